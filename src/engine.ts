@@ -533,9 +533,11 @@ function createOrderJournal(journal: Journal): OrderJournal {
   let known: ControlState | null = null;
   const tell = (change: OperatorChange) => {
     const { revision, kind, by, reason } = change;
-    const cap = 'name' in change ? change.name : undefined;
+    const name = 'name' in change ? change.name : undefined;
+    const named = kind.startsWith('rule-') ? { rule: name } : { cap: name };
+    const until = 'until' in change ? change.until : undefined;
     const limitCents = 'limitCents' in change ? change.limitCents : undefined;
-    journal.info('control-changed', { revision, kind, cap, limitCents, by, text: reason });
+    journal.info('control-changed', { revision, kind, ...named, limitCents, until, by, text: reason });
   };
   return {
     hear: (state) => {

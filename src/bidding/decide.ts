@@ -14,6 +14,7 @@ import type {
   DecisionTrace,
   Offer,
   Reason,
+  SnoozedRule,
   Tailoring,
   Trial,
   Usage,
@@ -49,12 +50,15 @@ export type Surroundings = {
   link: LinkDetail | null;
   /** Facts of the ledger; undefined: no rule looks at any. */
   ledger: Readonly<Record<string, number>> | undefined;
+  /** Rules that operators had put to sleep; left out: none. */
+  snoozed?: readonly SnoozedRule[] | undefined;
 };
 
 export type Assessment = {
   request: LoanRequest;
   link: LinkDetail | null;
   ledger: Readonly<Record<string, number>> | undefined;
+  snoozed: readonly SnoozedRule[];
   marginCents: AmountCents | null;
   facts: Facts;
   verdict: RequestVerdict;
@@ -70,10 +74,17 @@ export function marginOf(request: LoanRequest, link: LinkDetail | null): AmountC
 }
 
 /** First half: what the rules say of the request alone. */
-export function assess(request: LoanRequest, { link, ledger }: Surroundings, policy: Policy, at: EpochMs): Assessment {
+export function assess(request: LoanRequest, surroundings: Surroundings, policy: Policy, at: EpochMs): Assessment {
+  const { link, ledger, snoozed = [] } = surroundings;
   const marginCents = marginOf(request, link);
   const facts = factsOf({ request, link, marginCents, ...(ledger && { ledger }), at });
-  return { request, link, ledger, marginCents, facts, verdict: evaluateRequest(policy.ruleSet, facts, at), at };
+  const verdict = evaluateRequest(policy.ruleSet, facts, at, namesOf(snoozed));
+  return { request, link, ledger, snoozed, marginCents, facts, verdict, at };
+}
+
+/** Null: none is asleep. */
+export function namesOf(snoozed: readonly SnoozedRule[]): ReadonlySet<string> | null {
+  return snoozed.length === 0 ? null : new Set(snoozed.map(({ rule }) => rule));
 }
 
 /**
@@ -84,11 +95,12 @@ export function assess(request: LoanRequest, { link, ledger }: Surroundings, pol
 export type LinkNeed = 'needed' | 'useful' | 'none';
 
 /** Rules of the offer are asked before there is one, so some count as undecided that the offer would have decided. */
-export function linkNeed({ request, link, marginCents, facts, verdict, at }: Assessment, policy: Policy): LinkNeed {
+export function linkNeed(assessment: Assessment, policy: Policy): LinkNeed {
+  const { request, link, marginCents, facts, verdict, snoozed, at } = assessment;
   if (link !== null || verdict.refused) return 'none';
   const { ruleSet } = policy;
   const open = ruleSet.offerLooksBack
-    ? [...verdict.open, ...evaluateOffer(ruleSet, facts, noOffer, at).open]
+    ? [...verdict.open, ...evaluateOffer(ruleSet, facts, noOffer, at, namesOf(snoozed)).open]
     : verdict.open;
   const isNeeded = verdict.passes.length > 0 || marginCents === null;
   if (open.length === 0) return isNeeded ? 'needed' : 'none';
@@ -171,7 +183,7 @@ export type DraftInput = {
 /** Second half: price and the rules on the offer. */
 export function draftOffer(input: DraftInput): Draft {
   const { assessment, policy, settings, curve } = input;
-  const { request, marginCents, facts, verdict, at } = assessment;
+  const { request, marginCents, facts, verdict, snoozed, at } = assessment;
   const trace: DecisionTrace = {
     decidedAt: at,
     ruleSetHash: policy.ruleSet.hash,
@@ -188,6 +200,7 @@ export function draftOffer(input: DraftInput): Draft {
     ...(input.acceptance === null ? {} : { acceptance: input.acceptance }),
     caps: [],
     rulesFired: verdict.fired,
+    ...(snoozed.length === 0 ? {} : { snoozed }),
     reasons: verdict.passes,
     trial: input.trial,
   };
@@ -204,7 +217,7 @@ export function draftOffer(input: DraftInput): Draft {
   }
   const offer: Offer = { ...choice.offer, validUntil: at + settings.bidValidityMs };
   const offerFacts = offerFactsOf({ offer, expectedProfitCents: choice.valueIfReleasedCents, marginCents });
-  const onOffer = evaluateOffer(policy.ruleSet, facts, offerFacts, at);
+  const onOffer = evaluateOffer(policy.ruleSet, facts, offerFacts, at, namesOf(snoozed));
   const caps = [...verdict.caps, ...onOffer.caps, ...operatorCapsAt(input.operatorCaps, at)];
   const rulesFired = [...verdict.fired, ...onOffer.fired];
   const first = onOffer.passes[0];

@@ -30,7 +30,7 @@ import { readLedgerFacts } from './ledger-facts.ts';
 import type { LinkDesk } from './link-desk.ts';
 import type { WaitingOffer } from './offer-queue.ts';
 import type { Pacer } from './pacer.ts';
-import type { ControlState, MarginCache, Views } from './ports.ts';
+import { type ControlState, type MarginCache, snoozedIn, type Views } from './ports.ts';
 import { deskPass } from './react.ts';
 import { problemOf } from './unprocessable.ts';
 
@@ -53,7 +53,7 @@ export type DeciderWorld = {
   policy: Policy;
   /** The request with what is sealed beside it; throws where that cannot be opened. */
   whole: (state: RequestState) => LoanRequest;
-  /** Caps by hand: never none because they are not known. */
+  /** Caps by hand and snoozes: never none because they are not known. */
   control: () => ControlState;
   encodeBid: (requestId: RequestId, offer: WaitingOffer['offer']) => string;
   /** A decision that throws twice is a pass and an alarm. */
@@ -154,12 +154,13 @@ async function assessAll(
   }
   const details = keys.size === 0 ? new Map() : await world.margins.read([...keys], now);
   const ledgers = await readLedgerFacts(world.views, policy.ruleSet.ledgerFacts, states, now);
+  const snoozed = snoozedIn(world.control().snoozes, policy.ruleSet, now);
   const cases: Case[] = [];
   for (const [index, state] of states.entries()) {
     const key = world.links.linkKeyOf(state);
     const link = key === null ? null : (details.get(key) ?? null);
     const assessment = attempt(world, state, now, decided, () =>
-      assess(requestOf(world, state), { link, ledger: ledgers[index] }, policy, now),
+      assess(requestOf(world, state), { link, ledger: ledgers[index], snoozed }, policy, now),
     );
     if (assessment === null) continue;
     const need = linkNeed(assessment, policy);

@@ -29,6 +29,7 @@ import {
   draftOffer,
   isComplete,
   type Policy,
+  type Surroundings,
 } from './decide.ts';
 
 /** Contents of the stored inputs that a trace names by hash. */
@@ -116,10 +117,15 @@ export function replayDecision(options: {
     );
   }
   const curve = curveOfStored(contents, trace);
-  const assessment = assess(request, { link: trace.link, ledger: trace.ledger }, policy, trace.decidedAt);
+  const assessment = assess(request, surroundingsOf(trace), policy, trace.decidedAt);
   const draft = checkCaps(draftOffer(draftInput({ policy, settings, curve, assessment }, trace)), usageOf(trace));
   const body = draft.kind === 'offer' ? options.encodeBid(request.requestId, draft.offer) : null;
   return { policy, settings, curve, assessment, draft, body };
+}
+
+/** What was known beside the request. */
+export function surroundingsOf({ link, ledger, snoozed }: DecisionTrace): Surroundings {
+  return { link, ledger, snoozed };
 }
 
 function curveOfStored({ curve, shapes }: StoredContents, { curveHash, tailoring }: DecisionTrace): WinCurve | null {

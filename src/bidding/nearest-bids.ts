@@ -6,7 +6,7 @@ import { buildWinCurve, type WinCurve } from '../pricing/win-curve.ts';
 import { candidateValues, factSeen } from '../rules/account.ts';
 import { evaluateRequest } from '../rules/evaluate.ts';
 import type { FactValue } from '../rules/facts.ts';
-import { type Assessment, assess, checkCaps, draftOffer } from './decide.ts';
+import { type Assessment, assess, checkCaps, draftOffer, namesOf } from './decide.ts';
 import { draftInput, type Replay, usageOf } from './explain.ts';
 
 /** Facts whose change does more than rules see: what the loan costs, and what follows from it. */
@@ -100,6 +100,7 @@ const varied =
 function otherVariations({ assessment, policy }: Replay): Variation[][] {
   const { facts, at } = assessment;
   const { ruleSet } = policy;
+  const asleep = namesOf(assessment.snoozed);
   const variations: Variation[][] = [];
   for (const [name, values] of candidateValues(ruleSet, facts, {})) {
     if (varied.test(name)) continue;
@@ -109,7 +110,7 @@ function otherVariations({ assessment, policy }: Replay): Variation[][] {
       to,
       assessment: () => {
         const own = { ...facts, [name]: to };
-        return { ...assessment, facts: own, verdict: evaluateRequest(ruleSet, own, at) };
+        return { ...assessment, facts: own, verdict: evaluateRequest(ruleSet, own, at, asleep) };
       },
     });
     variations.push(values.map(changed));
@@ -118,19 +119,19 @@ function otherVariations({ assessment, policy }: Replay): Variation[][] {
 }
 
 function withRequest({ assessment, policy }: Replay, change: Partial<LoanRequest>): () => Assessment {
-  const { request, link, ledger, at } = assessment;
-  return () => assess({ ...request, ...change }, { link, ledger }, policy, at);
+  const { request, at } = assessment;
+  return () => assess({ ...request, ...change }, assessment, policy, at);
 }
 
 function pricingVariations(replay: Replay): Variation[][] {
   const { assessment, policy } = replay;
-  const { request, link, ledger, marginCents, at } = assessment;
+  const { request, link, marginCents, at } = assessment;
   const { requestedAmountCents: amount, requestedInstallments: term } = request;
   const variations: Variation[][] = [];
   if (marginCents !== null) {
     const raised = (cents: number) => () => {
       const detail = link === null ? null : { ...link, availableMarginCents: cents };
-      return assess({ ...request, availableMarginCents: cents }, { link: detail, ledger }, policy, at);
+      return assess({ ...request, availableMarginCents: cents }, { ...assessment, link: detail }, policy, at);
     };
     const margins = amounts(marginCents, 1);
     variations.push(margins.map((to) => ({ fact: 'margin', from: marginCents, to, assessment: raised(to) })));

@@ -7,7 +7,7 @@ import type { OriginEntry } from '../domain/audit.ts';
 import type { Reservation, Reserve } from '../domain/cap-book.ts';
 import type { Day, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Addition, HalfLives, Histogram } from '../domain/histogram.ts';
-import type { AnswerDoubt, BidOutcome, Usage } from '../domain/offer.ts';
+import type { AnswerDoubt, BidOutcome, SnoozedRule, Usage } from '../domain/offer.ts';
 import type { RecordPlaces } from '../domain/record-places.ts';
 import type { Topic, Topics } from '../domain/records.ts';
 import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
@@ -256,7 +256,35 @@ export type OperatorChange = OperatorWord & { revision: number } & (
     | { kind: 'paused' | 'resumed' }
     | { kind: 'cap-set'; name: string; limitCents: number }
     | { kind: 'cap-removed'; name: string }
+    /** `name`: of the rule. */
+    | { kind: 'rule-snoozed'; name: string; digest: string; until: EpochMs }
+    | { kind: 'rule-resumed'; name: string }
   );
+
+/** A rule that has no say until a time; one of this name that says something else does have. */
+export type Snooze = OperatorWord & SnoozedRule & { reason: string; until: EpochMs };
+
+/** The snoozes with another one; those that are over at its time are left out. */
+export function withSnooze(snoozes: readonly Snooze[], snooze: Snooze): Snooze[] {
+  return [...withoutSnooze(snoozes, snooze.rule, snooze.at), snooze];
+}
+
+export function withoutSnooze(snoozes: readonly Snooze[], rule: string, at: EpochMs): Snooze[] {
+  return snoozes.filter((other) => other.rule !== rule && other.until > at);
+}
+
+/** The rules of the set that are asleep. */
+export function snoozedIn(
+  snoozes: readonly Snooze[],
+  ruleSet: { digestOf: (rule: string) => string | null },
+  at: EpochMs,
+): readonly SnoozedRule[] {
+  if (snoozes.length === 0) return noneSnoozed;
+  const asleep = snoozes.filter(({ rule, digest, until }) => at < until && ruleSet.digestOf(rule) === digest);
+  return asleep.length === 0 ? noneSnoozed : asleep.map(({ rule, digest }) => ({ rule, digest }));
+}
+
+const noneSnoozed: readonly SnoozedRule[] = [];
 
 export type ControlState = {
   /** Grows with every change; a process acknowledges what it obeys. */
@@ -264,6 +292,8 @@ export type ControlState = {
   pause: Pause | null;
   /** Caps that operators set by hand: name → limit in cents a day; checked like a rule's cap. */
   caps: Readonly<Record<string, number>>;
+  /** Rules put to sleep, some of which may be awake again. */
+  snoozes: readonly Snooze[];
   /** Which rule sets decide, by `liveAt`: always the last one that has begun. */
   ruleOrders: readonly RuleOrder[];
   /** The last of what operators did, oldest first. */
@@ -272,10 +302,13 @@ export type ControlState = {
 
 const keptChanges = 32;
 
-/** Who last paused or resumed, and who last changed each cap. */
+/** Who last paused or resumed, and who last changed each cap and each snooze. */
 export function lastChanges(changes: readonly OperatorChange[]): readonly OperatorChange[] {
   const last = new Map<string, OperatorChange>();
-  for (const change of changes) last.set('name' in change ? `cap ${change.name}` : 'pause', change);
+  for (const change of changes) {
+    const subject = change.kind.split('-')[0]!;
+    last.set('name' in change ? `${subject} ${change.name}` : 'pause', change);
+  }
   return [...last.values()];
 }
 
@@ -333,6 +366,8 @@ export type Control = {
   resume: (word: OperatorWord) => Promise<number>;
   /** Null takes the cap away. */
   setCap: (name: string, limitCents: number | null, word: OperatorWord) => Promise<number>;
+  snoozeRule: (snooze: Snooze) => Promise<number>;
+  resumeRule: (rule: string, word: OperatorWord) => Promise<number>;
   /** See `withOrder`. */
   announceRules: (order: RuleOrder) => Promise<number>;
   /** Called by a live process each time it has read; `at` shows that it lives. */

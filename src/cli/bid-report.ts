@@ -1,5 +1,5 @@
 /** Gathers all that is known of one request: ledger, history, the decision made again, hindsight. Nobody's name or CPF. */
-import { shownReasons } from '../bidding/decide.ts';
+import { namesOf, shownReasons } from '../bidding/decide.ts';
 import {
   differencesOf,
   explainPrice,
@@ -189,7 +189,8 @@ function accountsOf({ policy, assessment, draft }: Replay, at: EpochMs): RuleAcc
       return account;
     return { ...account, value: hidden, seen: account.seen === null ? null : hidden };
   };
-  return accountRules(policy.ruleSet, facts, draft.offerFacts, at).map((account) => ({
+  const asleep = namesOf(assessment.snoozed);
+  return accountRules(policy.ruleSet, facts, draft.offerFacts, at, asleep).map((account) => ({
     ...account,
     condition: masked(account.condition),
   }));

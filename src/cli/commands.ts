@@ -176,7 +176,7 @@ export function registerCommands(program: Command, world: CommandWorld): void {
   registerBids(program, world, add);
   registerControl(program, world, add);
   registerLoan(program, world, add);
-  registerRules(program, world, add, readersOf(world.format.texts.help).said);
+  registerRules(program, world, add, readersOf(world.format.texts.help));
   registerFlows(program, world, add, readersOf(world.format.texts.help).said);
   registerLetters(program, world, add);
   registerTokens(program, world, add, readersOf(world.format.texts.help).said);

@@ -19,7 +19,7 @@ type ChangeTexts = {
 };
 
 /** Says what became of an order. Throws what keeps it from being obeyed. */
-function tell(
+export function tellControl(
   { terminal, format }: CommandWorld,
   outcome: ControlOutcome,
   textsOf: (wasPaused: boolean) => ChangeTexts,
@@ -54,12 +54,12 @@ function tell(
 }
 
 /** A store that could not even be opened took no order. */
-async function orderOf(
+export async function orderOf<O extends { kind: string } = ControlOutcome>(
   world: CommandWorld,
   orderer: Orderer,
-  order: (desk: DeskControl) => Promise<ControlOutcome>,
+  order: (desk: DeskControl) => Promise<O>,
   otherwise?: () => string,
-): Promise<ControlOutcome> {
+): Promise<O | ControlOutcome> {
   try {
     return await withOrderer(world, orderer, order, otherwise);
   } catch (fault) {
@@ -78,7 +78,7 @@ export async function pauseDesk(
     ...{ unsure: pauseUnsure, unkept: pauseUnkept },
   };
   const outcome = await orderOf(world, orderer, (desk) => desk.pause(reason));
-  tell(world, outcome, () => texts);
+  tellControl(world, outcome, () => texts);
 }
 
 function machineUser(): string {
@@ -97,7 +97,7 @@ export async function resumeDesk(
   const { resumed, notPaused, storedResume, storedNotPaused, changeNotStored, changeUnsure, changeUnkept } =
     world.format.texts.control;
   const outcome = await orderOf(world, orderer, (desk) => desk.resume(reason));
-  tell(world, outcome, (wasPaused) => ({
+  tellControl(world, outcome, (wasPaused) => ({
     told: wasPaused ? resumed : notPaused,
     stored: wasPaused ? storedResume : storedNotPaused,
     notStored: changeNotStored,
@@ -121,7 +121,7 @@ export async function capDesk(
     const stored = (revision: number) => told(revision, 0);
     const change = { name, limitCents: cents, reason: reason ?? null };
     const outcome = await orderOf(world, orderer, (desk) => desk.setCap(change), machineUser);
-    tell(
+    tellControl(
       world,
       outcome,
       () => ({

@@ -41,6 +41,10 @@ function whatText(order: OrderGiven, { texts, money, minute }: Format): string {
       return what.capSet(order.name, money(order.limitCents));
     case 'cap-removed':
       return what.capRemoved(order.name);
+    case 'rule-snoozed':
+      return what.snoozed(order.name, minute(order.until));
+    case 'rule-resumed':
+      return what.woken(order.name);
     case 'rules-ordered': {
       const hash = order.hash.slice(0, shownHash);
       return order.liveAt === null ? what.rules(hash) : what.rulesFrom(hash, minute(order.liveAt));

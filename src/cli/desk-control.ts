@@ -43,6 +43,15 @@ import {
   setApproval,
 } from '../operating/rule-orders.ts';
 import {
+  resumeRule,
+  type ShownSnooze,
+  type SnoozeOrder,
+  type SnoozeRefusal,
+  shownSnoozes,
+  snoozeRule,
+  type WakeRefusal,
+} from '../operating/snoozes.ts';
+import {
   createToken,
   type KnownToken,
   listTokens,
@@ -62,6 +71,9 @@ export type DeskControl = {
   resume: (reason: string) => Promise<ControlOutcome>;
   setCap: (change: { name: string; limitCents: number | null; reason: string | null }) => Promise<ControlOutcome>;
   capUse: (name: string) => Promise<CapUse | null>;
+  snooze: (order: SnoozeOrder) => Promise<ControlOutcome | SnoozeRefusal>;
+  wake: (order: Omit<SnoozeOrder, 'until'>) => Promise<ControlOutcome | WakeRefusal>;
+  snoozes: () => Promise<readonly ShownSnooze[]>;
   history: (limit: number) => Promise<{ orders: readonly OrderGiven[]; more: boolean }>;
   resolve: (order: ResolveOrder) => Promise<ResolveOutcome>;
   thaw: (order: ThawOrder) => Promise<ThawOutcome>;
@@ -136,6 +148,9 @@ function storeDesk(
     resume: (reason) => resume(parts, who, reason),
     setCap: (change) => setCap(parts, who, change),
     capUse: (name) => capUse(parts, name),
+    snooze: (order) => snoozeRule(rules, who, order),
+    wake: (order) => resumeRule(rules, who, order),
+    snoozes: () => shownSnoozes(rules),
     history: (limit) => controlHistory(parts, limit),
     resolve: (order) => resolveRequest(parts, who, order),
     thaw: (order) => thaw(parts, who, order),

@@ -161,7 +161,7 @@ export const doctorEn: Texts['doctor'] = {
     'control-free': () => ['bidding is open'],
     'control-paused': ({ by, text }) => [`paused by ${by}: ${text}`, 'lance resume opens it'],
     'control-changed': ({ kind, name, by, text }) => [
-      `${{ paused: 'paused', resumed: 'resumed', 'cap-set': `cap ${name} set`, 'cap-removed': `cap ${name} removed` }[String(kind)]} by ${by}${text === undefined ? '' : `: ${text}`}`,
+      `${{ paused: 'paused', resumed: 'resumed', 'cap-set': `cap ${name} set`, 'cap-removed': `cap ${name} removed`, 'rule-snoozed': `rule "${name}" put to sleep`, 'rule-resumed': `rule "${name}" woken` }[String(kind)]} by ${by}${text === undefined ? '' : `: ${text}`}`,
     ],
     'control-late': ({ count }) => [
       `${count} process(es) do not obey the last change yet`,

@@ -174,7 +174,7 @@ export const doctorPt = {
     'control-free': () => ['lances liberados'],
     'control-paused': ({ by, text }: DoctorFigures) => [`em pausa por ${by}: ${text}`, 'lance resume libera'],
     'control-changed': ({ kind, name, by, text }: DoctorFigures) => [
-      `${{ paused: 'pausa', resumed: 'liberação', 'cap-set': `teto ${name} posto`, 'cap-removed': `teto ${name} tirado` }[String(kind)]} por ${by}${text === undefined ? '' : `: ${text}`}`,
+      `${{ paused: 'pausa', resumed: 'liberação', 'cap-set': `teto ${name} posto`, 'cap-removed': `teto ${name} tirado`, 'rule-snoozed': `regra "${name}" suspensa`, 'rule-resumed': `regra "${name}" de volta` }[String(kind)]} por ${by}${text === undefined ? '' : `: ${text}`}`,
     ],
     'control-late': ({ count }: DoctorFigures) => [
       `${count} processo(s) ainda não obedecem à última mudança`,

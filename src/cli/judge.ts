@@ -1,5 +1,7 @@
 /** Judges a run of the demo: the auditor's verdict and the figures, from the sandbox's record, the log and the views. */
+
 import { assess, type Policy } from '../bidding/decide.ts';
+import { surroundingsOf } from '../bidding/explain.ts';
 import type { EventLog, LogEntry, Views } from '../bidding/ports.ts';
 import { readTopic } from '../bidding/read-topic.ts';
 import type { Config } from '../config.ts';
@@ -82,7 +84,7 @@ function capsOf({ ruleSet }: Policy): readonly CapRule[] {
 export function limitsBy(policy: Policy): AuditSettings['limitsOf'] {
   return (_truth, requested, trace) => {
     if (requested === null) return evaluateRequest(policy.ruleSet, {}, 0).limits;
-    const surroundings = { link: trace?.link ?? null, ledger: trace?.ledger };
+    const surroundings = trace === null ? { link: null, ledger: undefined } : surroundingsOf(trace);
     return assess(requested, surroundings, policy, trace?.decidedAt ?? requested.receivedAt).verdict.limits;
   };
 }

@@ -87,6 +87,13 @@ export const modelCardEn: Texts['card'] = {
     same: 'these',
     other: 'others, earlier ones or of another file',
     operator: 'newest order by hand',
-    kinds: { paused: 'pause', resumed: 'resume', 'cap-set': 'cap set', 'cap-removed': 'cap removed' },
+    kinds: {
+      paused: 'pause',
+      resumed: 'resume',
+      'cap-set': 'cap set',
+      'cap-removed': 'cap removed',
+      'rule-snoozed': 'rule asleep',
+      'rule-resumed': 'rule awake',
+    },
   },
 };

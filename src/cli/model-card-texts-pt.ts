@@ -86,6 +86,13 @@ export const modelCardPt = {
     same: 'estas',
     other: 'outras, de antes ou de outro arquivo',
     operator: 'ordem mais nova à mão',
-    kinds: { paused: 'pausa', resumed: 'liberação', 'cap-set': 'teto posto', 'cap-removed': 'teto tirado' },
+    kinds: {
+      paused: 'pausa',
+      resumed: 'liberação',
+      'cap-set': 'teto posto',
+      'cap-removed': 'teto tirado',
+      'rule-snoozed': 'regra suspensa',
+      'rule-resumed': 'regra de volta',
+    },
   },
 };

@@ -9,6 +9,7 @@ import {
   keptSetSchema,
   proposedSchema,
   ruleHistorySchema,
+  snoozesSchema,
 } from '../http/api/rule-routes.ts';
 import { letterPage, replaySchema } from '../http/api/schemas.ts';
 import { tokenCreated, tokenPage, tokenRevoked } from '../http/api/token-routes.ts';
@@ -87,9 +88,9 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
     return answer.done;
   }
 
-  async function controlled(path: string, body: unknown): Promise<ControlOutcome> {
+  async function controlled<Refusal = never>(path: string, body: unknown): Promise<ControlOutcome | Refusal> {
     const answer = await asked(obeyedSchema, 'POST', path, body);
-    return answer.done === null ? (answer.outcome as ControlOutcome) : { kind: 'stored', ...answer.done };
+    return answer.done === null ? (answer.outcome as ControlOutcome | Refusal) : { kind: 'stored', ...answer.done };
   }
 
   async function followed<O extends { kind: string }>(path: string, body: unknown): Promise<O> {
@@ -111,6 +112,9 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
       const answer = await asked(capUseSchema, 'GET', `controls/caps/${part(name)}`);
       return answer.done;
     },
+    snooze: (order) => controlled('rules/snoozes', order),
+    wake: (order) => controlled('rules/snoozes/resume', order),
+    snoozes: async () => (await read(snoozesSchema, 'rules/snoozes')).snoozes as never,
     history: async (limit) => {
       const { orders, more } = await read(orderPage, `controls/history?limit=${Math.min(limit, 500)}`);
       return { orders: orders as never, more };

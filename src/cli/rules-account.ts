@@ -55,7 +55,8 @@ function madeOfLines(from: readonly SeenFact[] | undefined, format: Format, inde
 export function ruleLines(account: RuleAccount, format: Format): string[] {
   const { events, rules } = format.texts;
   const valid = account.valid ? '' : ` ${rules.notValid}`;
-  const head = `${marks[account.truth]} ${account.name} [${events[account.event]}]${valid}`;
+  const asleep = account.snoozed === true ? ` ${rules.snoozed}` : '';
+  const head = `${marks[account.truth]} ${account.name} [${events[account.event]}]${valid}${asleep}`;
   const values = (account.values ?? []).flatMap(({ fact, seen, from }) => [
     `    = ${fact}  ${rules.saw(valueText(seen, format))}`,
     ...madeOfLines(from, format, '        '),

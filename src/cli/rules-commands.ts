@@ -21,6 +21,7 @@ import { checkRules, type TestOptions } from './rules-check.ts';
 import { folderOf } from './rules-files.ts';
 import { importRules } from './rules-import.ts';
 import { checkoutRules, diffRules } from './rules-sets.ts';
+import { resumeRule, snoozeRule, tellSnoozes } from './rules-snooze.ts';
 import { tryRule } from './rules-try.ts';
 import type { CommandWorld } from './world.ts';
 
@@ -66,7 +67,9 @@ function runImport(world: CommandWorld, csv: string, words: ImportWords): number
   throw new Fault('configuration-invalid', rules.importWhat);
 }
 
-export function registerRules(program: Command, world: CommandWorld, add: Add, said: (word: string) => string): void {
+type Readers = { said: (word: string) => string; time: (word: string) => { first: number; last: number } };
+
+export function registerRules(program: Command, world: CommandWorld, add: Add, { said, time }: Readers): void {
   const { help, rules: texts } = world.format.texts;
   const whole = (word: string) => {
     if (!/^\d{1,7}$/.test(word) || Number(word) < 1) throw new InvalidArgumentError(help.number);
@@ -118,6 +121,7 @@ export function registerRules(program: Command, world: CommandWorld, add: Add, s
   registerSets(rules, world, add);
   registerImport(rules, world, add, whole);
   registerActivation(rules, world, add, said);
+  registerSnoozes(rules, world, add, { said, time });
   registerImpact(rules, world, add, { whole, folderOf });
 }
 
@@ -147,6 +151,31 @@ function registerActivation(rules: Command, world: CommandWorld, add: Add, said:
   add(rules, 'history', activation.history, 'lance rules history')
     .option('--json', help.json, false)
     .action(({ json }: { json: boolean }) => tellRuleHistory(world, json));
+}
+
+function registerSnoozes(rules: Command, world: CommandWorld, add: Add, { said, time }: Readers): void {
+  const { help, rules: texts } = world.format.texts;
+  // A day, or a minute, is included.
+  const until = (word: string) => time(word).last + 1;
+  add(
+    rules,
+    'snooze',
+    texts.help.snooze,
+    'lance rules snooze "One alert" --until 2026-11-27 --by ana --reason "falso alarme"',
+  )
+    .argument('<rule>', texts.help.rule)
+    .requiredOption('--until <time>', texts.help.until, until)
+    .option('--by <name>', help.orderer, said)
+    .requiredOption('--reason <text>', help.reason, said)
+    .action((rule: string, options: Orderer & { until: number; reason: string }) => snoozeRule(world, rule, options));
+  add(rules, 'resume', texts.help.resume, 'lance rules resume "One alert" --by ana --reason "alarme apurado"')
+    .argument('<rule>', texts.help.rule)
+    .option('--by <name>', help.orderer, said)
+    .requiredOption('--reason <text>', help.reason, said)
+    .action((rule: string, options: Orderer & { reason: string }) => resumeRule(world, rule, options));
+  add(rules, 'snoozes', texts.help.snoozes, 'lance rules snoozes')
+    .option('--json', help.json, false)
+    .action(({ json }: { json: boolean }) => tellSnoozes(world, json));
 }
 
 function registerSets(rules: Command, world: CommandWorld, add: Add): void {

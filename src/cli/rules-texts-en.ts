@@ -36,6 +36,10 @@ export const rulesEn: Texts['rules'] = {
     description: 'what it is for',
     owner: 'who answers for it',
     hash: "beginning of the set's hash, at least 6 characters",
+    snooze: 'puts a rule to sleep for a time: until then it has no say',
+    resume: 'wakes a rule before its time',
+    snoozes: 'the rules that are asleep: until when, by whom, why',
+    until: 'a day (included) or a minute in Brasília, 2026-11-27 or 2026-11-27T18:00; at most 30 days ahead',
     activation: {
       propose: "checks the folder and keeps the set with its author's name",
       approve: "approves somebody else's set, which is followed then",
@@ -63,6 +67,7 @@ export const rulesEn: Texts['rules'] = {
   saw: (value) => `(saw ${value})`,
   absent: 'nothing',
   notValid: '(outside of its validity)',
+  snoozed: '(asleep)',
   conditions: 'Rules, condition by condition',
   noPass: 'No rule passes on these facts.',
   nearest: (fact, from, to) => `enough would be ${fact}: from ${from} to ${to}`,
@@ -81,6 +86,22 @@ export const rulesEn: Texts['rules'] = {
   importWhat: 'Give --list NAME with --fact FACT, or --table NAME with --event EVENT.',
   importRefused: (count) => `${count} fault(s); nothing was written.`,
   imported: (path, count) => `${path}: ${count} line(s).`,
+  snooze: {
+    header: ['rule', 'until', 'who', 'why'],
+    none: 'No rule is asleep.',
+    changed: '(changed since, so awake)',
+    unknown: (rule, nearest) =>
+      `The set that decides has no rule "${rule}".${nearest === null ? ' lance rules diff live shows its rules.' : ` Did you mean "${nearest}"?`}`,
+    untilOutside: (latest) =>
+      `A rule sleeps until a time to come, ${latest} at the latest. For longer propose a set without it.`,
+    needsApproval:
+      'Two persons have to stand for rules here, so none is put to sleep by one: propose a set without it.',
+    asleep: (rule, until, revision, count) =>
+      `Rule "${rule}" has no say until ${until}, unless it is changed (revision ${revision}), obeyed by ${count} process(es). lance rules resume wakes it.`,
+    awake: (rule, revision, count) =>
+      `Rule "${rule}" has its say again (revision ${revision}), by ${count} process(es).`,
+    awakeAlready: (rule, asleep) => `Rule "${rule}" is not asleep. Asleep: ${asleep === '' ? 'none' : asleep}.`,
+  },
   sets: {
     between: (before, after) => `From ${before} to ${after}:`,
     nothing: 'nothing',

@@ -35,6 +35,10 @@ export const rulesPt = {
     description: 'para que serve',
     owner: 'quem responde por ela',
     hash: 'começo do hash do conjunto, ao menos 6 caracteres',
+    snooze: 'suspende uma regra por um tempo: até lá ela não vale',
+    resume: 'traz uma regra suspensa de volta antes da hora',
+    snoozes: 'as regras suspensas: até quando, por quem, por quê',
+    until: 'um dia (incluído) ou um minuto em Brasília, 2026-11-27 ou 2026-11-27T18:00; até 30 dias à frente',
     activation: {
       propose: 'confere a pasta e guarda o conjunto com o nome do autor',
       approve: 'aprova um conjunto de outra pessoa; aprovado, ele passa a valer',
@@ -62,6 +66,7 @@ export const rulesPt = {
   saw: (value: string) => `(viu ${value})`,
   absent: 'nada',
   notValid: '(fora da validade)',
+  snoozed: '(suspensa)',
   conditions: 'Regras, condição por condição',
   noPass: 'Nenhuma regra recusa estes fatos.',
   nearest: (fact: string, from: string, to: string) => `bastaria ${fact}: de ${from} para ${to}`,
@@ -81,6 +86,23 @@ export const rulesPt = {
   importWhat: 'Diga --list NOME com --fact FATO, ou --table NOME com --event EVENTO.',
   importRefused: (count: number) => `${count} falta(s); nada foi escrito.`,
   imported: (path: string, count: number) => `${path}: ${count} linha(s).`,
+  snooze: {
+    header: ['regra', 'até', 'quem', 'por quê'],
+    none: 'Nenhuma regra está suspensa.',
+    changed: '(mudou desde então: vale)',
+    unknown: (rule: string, nearest: string | null) =>
+      `O conjunto que vale não tem a regra "${rule}".${nearest === null ? ' lance rules diff live mostra as regras dele.' : ` Seria "${nearest}"?`}`,
+    untilOutside: (latest: string) =>
+      `Uma regra fica suspensa até uma hora futura, no máximo ${latest}. Por mais tempo, proponha um conjunto sem ela.`,
+    needsApproval:
+      'Aqui duas pessoas respondem pelas regras, e por isso nenhuma é suspensa por uma só: proponha um conjunto sem ela.',
+    asleep: (rule: string, until: string, revision: number, count: number) =>
+      `A regra "${rule}" não vale até ${until}, a não ser que mude (revisão ${revision}), obedecida por ${count} processo(s). lance rules resume a traz de volta.`,
+    awake: (rule: string, revision: number, count: number) =>
+      `A regra "${rule}" volta a valer (revisão ${revision}), em ${count} processo(s).`,
+    awakeAlready: (rule: string, asleep: string) =>
+      `A regra "${rule}" não está suspensa. Suspensas: ${asleep === '' ? 'nenhuma' : asleep}.`,
+  },
   sets: {
     between: (before: string, after: string) => `De ${before} para ${after}:`,
     nothing: 'nada',

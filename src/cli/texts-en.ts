@@ -442,6 +442,8 @@ export const en: Texts = {
       resumed: 'resume',
       capSet: (name, limit) => `cap ${name}: ${limit} a day`,
       capRemoved: (name) => `cap ${name} removed`,
+      snoozed: (rule, until) => `rule "${rule}" asleep until ${until}`,
+      woken: (rule) => `rule "${rule}" awake again`,
       rules: (hash) => `rules ${hash}`,
       rulesFrom: (hash, from) => `rules ${hash}, from ${from} on`,
     },

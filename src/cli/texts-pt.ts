@@ -447,6 +447,8 @@ export const pt = {
       resumed: 'liberação',
       capSet: (name: string, limit: string) => `teto ${name}: ${limit} por dia`,
       capRemoved: (name: string) => `teto ${name} retirado`,
+      snoozed: (rule: string, until: string) => `regra "${rule}" suspensa até ${until}`,
+      woken: (rule: string) => `regra "${rule}" de volta`,
       rules: (hash: string) => `regras ${hash}`,
       rulesFrom: (hash: string, from: string) => `regras ${hash}, a partir de ${from}`,
     },

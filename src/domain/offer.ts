@@ -60,10 +60,15 @@ export type DecisionTrace = {
   acceptance?: AcceptanceShift;
   caps: readonly CapReservation[];
   rulesFired: readonly string[];
+  /** Rules that operators had put to sleep, and so had no say; absent: none. */
+  snoozed?: readonly SnoozedRule[];
   reasons: readonly Reason[];
   /** Null when no curve was needed. */
   trial: Trial | null;
 };
+
+/** `digest`: of the rule as it was when it was put to sleep; one that says something else is awake. */
+export type SnoozedRule = { rule: string; digest: string };
 
 /**
  * What every candidate policy would have bid from the statistics that the decision used, noted so that the published bids

@@ -207,6 +207,7 @@ const trace = object({
   acceptance: added(object({ midpointShiftPercent: finite, ceilingFactor: finite })),
   caps,
   rulesFired: texts,
+  snoozed: added(list(object({ rule: text, digest: text }))),
   reasons,
   trial: added(
     nullable(

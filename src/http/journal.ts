@@ -52,10 +52,12 @@ const fields = {
   bytes: 'number',
   revision: 'number',
   limitCents: 'number',
+  until: 'number',
   exitCode: 'number',
   ready: 'boolean',
   retryable: 'boolean',
   cap: 'text',
+  rule: 'text',
   by: 'text',
   text: 'text',
 } as const satisfies Record<string, Form>;

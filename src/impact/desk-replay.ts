@@ -8,13 +8,13 @@ import { type Decided, decideBatch } from '../bidding/decider.ts';
 import { deadlineOf, evolve, viewChanges } from '../bidding/evolve.ts';
 import { createOfferQueue, type WaitingOffer } from '../bidding/offer-queue.ts';
 import { createPacer } from '../bidding/pacer.ts';
-import type { ControlState } from '../bidding/ports.ts';
+import type { ControlState, Snooze } from '../bidding/ports.ts';
 import { deskPass } from '../bidding/react.ts';
 import { readAuction } from '../bidding/settlement.ts';
 import type { BiddingSettings } from '../config/sections.ts';
 import { usageUnder } from '../domain/cap-book.ts';
 import { type EpochMs, noRivalCell, type RequestId } from '../domain/glossary.ts';
-import type { CapReservation, Offer, PublishedBid, Reason } from '../domain/offer.ts';
+import type { CapReservation, Offer, PublishedBid, Reason, SnoozedRule } from '../domain/offer.ts';
 import type { AuctionRecord } from '../domain/records.ts';
 import type { LinkDetail } from '../domain/request.ts';
 import type { RequestState } from '../domain/states.ts';
@@ -67,6 +67,10 @@ function withOwnBid(rivals: readonly PublishedBid[], offer: Offer, placedAt: Epo
   return [...rivals, own];
 }
 
+function asSnooze(snoozed: SnoozedRule): Snooze {
+  return { ...snoozed, until: Number.POSITIVE_INFINITY, by: '', reason: '', at: 0 };
+}
+
 function capNameOf({ keys }: CapReservation): string {
   const key = keys[0] ?? '';
   const end = key.indexOf('|');
@@ -86,7 +90,7 @@ export function createDeskReplay(options: {
   let now = 0;
   let learnt = false;
   let links: ReadonlyMap<RequestId, LinkDetail> = new Map();
-  let control: ControlState = { revision: 0, pause: null, caps: {}, ruleOrders: [], changes: [] };
+  let control: ControlState = { revision: 0, pause: null, caps: {}, snoozes: [], ruleOrders: [], changes: [] };
   let acceptance: RecordedCase['acceptance'] = null;
   const exposure = options.usage ?? memory;
   const views = { usage: exposure.views.usage, statistics: memory.views.statistics };
@@ -206,7 +210,9 @@ export function createDeskReplay(options: {
       const [first] = cases;
       if (first === undefined) return [];
       links = new Map(cases.flatMap(({ request, link }) => (link === null ? [] : [[request.requestId, link]])));
-      control = { ...control, caps: first.control.caps };
+      // Each set sleeps only on the rules that it has as they were.
+      const snoozes = (first.control.snoozed ?? []).map(asSnooze);
+      control = { ...control, caps: first.control.caps, snoozes };
       acceptance = first.acceptance;
       for (const { request } of cases) {
         const { requestId, receivedAt } = request;

@@ -2,7 +2,7 @@
 
 import { operatorCapsOf } from '../bidding/explain.ts';
 import type { EpochMs } from '../domain/glossary.ts';
-import type { AcceptanceShift, PublishedBid } from '../domain/offer.ts';
+import type { AcceptanceShift, PublishedBid, SnoozedRule } from '../domain/offer.ts';
 import type { AuctionRecord, Claimed, Passed } from '../domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
 import { isSameCode } from '../domain/request-codes.ts';
@@ -22,7 +22,7 @@ export type RecordedCase = {
     rivals: readonly PublishedBid[];
   } | null;
   /** What operators had set at the time. */
-  control: { paused: boolean; caps: Readonly<Record<string, number>> };
+  control: { paused: boolean; caps: Readonly<Record<string, number>>; snoozed?: readonly SnoozedRule[] };
   /** What own wins had taught by then; null: nothing. */
   acceptance: AcceptanceShift | null;
 };
@@ -88,6 +88,7 @@ export function recordedCaseOf(records: readonly AuctionRecord[]): (RecordedCase
     control: {
       paused: passes.some((record) => record.code === 'paused'),
       caps: trace === null ? {} : operatorCapsOf(trace),
+      ...(trace?.snoozed === undefined ? {} : { snoozed: trace.snoozed }),
     },
     acceptance: trace?.acceptance ?? null,
     end: { decision, sealed, bids: ended?.bids ?? [], ownBidId, taken: records.some(isTaken) },

@@ -20,7 +20,7 @@ const progressEvery = 500;
 
 function isTogether(one: RecordedCase, other: RecordedCase): boolean {
   if (one.decidedAt !== other.decidedAt || one.request.receivedAt !== other.request.receivedAt) return false;
-  const known = ({ control, acceptance }: RecordedCase) => JSON.stringify([control.caps, acceptance]);
+  const known = ({ control, acceptance }: RecordedCase) => JSON.stringify([control.caps, control.snoozed, acceptance]);
   return known(one) === known(other);
 }
 

@@ -78,7 +78,10 @@ export function isStoreFault(code: string): code is StoreFault {
   return code === 'log-unavailable' || code === 'views-unavailable' || code === 'order-unkept';
 }
 
-async function ordered(parts: ControlParts, change: (control: Control) => Promise<number>): Promise<ControlOutcome> {
+export async function ordered(
+  parts: Pick<ControlParts, 'clock'> & { control: Control },
+  change: (control: Control) => Promise<number>,
+): Promise<ControlOutcome> {
   const { control } = parts;
   let asked = false;
   let revision: number | null = null;

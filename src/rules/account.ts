@@ -49,6 +49,8 @@ export type RuleAccount = {
   truth: TruthName;
   /** False on days outside of `validFrom` … `validUntil`: then it has no effect, whatever its conditions say. */
   valid: boolean;
+  /** An operator had put it to sleep: it had no effect either. Absent: it was awake. */
+  snoozed?: true;
   condition: ConditionAccount;
   /** Facts that tell the values of the event, with what those are made of; absent where none does. */
   values?: readonly (SeenFact & { from?: readonly SeenFact[] })[];
@@ -105,7 +107,13 @@ function accountOf(frame: Frame, condition: Condition, madeOf: MadeOf): Conditio
 }
 
 /** In order of evaluation. `offerFacts` null: the request was not priced, and rules after pricing are left out. */
-export function accountRules(ruleSet: RuleSet, facts: Facts, offerFacts: Facts | null, at: EpochMs): RuleAccount[] {
+export function accountRules(
+  ruleSet: RuleSet,
+  facts: Facts,
+  offerFacts: Facts | null,
+  at: EpochMs,
+  snoozed: ReadonlySet<string> | null = null,
+): RuleAccount[] {
   const rules = ruleSet.rules.filter((rule) => rule.stage === 'request' || offerFacts !== null);
   const frame = createFrame(
     ruleSet.derived,
@@ -131,7 +139,8 @@ export function accountRules(ruleSet: RuleSet, facts: Facts, offerFacts: Facts |
       return { fact, seen, ...madeOf(fact) };
     });
     const told = values.length === 0 ? {} : { values };
-    return { name, event, file, pointer, truth: condition.truth, valid, condition, ...told };
+    const asleep = snoozed?.has(name) ? { snoozed: true as const } : {};
+    return { name, event, file, pointer, truth: condition.truth, valid, ...asleep, condition, ...told };
   });
 }
 

@@ -281,6 +281,7 @@ function run(
   facts: Facts,
   offerFacts: Facts,
   at: EpochMs,
+  snoozed: ReadonlySet<string> | null,
 ): Draft {
   const draft: Draft = {
     certain: [],
@@ -305,7 +306,7 @@ function run(
     const truth = truths[places[index]!];
     if (truth === isFalse) continue;
     const rule = rules[index]!;
-    if (!isValidOn(day, rule)) continue;
+    if (!isValidOn(day, rule) || snoozed?.has(rule.name)) continue;
     if (apply(ruleSet, draft, rule, truth === isTrue, facts, offerFacts, at)) draft.fired.push(rule.name);
   }
   leaveLimitsOpen(draft);
@@ -331,9 +332,17 @@ function limitConflicts(limits: Limits, limitRules: Draft['limitRules']): Reason
   return conflicts;
 }
 
-/** Rules of the request stage, before pricing. `facts` from `factsOf`; `at` resolves the windows of caps. */
-export function evaluateRequest(ruleSet: RuleSet, facts: Facts, at: EpochMs): RequestVerdict {
-  const draft = run(ruleSet, ruleSet.request, facts, noFacts, at);
+/**
+ * Rules of the request stage, before pricing. `facts` from `factsOf`; `at` resolves the windows of caps. `snoozed`: names of rules that
+ * have no say; null: none.
+ */
+export function evaluateRequest(
+  ruleSet: RuleSet,
+  facts: Facts,
+  at: EpochMs,
+  snoozed: ReadonlySet<string> | null = null,
+): RequestVerdict {
+  const draft = run(ruleSet, ruleSet.request, facts, noFacts, at, snoozed);
   const { certain, certainLimits, limits, limitRules } = draft;
   const conflicts = limitConflicts(limits, limitRules);
   const isConflict = certainLimits === null ? conflicts.length > 0 : limitConflicts(certainLimits, {}).length > 0;
@@ -355,8 +364,14 @@ export function evaluateRequest(ruleSet: RuleSet, facts: Facts, at: EpochMs): Re
 }
 
 /** Rules of the offer stage, once, after pricing. `offerFacts` from `offerFactsOf`. */
-export function evaluateOffer(ruleSet: RuleSet, facts: Facts, offerFacts: Facts, at: EpochMs): OfferVerdict {
-  const draft = run(ruleSet, ruleSet.offer, facts, offerFacts, at);
+export function evaluateOffer(
+  ruleSet: RuleSet,
+  facts: Facts,
+  offerFacts: Facts,
+  at: EpochMs,
+  snoozed: ReadonlySet<string> | null = null,
+): OfferVerdict {
+  const draft = run(ruleSet, ruleSet.offer, facts, offerFacts, at, snoozed);
   const { certain, undecided, caps, fired, open } = draft;
   return { passes: [...certain, ...undecided], caps, fired, open };
 }

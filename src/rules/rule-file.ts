@@ -201,6 +201,7 @@ function readRule(place: Place, value: Json, known: Known, tableName: string | n
     share,
     conditions: own,
     written,
+    whole: value,
     event,
     place,
   };

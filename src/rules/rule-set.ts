@@ -85,6 +85,8 @@ export type RuleSet = {
   codes: readonly PassCode[];
   /** What is looked up, computed or summed up, by the name of the fact. */
   derived: DerivedFacts;
+  /** Tells whether a rule of this name is still the same; null: there is none. */
+  digestOf: (name: string) => string | null;
   /** Facts of the ledger that some rule looks at. */
   ledgerFacts: readonly LedgerFact[];
   /** Facts sealed beside the request that some rule looks at. */
@@ -348,6 +350,29 @@ function looksBack({ stage, conditions }: Rule): boolean {
   return stage === 'offer' && factsIn(conditions).some((fact) => !isOfferFact(fact));
 }
 
+/** SHA-256 of what the rule says: its own text, and the named conditions and events where it refers to any. Made when it is asked for. */
+function createDigests(
+  rules: readonly Rule[],
+  conditions: Json | undefined,
+  events: Json | undefined,
+): RuleSet['digestOf'] {
+  const byName = new Map(rules.map((rule) => [rule.name, rule]));
+  const made = new Map<string, string>();
+  return (name) => {
+    const rule = byName.get(name);
+    if (rule === undefined) return null;
+    const known = made.get(name);
+    if (known !== undefined) return known;
+    const own = canonicalJson(rule.whole);
+    const words = [own.includes('"condition":') ? (conditions ?? null) : null, events ?? null];
+    const digest = createHash('sha256')
+      .update(`${own}${canonicalJson(words)}`)
+      .digest('hex');
+    made.set(name, digest);
+    return digest;
+  };
+}
+
 function unusedNames(names: readonly string[]): RuleFault[] {
   return names.map((name) => ({
     file: conditionsPath,
@@ -484,6 +509,7 @@ function compileParsed(
     rules: rules.map(summarise),
     codes,
     derived,
+    digestOf: createDigests(rules, contentOf('conditions'), eventsValue),
     ledgerFacts: ledgerFactsOf(rules, derived),
     sealedGroups: sealedGroupsOf(rules, derived),
     offerLooksBack: rules.some(looksBack),

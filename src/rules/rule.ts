@@ -102,6 +102,8 @@ export type Rule = {
   conditions: Condition;
   /** The conditions as the file writes them. */
   written: Json;
+  /** The rule as the file writes it, or as its row does. */
+  whole: Json;
   event: RuleEvent;
   place: Place;
 };

@@ -4,7 +4,7 @@
  * that a file can be made elsewhere too. Everything beside the four is optional and makes a replay exact.
  */
 import type { EpochMs } from '../domain/glossary.ts';
-import type { AcceptanceShift, PublishedBid } from '../domain/offer.ts';
+import type { AcceptanceShift, PublishedBid, SnoozedRule } from '../domain/offer.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
 import { withExtraKeys } from '../domain/sealed-facts.ts';
 import { decodePublishedBids, encodePublishedBids } from './events.ts';
@@ -26,7 +26,7 @@ export type AuditLine = {
   /** When the desk heard of the end; null: not told. */
   knownAt: EpochMs | null;
   decidedAt: EpochMs | null;
-  control: { paused: boolean; caps: Readonly<Record<string, number>> };
+  control: { paused: boolean; caps: Readonly<Record<string, number>>; snoozed?: readonly SnoozedRule[] };
   acceptance: AcceptanceShift | null;
 };
 
@@ -94,7 +94,15 @@ function controlOf(value: JsonValue | undefined): AuditLine['control'] | null {
   const { paused = false } = object;
   const caps = objectOf(object.caps ?? {});
   if (typeof paused !== 'boolean' || caps === null || !Object.values(caps).every(isNumber)) return null;
-  return { paused, caps: caps as Record<string, number> };
+  const known = { paused, caps: caps as Record<string, number> };
+  const { snoozed } = object;
+  if (snoozed === undefined) return known;
+  return Array.isArray(snoozed) && snoozed.every(isSnoozed) ? { ...known, snoozed } : null;
+}
+
+function isSnoozed(value: unknown): value is SnoozedRule {
+  const { rule, digest } = (value ?? {}) as { rule?: unknown; digest?: unknown };
+  return typeof rule === 'string' && typeof digest === 'string';
 }
 
 function acceptanceOf(value: JsonValue | undefined): AcceptanceShift | null | 'wrong' {

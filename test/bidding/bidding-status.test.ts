@@ -41,7 +41,7 @@ test('a pause keeps its reason however often it is asked for, and one ordered ag
     gate: {
       closedBecause: () => 'paused',
       controlTrouble: () => null,
-      control: () => ({ revision: 1, pause, caps: {}, ruleOrders: [], changes: [] }),
+      control: () => ({ revision: 1, pause, caps: {}, snoozes: [], ruleOrders: [], changes: [] }),
     },
     health: { trouble: () => null, lookAgain: () => undefined },
     partitionsNotLive: () => null,
@@ -63,7 +63,7 @@ test('waits of one request do not overlap, and the cause of any moment is known 
     gate: {
       closedBecause: () => cause,
       controlTrouble: () => null,
-      control: () => ({ revision: 1, pause, caps: {}, ruleOrders: [], changes: [] }),
+      control: () => ({ revision: 1, pause, caps: {}, snoozes: [], ruleOrders: [], changes: [] }),
     },
     health: { trouble: () => null, lookAgain: () => undefined },
     partitionsNotLive: () => null,

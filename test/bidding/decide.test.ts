@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Assessment, assess, checkCaps, type Draft, draftOffer, linkNeed } from '../../src/bidding/decide.ts';
 import { differencesOf, replayDecision } from '../../src/bidding/explain.ts';
+import { snoozedIn } from '../../src/bidding/ports.ts';
 import type { Usage } from '../../src/domain/offer.ts';
+import { readRecord } from '../../src/domain/record-shapes.ts';
 import type { Claimed } from '../../src/domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../../src/domain/request.ts';
 import { createRateTables } from '../../src/pricing/terms.ts';
@@ -63,6 +65,11 @@ function drafted(
 function offered(draft: Draft): Extract<Draft, { kind: 'offer' }> {
   assert.equal(draft.kind, 'offer', JSON.stringify(draft));
   return draft as Extract<Draft, { kind: 'offer' }>;
+}
+
+function eligibilityRule(): string {
+  const { passes } = assessed({ eligible: false }).verdict;
+  return passes.find(({ code }) => code === 'not-eligible')!.rule!;
 }
 
 function codeOf(draft: Draft): string | null {
@@ -257,6 +264,52 @@ test('replayed from its stored inputs the decision gives the same bytes', () => 
   assert.deepEqual(differencesOf(replay, record), []);
   const forged = { ...record, offer: { ...record.offer, rateHundredths: record.offer.rateHundredths + 1 } };
   assert.deepEqual(differencesOf(replay, forged), ['offer']);
+});
+
+test('a rule that is asleep has no say, stands in the trace, and is asleep in the replay too', () => {
+  const name = eligibilityRule();
+  const snoozed = [{ rule: name, digest: policy.ruleSet.digestOf(name)! }];
+  const request = { ...sampleRequest, eligible: false };
+  const awake = drafted(assess(request, { link: sampleLink, ledger: undefined }, policy, at));
+  assert.deepEqual([codeOf(awake), awake.trace.snoozed], ['not-eligible', undefined]);
+  const asleep = offered(
+    checkCaps(
+      drafted(assess(request, { link: sampleLink, ledger: undefined, snoozed }, policy, at)),
+      new Map(),
+    ) as Draft,
+  );
+  assert.deepEqual(asleep.trace.snoozed, snoozed);
+  assert.ok(!asleep.trace.rulesFired.includes(name));
+  const { requestId } = request;
+  const encode = (id: string, offer: Claimed['offer']) =>
+    encodeBid({ requestId: id, offer, contacts: config.contacts });
+  const record = JSON.parse(
+    JSON.stringify({
+      ...{ kind: 'claimed', requestId, at, claimId: 'a:1', instance: 'a' },
+      ...{ body: encode(requestId, asleep.offer), offer: asleep.offer, trace: asleep.trace },
+    }),
+  ) as Claimed;
+  assert.equal(readRecord('auctions', { partition: 0, offset: 0, key: requestId }, record).kind, 'claimed');
+  const contents = {
+    ruleSet: policy.ruleSet.source,
+    settings: config.settings.content,
+    curve: encodeWinCurve(curve),
+    shapes: null,
+  };
+  const replay = replayDecision({ request, trace: record.trace, contents, encodeBid: encode });
+  assert.deepEqual(differencesOf(replay, record), []);
+  const { snoozed: _, ...without } = record.trace;
+  const other = replayDecision({ request, trace: without, contents, encodeBid: encode });
+  assert.equal(other.draft.kind, 'pass');
+});
+
+test('a snooze holds until its time, for the rule as it was and no other', () => {
+  const digest = policy.ruleSet.digestOf(eligibilityRule())!;
+  const snooze = { rule: eligibilityRule(), digest, until: at + 1_000, by: 'ana', reason: 'r', at };
+  const asleep = (snoozes: readonly (typeof snooze)[], now: number) => snoozedIn(snoozes, policy.ruleSet, now).length;
+  assert.deepEqual([asleep([snooze], at), asleep([snooze], at + 999), asleep([snooze], at + 1_000)], [1, 1, 0]);
+  assert.equal(asleep([{ ...snooze, digest: 'of another rule' }], at), 0);
+  assert.equal(asleep([{ ...snooze, rule: 'toString' }], at), 0);
 });
 
 test('a decision of a version that rounded by row is made again to the same bytes', () => {

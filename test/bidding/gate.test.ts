@@ -7,7 +7,7 @@ import { Fault } from '../../src/errors.ts';
 import { createManualClock } from './manual-clock.ts';
 import { settings } from './parts.ts';
 
-const open: ControlState = { revision: 1, pause: null, caps: {}, ruleOrders: [], changes: [] };
+const open: ControlState = { revision: 1, pause: null, caps: {}, snoozes: [], ruleOrders: [], changes: [] };
 const paused: ControlState = { ...open, revision: 2, pause: { by: 'ana', reason: 'a look at the rules', at: 0 } };
 
 function setUp() {

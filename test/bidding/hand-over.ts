@@ -111,6 +111,8 @@ export async function createHandOver() {
         setPause: async () => 0,
         resume: async () => 0,
         setCap: async () => 0,
+        snoozeRule: async () => 0,
+        resumeRule: async () => 0,
         announceRules: async () => 0,
         acknowledge: async () => {},
         acknowledged: async () => [],

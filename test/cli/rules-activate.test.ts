@@ -178,6 +178,41 @@ test('diff says what a set says otherwise, value by value; checkout gives a kept
   assert.equal((await lance(environment, 'rules', 'diff', 'live', join(played.directory, 'nowhere'))).code, 78);
 });
 
+test('a rule is put to sleep beside the daemon or through it, shown with who and why, and woken; the chain holds', async () => {
+  const rules = JSON.parse(readFileSync(join(folder, 'limits.json'), 'utf8')).rules as { name: string }[];
+  const [one, other] = rules.map(({ name }) => name);
+  const day = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10);
+  const words = ['--until', day, '--reason', 'falso alarme'];
+  const nobody = await lance(environment, 'rules', 'snooze', one!, ...words);
+  assert.deepEqual([nobody.code, /--by NAME/.test(nobody.stderr)], [1, true]);
+  const asleep = await lance(environment, 'rules', 'snooze', one!, ...words, '--by', 'ana');
+  assert.equal(asleep.code, 0, asleep.stderr);
+  assert.match(asleep.stdout, /has no say until .* obeyed by 1 process/);
+  const remote = await as('bruno', 'snooze', other!, ...words);
+  assert.equal(remote.code, 0, remote.stderr);
+  const table = (await as('ana', 'snoozes')).stdout;
+  assert.match(table, new RegExp(`${one}.*ana \\(offline\\) +falso alarme`));
+  assert.match(table, new RegExp(`${other}.*bruno +falso alarme`));
+  const unknown = await lance(environment, 'rules', 'snooze', `${one}x`, ...words, '--by', 'ana');
+  assert.deepEqual([unknown.code, unknown.stderr.includes(`Did you mean "${one}"?`)], [66, true], unknown.stderr);
+  const late = await as('ana', 'snooze', one!, '--until', '2099-01-01', '--reason', 'r');
+  assert.deepEqual([late.code, /at the latest/.test(late.stderr)], [65, true], late.stderr);
+  assert.match((await lance(environment, 'controls', 'history')).stdout, new RegExp(`rule "${other}" asleep until`));
+  const woken = await as('ana', 'resume', one!, '--reason', 'apurado');
+  assert.equal(woken.code, 0, woken.stderr);
+  const again = await lance(environment, 'rules', 'resume', one!, '--reason', 'apurado', '--by', 'ana');
+  assert.deepEqual([again.code, again.stderr.includes(`Asleep: ${other}`)], [66, true], again.stderr);
+  const left = jsonLines<{ rule: string; holds: boolean }>(
+    (await lance(environment, 'rules', 'snoozes', '--json')).stdout,
+  );
+  assert.deepEqual(
+    left.map(({ rule, holds }) => [rule, holds]),
+    [[other, true]],
+  );
+  const verified = await lance(environment, 'audit', 'verify');
+  assert.equal(verified.code, 0, verified.stdout + verified.stderr);
+});
+
 test('with approval a set waits for a second person, bound to its hash', async () => {
   await daemon.stop();
   const config = JSON.parse(readFileSync(environment.LANCE_CONFIG!, 'utf8'));
@@ -206,6 +241,11 @@ test('with approval a set waits for a second person, bound to its hash', async (
   const hash = (await history()).find(({ by, kind }) => kind === 'proposed' && by === 'ana')!.hash;
   const alone = await lance(environment, 'rules', 'activate', hash, '--by', 'ana');
   assert.equal(alone.code, 65);
+  const snooze = await as('ana', 'snooze', 'Any', '--until', '2099-01-01', '--reason', 'r');
+  assert.equal(snooze.code, 65);
+  const soon = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+  const alike = await as('ana', 'snooze', 'Any', '--until', soon, '--reason', 'r');
+  assert.deepEqual([alike.code, /Two persons have to stand for rules here/.test(alike.stderr)], [65, true]);
   const own = await as('ana', 'approve', hash);
   assert.equal(own.code, 65);
   assert.match(own.stderr, /another person has to approve it/);

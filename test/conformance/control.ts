@@ -24,7 +24,7 @@ export function testControl(kind: StoreKind): void {
       await control.setCap('__proto__', null, { ...pause, at: pause.at + 2 });
       const resumed = await control.resume({ by: 'bia', reason: 'visto', at: pause.at + 3 });
       const { changes, ...last } = await control.read();
-      assert.deepEqual(last, { revision: resumed, pause: null, caps: { daily: 0 }, ruleOrders: [] });
+      assert.deepEqual(last, { revision: resumed, pause: null, caps: { daily: 0 }, snoozes: [], ruleOrders: [] });
       // Who said what and why stays known (defect line 17).
       assert.deepEqual(changes, [
         { ...pause, revision: paused, kind: 'paused' },
@@ -119,6 +119,40 @@ export function testControl(kind: StoreKind): void {
           names.slice(-kept.length),
         );
         assert.ok(kept.length >= 32);
+      } finally {
+        await beside.close();
+      }
+    }));
+
+  test(`${kind.name}: rules sleep until they are woken or their time is over, and who said so stays known`, () =>
+    withBackend(kind, async ({ control }, place) => {
+      const beside = await kind.beside(place);
+      try {
+        const word = { by: 'ana', via: 'api' as const, reason: 'falso alarme', at: pause.at };
+        const snooze = { ...word, rule: '__proto__', digest: 'd1', until: pause.at + 100 };
+        const other = { ...word, rule: 'Caps "é"', digest: 'd2', until: pause.at + 200 };
+        await control.snoozeRule(snooze);
+        await beside.control.snoozeRule(other);
+        await eventually(async () => (await control.read()).snoozes.length === 2);
+        for (const each of [control, beside.control]) assert.deepEqual((await each.read()).snoozes, [snooze, other]);
+        const longer = { ...other, until: pause.at + 300, at: pause.at + 1 };
+        await control.snoozeRule(longer);
+        assert.deepEqual((await control.read()).snoozes, [snooze, longer]);
+        const capped = await control.setCap('daily', 3, { ...pause, at: pause.at + 2 });
+        assert.deepEqual((await control.read()).snoozes, [snooze, longer]);
+        // What is over by then is forgotten.
+        const resumed = { by: 'bia', reason: 'visto', at: pause.at + 150 };
+        const revision = await control.resumeRule(longer.rule, resumed);
+        assert.equal(revision, capped + 1);
+        const { snoozes, changes } = await control.read();
+        assert.deepEqual(snoozes, []);
+        assert.deepEqual(changes.at(-1), { ...resumed, revision, kind: 'rule-resumed', name: longer.rule });
+        const { rule: name, ...said } = snooze;
+        assert.deepEqual(changes[0], { ...said, revision: changes[0]!.revision, kind: 'rule-snoozed', name });
+        assert.deepEqual(
+          (await beside.control.history()).changes.map(({ kind: what }) => what),
+          ['rule-snoozed', 'rule-snoozed', 'rule-snoozed', 'cap-set', 'rule-resumed'],
+        );
       } finally {
         await beside.close();
       }

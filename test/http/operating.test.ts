@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { readTopic } from '../../src/bidding/read-topic.ts';
 import { setCap } from '../../src/operating/controls.ts';
+import { openRuleSet } from '../../src/rules/rule-set.ts';
 import { bidPath } from '../../src/wire/bid.ts';
 import { filesNamed } from '../bidding/rule-sets.ts';
 import { type Reply, type Role, startApi } from './api-house.ts';
@@ -66,8 +68,19 @@ test('ordering a desk over HTTP', async (context) => {
     );
   });
 
+  const ruleNames = async () => {
+    const kept = (await call('GET', '/v1/rules/sets/live', { role: 'risk' })).body as { source: string };
+    const opened = openRuleSet(kept.source, true);
+    assert.ok(opened.kind === 'compiled');
+    return opened.ruleSet.rules.map(({ name }) => name);
+  };
   await context.test('what is wrong or missing names field, values and remedy, and changes nothing', async () => {
     const { revision } = await store.control.read();
+    const [anyRule] = await ruleNames();
+    const sleepOn = (change: object) => {
+      const body = { rule: anyRule, until: Date.now() + 60_000, ...why, ...change };
+      return call('POST', '/v1/rules/snoozes', { body });
+    };
     const cap = (body: unknown, name = 'mesa') => call('POST', `/v1/controls/caps/${name}`, { body });
     for (const [reply, field, detail] of [
       [await call('POST', '/v1/controls/pause', { body: {} }), 'reason', /is missing; write a text/],
@@ -88,6 +101,11 @@ test('ordering a desk over HTTP', async (context) => {
         /a path below the folder/,
       ],
       [await call('POST', '/v1/rules/approval', { body: { needed: 'no' } }), 'needed', /true or false/],
+      [await sleepOn({ rule: 'No such rule' }), 'rule', /no rule of the set that decides has this name/],
+      [await sleepOn({ until: 5 }), 'until', /at most 30 days from now/],
+      [await sleepOn({ until: Date.now() + 31 * 86_400_000 }), 'until', /propose a set without the rule/],
+      [await sleepOn({ until: 'tomorrow' }), 'until', /./],
+      [await call('POST', '/v1/rules/snoozes/resume', { body: { rule: 'Awake', ...why } }), 'rule', /is not asleep/],
       [
         await call('POST', '/v1/tokens', { body: { owner: 'b', role: 'boss' } }),
         'role',
@@ -121,6 +139,50 @@ test('ordering a desk over HTTP', async (context) => {
       const taken = await call('POST', '/v1/controls/caps/mesa', { body: { limitCents: null, ...why } });
       assert.equal(taken.status, 200, taken.text);
       assert.deepEqual((await store.control.read()).caps, {});
+    },
+  );
+
+  await context.test(
+    'a rule is put to sleep by a person who decides on rules, and stands in traces until it is woken',
+    async () => {
+      const { live } = (await call('GET', '/v1/rules')).body as { live: string };
+      const names = await ruleNames();
+      const rule = names[0]!;
+      const ends = Date.now() + 3_600_000;
+      const body = { rule, until: ends, reason: 'de 529.982.247-25' };
+      assert.equal((await call('POST', '/v1/rules/snoozes', { role: 'operator', body })).status, 403);
+      const done = await call('POST', '/v1/rules/snoozes', { role: 'risk', body });
+      assert.equal(done.status, 200, done.text);
+      const { snoozes } = (await call('GET', '/v1/rules/snoozes', { role: 'viewer' })).body as { snoozes: object[] };
+      assert.deepEqual(
+        snoozes.map((one) => ({ ...one, at: 0 })),
+        [{ rule, until: ends, by: 'risk', via: 'api', reason: 'de ***', at: 0, holds: true }],
+      );
+      await sandbox.run(10);
+      const traces = async () => {
+        const found: { at: number; snoozed: readonly { rule: string }[] | undefined; hash: string }[] = [];
+        for await (const { record } of readTopic(store.log, 'auctions'))
+          if ('trace' in record && record.trace !== null)
+            found.push({ at: record.at, snoozed: record.trace.snoozed, hash: record.trace.ruleSetHash });
+        return found;
+      };
+      const asleep = (await traces()).filter(({ snoozed }) => snoozed !== undefined);
+      assert.ok(asleep.length > 0 && asleep.every(({ snoozed, hash }) => snoozed![0]!.rule === rule && hash === live));
+      const woken = await call('POST', '/v1/rules/snoozes/resume', { role: 'risk', body: { rule, ...why } });
+      assert.equal(woken.status, 200, woken.text);
+      const count = asleep.length;
+      await sandbox.run(10);
+      assert.equal((await traces()).filter(({ snoozed }) => snoozed !== undefined).length, count);
+      const { orders } = (await call('GET', '/v1/controls/history?limit=2')).body as {
+        orders: { kind: string; name: string; until: number | null }[];
+      };
+      assert.deepEqual(
+        orders.map((given) => [given.kind, given.name, given.until]),
+        [
+          ['rule-resumed', rule, null],
+          ['rule-snoozed', rule, ends],
+        ],
+      );
     },
   );
 

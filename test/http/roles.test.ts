@@ -20,10 +20,10 @@ const allowed: readonly [RegExp, readonly Role[]][] = [
   [/^GET \/v1\/(status|identity|bids|bids\/\{requestId\})$/, everybody],
   [/^GET \/v1\/controls(\/history|\/caps\/\{name\})?$/, everybody],
   [/^POST \/v1\/controls\/(pause|resume|caps\/\{name\})$/, seeing],
-  [/^GET \/v1\/rules(\/history)?$/, everybody],
+  [/^GET \/v1\/rules(\/history|\/snoozes)?$/, everybody],
   [/^GET \/v1\/rules\/(diff|sets\/\{set\})$/, seeing],
   [/^POST \/v1\/rules\/rollback$/, seeing],
-  [/^POST \/v1\/rules\/(sets|sets\/\{set\}\/(approve|activate)|approval)$/, deciding],
+  [/^POST \/v1\/rules\/(sets|sets\/\{set\}\/(approve|activate)|approval|snoozes|snoozes\/resume)$/, deciding],
   [/^POST \/v1\/logout$/, everybody],
   [/ \/v1\/tokens/, ['admin']],
   [/^POST \/v1\/bids\/\{requestId\}\/(worker|resolve|thaw)$/, working],
@@ -62,10 +62,10 @@ test('no operation without its role and identity', async (context) => {
   );
   assert.ok(operations.length > 60, `${operations.length}`);
   const held = async () => {
-    const { revision, pause, caps } = await store.control.read();
+    const { revision, pause, caps, snoozes } = await store.control.read();
     const ends = await Promise.all((['auctions', 'flows'] as const).map((topic) => store.log.ends(topic)));
     const books = [await store.ruleBook.read(), await store.tokenBook.read()];
-    return JSON.stringify([revision, pause, caps, ends.map((end) => [...end]), books]);
+    return JSON.stringify([revision, pause, caps, snoozes, ends.map((end) => [...end]), books]);
   };
   const { url } = engine;
   const before = await held();

@@ -7,6 +7,8 @@ import {
   type Pause,
   type RuleBook,
   withOrder,
+  withoutSnooze,
+  withSnooze,
 } from '../../src/bidding/ports.ts';
 import type { EpochMs } from '../../src/domain/glossary.ts';
 import type { LinkDetail } from '../../src/domain/request.ts';
@@ -61,6 +63,7 @@ export function createControlStore(startAt: EpochMs, hash: string): ControlStore
     revision: 1,
     pause: null,
     caps: {},
+    snoozes: [],
     ruleOrders: [{ hash, liveAt: startAt - 60_000 }],
     changes: [],
   };
@@ -96,6 +99,14 @@ export function createControl(remote: Remote, store: ControlStore, process: Proc
         const { [name]: _, ...others } = store.state.caps;
         return operate(store, time.now(), { caps: limitCents === null ? others : { ...others, [name]: limitCents } });
       }),
+    snoozeRule: (snooze) =>
+      call(remote, process, journey(), () =>
+        operate(store, time.now(), { snoozes: withSnooze(store.state.snoozes, snooze) }),
+      ),
+    resumeRule: (rule, { at }) =>
+      call(remote, process, journey(), () =>
+        operate(store, time.now(), { snoozes: withoutSnooze(store.state.snoozes, rule, at) }),
+      ),
     announceRules: (order) =>
       call(remote, process, journey(), () =>
         operate(store, time.now(), { ruleOrders: withOrder(store.state.ruleOrders, order) }),

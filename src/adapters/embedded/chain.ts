@@ -6,7 +6,7 @@
 import { hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { ControlHistory } from '../../bidding/ports.ts';
+import type { ControlHistory, Snooze } from '../../bidding/ports.ts';
 import type { ChainHead, ChainHeads, ChainVerdict, Tampering, Unverified } from '../../domain/audit.ts';
 
 type ChainedTable = {
@@ -328,7 +328,8 @@ function editedControlNow(database: DatabaseSync): Omit<Break, 'unverified'> | n
   const changes = database.prepare('SELECT changes FROM operator_changes WHERE id = 1').get() as
     | { changes: string }
     | undefined;
-  const now = row === undefined ? null : controlEntry(row, orders?.orders ?? '[]', changes?.changes ?? '[]');
+  const snoozes = snoozesIn(last.entry);
+  const now = row === undefined ? null : controlEntry(row, orders?.orders ?? '[]', changes?.changes ?? '[]', snoozes);
   return now === last.entry ? null : { kind: 'broken', table: 'control', offset: last.number, what: 'changed' };
 }
 
@@ -336,8 +337,19 @@ export function controlEntry(
   row: { revision: number; pause: string | null; caps: string },
   orders: string,
   changes: string,
+  snoozes: readonly Snooze[],
 ): string {
-  return JSON.stringify({ revision: row.revision, pause: row.pause, caps: row.caps, orders, changes });
+  const asleep = snoozes.length === 0 ? {} : { snoozes: JSON.stringify(snoozes) };
+  return JSON.stringify({ revision: row.revision, pause: row.pause, caps: row.caps, orders, changes, ...asleep });
+}
+
+/** The rows beside the chain say nothing of snoozes. */
+function snoozesIn(entry: string): readonly Snooze[] {
+  try {
+    return JSON.parse((JSON.parse(entry) as { snoozes?: string }).snoozes ?? '[]');
+  } catch {
+    return [];
+  }
 }
 
 /** What operators and rule sets had come to with this entry. */

@@ -9,8 +9,11 @@ import {
   type OperatorWord,
   type Pause,
   type RuleOrder,
+  type Snooze,
   withChanges,
   withOrder,
+  withoutSnooze,
+  withSnooze,
 } from '../../bidding/ports.ts';
 import type { OriginEntry } from '../../domain/audit.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
@@ -23,6 +26,8 @@ export type ControlChange =
   | { kind: 'pause'; pause: Pause }
   | { kind: 'resume'; word: OperatorWord }
   | { kind: 'cap'; name: string; limitCents: number | null; word: OperatorWord }
+  | { kind: 'snooze'; snooze: Snooze }
+  | { kind: 'resume-rule'; rule: string; word: OperatorWord }
   | { kind: 'rules'; order: RuleOrder };
 
 /** What is kept of it; null: no operator did it. */
@@ -37,6 +42,12 @@ function traceOf(change: ControlChange, revision: number): OperatorChange | null
       if (limitCents === null) return { ...word, revision, kind: 'cap-removed', name };
       return { ...word, revision, kind: 'cap-set', name, limitCents };
     }
+    case 'snooze': {
+      const { rule: name, ...said } = change.snooze;
+      return { ...said, revision, kind: 'rule-snoozed', name };
+    }
+    case 'resume-rule':
+      return { ...change.word, revision, kind: 'rule-resumed', name: change.rule };
     case 'rules':
       return null;
     default:
@@ -72,13 +83,15 @@ export type ControlRows = {
 };
 
 type Row = { revision: number; pause: string | null; caps: string };
-type StoredControl = Row & { orders: string; changes: string };
+/** `snoozes` stands in chained records alone, and only where there are any. */
+type StoredControl = Row & { orders: string; changes: string; snoozes?: string };
 
-function stateOf({ revision, pause, caps, orders, changes }: StoredControl): ControlState {
+function stateOf({ revision, pause, caps, orders, changes, snoozes }: StoredControl): ControlState {
   return {
     revision,
     pause: pause === null ? null : JSON.parse(pause),
     caps: JSON.parse(caps),
+    snoozes: JSON.parse(snoozes ?? '[]'),
     ruleOrders: JSON.parse(orders),
     changes: JSON.parse(changes),
   };
@@ -93,8 +106,13 @@ function doubted(stored: StoredControl): ControlState {
   try {
     return { ...stateOf({ ...stored, pause: null }), pause };
   } catch {
-    return { revision: stored.revision, pause, caps: {}, ruleOrders: [], changes: [] };
+    return { revision: stored.revision, pause, caps: {}, snoozes: [], ruleOrders: [], changes: [] };
   }
+}
+
+function snoozesAfter(snoozes: readonly Snooze[], change: ControlChange): readonly Snooze[] {
+  if (change.kind === 'snooze') return withSnooze(snoozes, change.snooze);
+  return change.kind === 'resume-rule' ? withoutSnooze(snoozes, change.rule, change.word.at) : snoozes;
 }
 
 function historyEntry(number: number, entry: string): ControlHistory {
@@ -193,7 +211,7 @@ export function createControlRows(database: DatabaseSync): ControlRows {
         caps: JSON.stringify(Object.fromEntries(caps)),
       };
       update.run(row.revision, row.pause, row.caps);
-      chained('changes', controlEntry(row, ordersText, changes));
+      chained('changes', controlEntry(row, ordersText, changes, snoozesAfter(before.snoozes, change)));
       return revision;
     },
     acknowledge: ({ instance, revision, at }) => {

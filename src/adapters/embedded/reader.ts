@@ -124,6 +124,8 @@ function createReader(
       setPause: async (pause) => stored(() => control.change({ kind: 'pause', pause })),
       resume: async (word) => stored(() => control.change({ kind: 'resume', word })),
       setCap: async (name, limitCents, word) => stored(() => control.change({ kind: 'cap', name, limitCents, word })),
+      snoozeRule: async (snooze) => stored(() => control.change({ kind: 'snooze', snooze })),
+      resumeRule: async (rule, word) => stored(() => control.change({ kind: 'resume-rule', rule, word })),
       announceRules: async (order) => stored(() => control.change({ kind: 'rules', order })),
       acknowledge: async (instance, revision, at) => stored(() => control.acknowledge({ instance, revision, at })),
       acknowledged: async () => control.acknowledged(),

@@ -106,6 +106,9 @@ function createControl(rows: ControlRows, writer: Writer): Control & ControlArch
     resume: (word) => guarded(() => writer.submit({ kind: 'control', change: { kind: 'resume', word } })),
     setCap: (name, limitCents, word) =>
       guarded(() => writer.submit({ kind: 'control', change: { kind: 'cap', name, limitCents, word } })),
+    snoozeRule: (snooze) => guarded(() => writer.submit({ kind: 'control', change: { kind: 'snooze', snooze } })),
+    resumeRule: (rule, word) =>
+      guarded(() => writer.submit({ kind: 'control', change: { kind: 'resume-rule', rule, word } })),
     announceRules: (order) => guarded(() => writer.submit({ kind: 'control', change: { kind: 'rules', order } })),
     acknowledge: (instance, revision, at) =>
       guarded(async () => {

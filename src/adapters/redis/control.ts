@@ -11,8 +11,11 @@ import {
   type OperatorChange,
   type Pause,
   type RuleOrder,
+  type Snooze,
   withChanges,
   withOrder,
+  withoutSnooze,
+  withSnooze,
 } from '../../bidding/ports.ts';
 import { Fault } from '../../errors.ts';
 import type { Connection } from './connection.ts';
@@ -32,11 +35,12 @@ type Said = {
   revision: number;
   pause: Pause | null;
   caps: Caps;
+  snoozes: readonly Snooze[];
   ruleOrders: readonly RuleOrder[];
   changes: readonly OperatorChange[];
 };
 
-const nothing: Said = { era: '', revision: 0, pause: null, caps: [], ruleOrders: [], changes: [] };
+const nothing: Said = { era: '', revision: 0, pause: null, caps: [], snoozes: [], ruleOrders: [], changes: [] };
 
 /** What an earlier version did not say yet is nothing. */
 function saidIn(text: string): Said {
@@ -53,9 +57,19 @@ function merged(found: Said, known: Said): Said {
     revision: Math.max(found.revision, known.revision) + 1,
     pause: found.pause ?? known.pause,
     caps: [...caps],
+    snoozes: mergedSnoozes(found, known),
     ruleOrders: mergedOrders(found.ruleOrders, known.ruleOrders),
     changes: withChanges(found.changes, known.changes),
   };
+}
+
+/** Asleep is what both say is, until the earlier time; where nothing was found, what is known. */
+function mergedSnoozes(found: Said, known: Said): readonly Snooze[] {
+  if (found.revision === 0) return known.snoozes;
+  return found.snoozes.flatMap((one) => {
+    const other = known.snoozes.find(({ rule, digest }) => rule === one.rule && digest === one.digest);
+    return other === undefined ? [] : [one.until < other.until ? one : other];
+  });
 }
 
 /** What either side has announced, each at its time. */
@@ -194,8 +208,8 @@ export function createControl(
   };
   return {
     read: async (): Promise<ControlState> => {
-      const { revision, pause, caps, ruleOrders, changes } = await word.settle(() => null);
-      return { revision, pause, caps: Object.fromEntries(caps), ruleOrders, changes };
+      const { revision, pause, caps, snoozes, ruleOrders, changes } = await word.settle(() => null);
+      return { revision, pause, caps: Object.fromEntries(caps), snoozes, ruleOrders, changes };
     },
     // A change that Redis knows and the log does not yet is one all the same.
     history: async () => {
@@ -223,6 +237,17 @@ export function createControl(
           changes: withChanges(changes, [{ ...done, kind: 'cap-set', limitCents }]),
         };
       }),
+    snoozeRule: (snooze) =>
+      change(({ revision, snoozes, changes }) => {
+        const { rule: name, ...said } = snooze;
+        const done = { ...said, revision: revision + 1, kind: 'rule-snoozed' as const, name };
+        return { snoozes: withSnooze(snoozes, snooze), changes: withChanges(changes, [done]) };
+      }),
+    resumeRule: (rule, by) =>
+      change(({ revision, snoozes, changes }) => ({
+        snoozes: withoutSnooze(snoozes, rule, by.at),
+        changes: withChanges(changes, [{ ...by, revision: revision + 1, kind: 'rule-resumed', name: rule }]),
+      })),
     announceRules: (order) =>
       change((said) => {
         const ruleOrders = withOrder(said.ruleOrders, order);

@@ -25,7 +25,7 @@ const revision = measured(z.int(), 'a count');
 const cents = measured(z.int(), 'whole cents of a real');
 const exampleInstance = '0b6f3c52-7d43-4a41-9a39-5c7f8f1f2b11';
 /** Kept in the controls, which every process reads several times a second. */
-const shortReason = z.string().trim().min(1, 'is blank; say why, in 1 to 200 characters').max(200);
+export const shortReason = z.string().trim().min(1, 'is blank; say why, in 1 to 200 characters').max(200);
 
 const by = said(z.string(), 'Who ordered it: the owner of the token, or the name that was typed', 'ana');
 export const via = said(
@@ -97,7 +97,15 @@ const standingSchema = answerNamed(
   'What operators have ordered, as it holds now',
 );
 
-const historyKinds = ['paused', 'resumed', 'cap-set', 'cap-removed', 'rules-ordered'] as const;
+const historyKinds = [
+  'paused',
+  'resumed',
+  'cap-set',
+  'cap-removed',
+  'rule-snoozed',
+  'rule-resumed',
+  'rules-ordered',
+] as const;
 export const orderPage = answerNamed(
   z.object({
     orders: saidOfParts(
@@ -109,8 +117,9 @@ export const orderPage = answerNamed(
           via,
           reason: said(z.string().nullable(), 'Why; null: none was given', 'taxas estranhas'),
           revision: said(revision.nullable(), 'Of the controls; null for rules', 17),
-          name: said(z.string().nullable(), 'Name of the cap', null),
+          name: said(z.string().nullable(), 'Name of the cap or of the rule', null),
           limitCents: said(cents.nullable(), 'Limit of the cap a day', null),
+          until: said(time.nullable(), 'Until when the rule is asleep', null),
           hash: said(z.string().nullable(), 'SHA-256 of the rule set', null),
           liveAt: said(time.nullable(), 'From when on the rule set decides; null: that is not known', null),
         }),
@@ -223,8 +232,12 @@ export function addControlRoutes(app: ApiApp, parts: ControlRouteParts): void {
     },
     async ({ query }) => {
       const { orders, more } = await controlHistory(parts, query.limit);
-      const none = { revision: null, name: null, limitCents: null, hash: null, liveAt: null };
-      return { orders: orders.map((given) => ({ ...none, ...given, via: given.via ?? null })), more };
+      const none = { revision: null, name: null, limitCents: null, until: null, hash: null, liveAt: null };
+      const shown = orders.map((given) => {
+        const { digest: _, ...order } = { digest: null, ...none, ...given, via: given.via ?? null };
+        return order;
+      });
+      return { orders: shown, more };
     },
   );
   app.post(
@@ -295,7 +308,7 @@ const pauseFailed: FailedTexts = {
   unsure:
     'It is not known whether bidding is paused; count on it not being so. Put Redis right and pause again, or stop the processes (SIGTERM).',
 };
-const changeFailed: FailedTexts = {
+export const changeFailed: FailedTexts = {
   notStored: 'Nothing was changed: put the store right (space, Redis) and order it again.',
   unsure: 'It is not known whether it was changed: put Redis right, and order it again if needed.',
 };
@@ -307,7 +320,7 @@ function noCap(reply: FastifyReply, nearest?: string): FastifyReply {
   return problem(reply, 'not-found', detail, [{ field: 'name', rule: 'cap-known', detail }], outcome);
 }
 
-function ordered(reply: FastifyReply, outcome: ControlOutcome, texts: FailedTexts): FastifyReply {
+export function ordered(reply: FastifyReply, outcome: ControlOutcome, texts: FailedTexts): FastifyReply {
   switch (outcome.kind) {
     case 'stored': {
       const { revision: stored, wasPaused, obeyedBy, late } = outcome;

@@ -17,15 +17,21 @@ import {
   type SetUnknown,
   setApproval,
 } from '../../operating/rule-orders.ts';
+import { resumeRule, shownSnoozes, snoozeRule } from '../../operating/snoozes.ts';
+import { withoutCpf } from '../../wire/hidden-cpf.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
-import { via } from './control-routes.ts';
-import { answered, answerNamed, order, said, saidOfParts } from './described.ts';
+import { changeFailed, obeyedSchema, ordered, shortReason, via } from './control-routes.ts';
+import { answered, answerNamed, measured, order, said, saidOfParts } from './described.ts';
 import { problem, problemResponses } from './problems.ts';
 import { exampleTime, time, wholeCount } from './schemas.ts';
 import { rollbackSchema } from './status.ts';
 
-export type RuleRouteParts = { rules: RuleOrderParts; ruleWatch: Pick<RuleWatch, 'judge'>; guard: Guard };
+export type RuleRouteParts = {
+  rules: RuleOrderParts;
+  ruleWatch: Pick<RuleWatch, 'judge'>;
+  guard: Guard;
+};
 
 const exampleHash = `3f9c2a71b04e${'0'.repeat(52)}`;
 const hash = said(z.string(), 'SHA-256 of the set', exampleHash);
@@ -241,6 +247,47 @@ const approvalBody = order(
   'RuleApprovalOrder',
   'Whether two identities have to stand for a set',
 );
+const ruleName = said(z.string().min(1).max(160), 'Name of the rule: 1 to 160 characters', 'One alert');
+const why = said(shortReason, 'Why, in 1 to 200 characters; a CPF in it is kept as `***`', 'falso alarme');
+const snoozeBody = order(
+  z.strictObject({
+    rule: ruleName,
+    until: said(
+      measured(z.int().min(0).max(999_999_999_999_999), 'epoch ms'),
+      'Until when it has no say: at most 30 days from now',
+      exampleTime,
+    ),
+    reason: why,
+  }),
+  'SnoozeOrder',
+  'Puts a rule to sleep',
+);
+const wakeBody = order(z.strictObject({ rule: ruleName, reason: why }), 'WakeOrder', 'Wakes a rule');
+
+export const snoozesSchema = answerNamed(
+  z.object({
+    snoozes: saidOfParts(
+      z.array(
+        z.object({
+          rule: ruleName,
+          until: said(time, 'Until when', exampleTime),
+          by: said(z.string(), 'Who put it to sleep', 'ana'),
+          via,
+          reason: said(z.string(), 'Why', 'falso alarme'),
+          at: said(time, 'When', exampleTime),
+          holds: said(
+            z.boolean(),
+            'false: the set that decides has another rule of this name, or none, so it is awake',
+            true,
+          ),
+        }),
+      ),
+      'In the order in which they were put to sleep',
+    ),
+  }),
+  'Snoozes',
+  'Rules that are asleep',
+);
 const nothingBody = order(z.strictObject({}), 'Nothing', 'Nothing: an empty object', {});
 
 export function addRuleRoutes(
@@ -253,6 +300,11 @@ export function addRuleRoutes(
   const response = {
     200: answered(followedSchema, 'What became of it'),
     202: answered(followedSchema, 'It is announced, and processes in `late` do not know of it yet'),
+    ...problemResponses,
+  };
+  const obeyedResponse = {
+    200: answered(obeyedSchema, 'It is stored, and every live process obeys'),
+    202: answered(obeyedSchema, 'It is stored, and processes in `late` have not acknowledged it within seconds'),
     ...problemResponses,
   };
   app.get(
@@ -374,6 +426,67 @@ export function addRuleRoutes(
       },
     },
     async (request, reply) => answer(reply, await rollBack(rules, guard.identityOf(request), request.body.set)),
+  );
+  app.post(
+    '/rules/snoozes',
+    {
+      onRequest: deciding,
+      schema: {
+        tags,
+        summary: 'Put a rule of the set that decides to sleep: until then it has no say, unless it is changed',
+        body: snoozeBody,
+        response: obeyedResponse,
+      },
+    },
+    async (request, reply) => {
+      const { rule, until, reason } = request.body;
+      const wanted = { rule, until, reason: withoutCpf(reason) };
+      const outcome = await snoozeRule(rules, guard.identityOf(request), wanted);
+      switch (outcome.kind) {
+        case 'rule-unknown': {
+          const detail = 'no rule of the set that decides has this name; GET /v1/rules/sets/live shows them';
+          return problem(reply, 'not-found', detail, [{ field: 'rule', rule: 'rule-known', detail }], outcome);
+        }
+        case 'until-outside': {
+          const detail = 'send a time to come, at most 30 days from now; for longer propose a set without the rule';
+          return problem(reply, 'invalid', detail, [{ field: 'until', rule: 'until-near', detail }], outcome);
+        }
+        case 'snooze-needs-approval': {
+          const detail = 'two identities have to stand for rules here: propose a set without the rule';
+          return problem(reply, 'not-allowed', detail, [{ field: 'rule', rule: 'set-approved', detail }], outcome);
+        }
+        default:
+          return ordered(reply, outcome, changeFailed);
+      }
+    },
+  );
+  app.post(
+    '/rules/snoozes/resume',
+    {
+      onRequest: deciding,
+      schema: { tags, summary: 'Wake a rule before its time', body: wakeBody, response: obeyedResponse },
+    },
+    async (request, reply) => {
+      const { rule, reason } = request.body;
+      const outcome = await resumeRule(rules, guard.identityOf(request), { rule, reason: withoutCpf(reason) });
+      if (outcome.kind !== 'rule-awake') return ordered(reply, outcome, changeFailed);
+      const detail = 'this rule is not asleep; GET /v1/rules/snoozes shows those that are';
+      return problem(reply, 'not-found', detail, [{ field: 'rule', rule: 'rule-asleep', detail }], outcome);
+    },
+  );
+  app.get(
+    '/rules/snoozes',
+    {
+      onRequest: guard.only(),
+      schema: {
+        tags,
+        summary: 'Rules that are asleep: who put them to sleep, why, and until when',
+        response: { 200: answered(snoozesSchema, 'Rules that are asleep'), ...problemResponses },
+      },
+    },
+    async () => ({
+      snoozes: (await shownSnoozes(rules)).map((snooze) => ({ ...snooze, via: snooze.via ?? null })),
+    }),
   );
   app.post(
     '/rules/approval',
