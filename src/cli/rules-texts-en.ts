@@ -138,6 +138,7 @@ export const rulesEn: Texts['rules'] = {
       events: 'events',
       bases: 'bases of tests',
       facts: 'computed facts',
+      holidays: 'holidays',
       score: 'scorecard',
       tests: 'tests',
     },

@@ -139,6 +139,7 @@ export const rulesPt = {
       events: 'eventos',
       bases: 'bases de testes',
       facts: 'fatos calculados',
+      holidays: 'feriados',
       score: 'scorecard',
       tests: 'testes',
     },

@@ -11,7 +11,18 @@ import type { Via } from './roles.ts';
 import { joinFiles, splitFiles } from './set-source.ts';
 
 export type RuleSetChange = {
-  what: 'rule' | 'list' | 'table' | 'codes' | 'conditions' | 'events' | 'bases' | 'facts' | 'score' | 'tests';
+  what:
+    | 'rule'
+    | 'list'
+    | 'table'
+    | 'codes'
+    | 'conditions'
+    | 'events'
+    | 'bases'
+    | 'facts'
+    | 'holidays'
+    | 'score'
+    | 'tests';
   name: string;
   change: 'added' | 'removed' | 'changed';
 };

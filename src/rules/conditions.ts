@@ -7,6 +7,7 @@
 import type { DerivedFacts } from './derived.ts';
 import { choices, neverHolds } from './extents.ts';
 import { catalogue, extraPrefix, type FactDefinition, type Stage } from './facts.ts';
+import { holidayFact } from './holidays.ts';
 import type { Json, JsonObject } from './json.ts';
 import {
   accepts,
@@ -126,6 +127,7 @@ function readFact(
   const definition = definitionOf(name, scope.vocabulary);
   if (definition === null) {
     const hint =
+      (name === holidayFact ? 'Write its days in holidays.json.' : '') ||
       suggestion(name, [...catalogue.map((fact) => fact.name), ...scope.vocabulary.derived.keys()]) ||
       'See the catalogue of facts; unmapped keys of the request are "extra.<key>", scores "score.<name>".';
     return refuse(at, `There is no fact ${shown(name)}. ${hint}`);

@@ -13,6 +13,7 @@ import { refuseConflicts, shadowedRules } from './conflicts.ts';
 import { basesOf, type DerivedFact, type DerivedFacts, numberOf } from './derived.ts';
 import { factsIn } from './extents.ts';
 import { extraPrefix, type Facts, factNamed, type LedgerFact, ledgerFacts, listPrefix, type Stage } from './facts.ts';
+import { holidayAsFact, holidayFact, readHolidays } from './holidays.ts';
 import { canonicalJson, type Json, type JsonObject, linesOf, parseJson } from './json.ts';
 import { type CompiledCap, compileCap, compileSegment, type ReadNumber } from './keys.ts';
 import { listAsFact, listNameOf, type RuleList, readList } from './lists.ts';
@@ -218,6 +219,7 @@ export type FileKind =
   | 'events'
   | 'bases'
   | 'facts'
+  | 'holidays'
   | 'score'
   | 'list'
   | 'table'
@@ -229,6 +231,7 @@ const laterNames: Readonly<Record<string, FileKind>> = {
   'events.json': 'events',
   'bases.json': 'bases',
   'facts.json': 'facts',
+  'holidays.json': 'holidays',
 };
 
 function looksLikeRules(value: Json): boolean {
@@ -469,10 +472,13 @@ function compileParsed(
     const made = (name: string) => computed.get(name)?.definition ?? factNamed(name);
     return kind === 'score' ? (readScorecard(placeIn(path, faults), value, made) ?? []) : [];
   });
+  const holidaysValue = contentOf('holidays');
+  const holidays = holidaysValue === undefined ? null : readHolidays(placeIn('holidays.json', faults), holidaysValue);
   const scores = cards.flatMap((card) => scoreAsFacts(card, computed));
   const derived = new Map<string, DerivedFact>([
     ...lists.map((list) => [listPrefix + list.name, listAsFact(list)] as const),
     ...computed,
+    ...(holidays === null ? [] : [[holidayFact, holidayAsFact(holidays)] as const]),
     ...scores.map((score) => [score.definition.name, score] as const),
   ]);
   const vocabulary = readVocabulary(

@@ -75,7 +75,7 @@ function comparisonSchema(): Schema {
     ...strict(['fact', 'operator', 'value'], {
       fact: {
         anyOf: [
-          { enum: catalogue.map((fact) => fact.name) },
+          { enum: [...catalogue.map((fact) => fact.name), 'desk.holiday'] },
           { pattern: '^(extra|score|list|computed)(\\.[A-Za-z0-9_.-]+)?$' },
         ],
       },
@@ -386,6 +386,24 @@ function scoreFile(): Schema {
   );
 }
 
+function holidaysFile(): Schema {
+  return file(
+    'Holidays of the desk',
+    strict(['from', 'until', 'holidays'], {
+      $schema: { type: 'string' },
+      owner: common.owner,
+      from: day,
+      until: day,
+      holidays: {
+        type: 'object',
+        maxProperties: 2_000,
+        propertyNames: { pattern: day.pattern },
+        additionalProperties: text(80, 'What is celebrated.'),
+      },
+    }),
+  );
+}
+
 /** The catalogue as a table for people. */
 function factsPage(): string {
   const rows = catalogue.map(({ name, type, unit, values, range, present, example, stage }) => {
@@ -397,8 +415,8 @@ function factsPage(): string {
     '# Facts',
     '',
     'Written by `lance rules schema`; do not edit. ◆: only in rules of the offer stage. Beside these: `score.<name>` (a',
-    'number, when the request carries it), `list.<name>` (whether the request is on that list) and `extra.<key>` (keys of the',
-    'request that nobody mapped).',
+    'number, when the request carries it), `list.<name>` (whether the request is on that list), `desk.holiday` (where the set has',
+    'a `holidays.json`) and `extra.<key>` (keys of the request that nobody mapped).',
     '',
     '| fact | type | unit or values | when it is there | example |',
     '|---|---|---|---|---|',
@@ -420,6 +438,7 @@ export function schemaFiles(): readonly { path: string; text: string }[] {
     bases: basesFile(),
     computed: computedFile(),
     score: scoreFile(),
+    holidays: holidaysFile(),
     facts: { facts: catalogue },
   };
   const files = Object.entries(schemas).map(([name, schema]) => {

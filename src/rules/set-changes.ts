@@ -7,7 +7,18 @@ import { kindOf } from './rule-set.ts';
 
 /** The words of `RuleSetChange`, which the store keeps. */
 type Change = {
-  what: 'rule' | 'list' | 'table' | 'codes' | 'conditions' | 'events' | 'bases' | 'facts' | 'score' | 'tests';
+  what:
+    | 'rule'
+    | 'list'
+    | 'table'
+    | 'codes'
+    | 'conditions'
+    | 'events'
+    | 'bases'
+    | 'facts'
+    | 'holidays'
+    | 'score'
+    | 'tests';
   name: string;
   change: 'added' | 'removed' | 'changed';
 };
@@ -38,6 +49,7 @@ function partsOf({ path, text }: SetFile): Part[] {
     case 'events':
     case 'bases':
     case 'facts':
+    case 'holidays':
     case 'score':
       return [{ what: kind, name, text }];
     case 'test':

@@ -38,7 +38,7 @@ const hash = said(z.string(), 'SHA-256 of the set', exampleHash);
 const change = z.object({
   change: said(z.enum(['added', 'removed', 'changed']), 'What was done', 'changed'),
   what: said(
-    z.enum(['rule', 'list', 'table', 'codes', 'conditions', 'events', 'bases', 'facts', 'score', 'tests']),
+    z.enum(['rule', 'list', 'table', 'codes', 'conditions', 'events', 'bases', 'facts', 'holidays', 'score', 'tests']),
     'To what',
     'rule',
   ),
