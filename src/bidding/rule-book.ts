@@ -180,7 +180,7 @@ function isOther(name: string, by: string | null): boolean {
 /** Keeps a set that passed its check, with whose it is and what it changes. */
 export async function propose(
   { ruleBook, clock }: { ruleBook: RuleBook; clock: Clock },
-  { hash, source, who }: { hash: string; source: string; who: Identity | null },
+  { hash, source, who }: { hash: string; source: string; who: (Identity & { comment?: string }) | null },
 ): Promise<Entries> {
   const entries = await ruleBook.read();
   const named = of(entries, 'proposed', hash);
@@ -208,7 +208,7 @@ export async function announce(
     who,
     aheadMs,
     rollback,
-  }: { hash: string; who: Identity | null; aheadMs: number; rollback?: Activated['rollback'] },
+  }: { hash: string; who: (Identity & { comment?: string }) | null; aheadMs: number; rollback?: Activated['rollback'] },
 ): Promise<{ revision: number; liveAt: number }> {
   await ruleBook.append({
     ...{ kind: 'activated', hash, at: clock.now(), ...(who ?? { by: null }) },

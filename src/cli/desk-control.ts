@@ -41,6 +41,7 @@ import {
   ruleHistory,
   type SetUnknown,
   setApproval,
+  signed,
 } from '../operating/rule-orders.ts';
 import {
   resumeRule,
@@ -77,10 +78,10 @@ export type DeskControl = {
   history: (limit: number) => Promise<{ orders: readonly OrderGiven[]; more: boolean }>;
   resolve: (order: ResolveOrder) => Promise<ResolveOutcome>;
   thaw: (order: ThawOrder) => Promise<ThawOutcome>;
-  propose: (files: readonly RuleFile[]) => Promise<ProposeOutcome>;
-  approve: (set: string) => Promise<ApproveOutcome>;
-  activate: (set: string) => Promise<ActivateOutcome>;
-  rollBack: (set: string | null) => Promise<RollBackOutcome>;
+  propose: (files: readonly RuleFile[], comment: string | null) => Promise<ProposeOutcome>;
+  approve: (set: string, comment: string | null) => Promise<ApproveOutcome>;
+  activate: (set: string, comment: string | null) => Promise<ActivateOutcome>;
+  rollBack: (set: string | null, comment: string | null) => Promise<RollBackOutcome>;
   setApproval: (needed: boolean, of?: ApprovalOf) => Promise<ApprovalOutcome>;
   ruleHistory: () => Promise<readonly RuleHistoryEntry[]>;
   keptSet: (set: string) => Promise<KeptSet | SetUnknown>;
@@ -154,10 +155,13 @@ function storeDesk(
     history: (limit) => controlHistory(parts, limit),
     resolve: (order) => resolveRequest(parts, who, order),
     thaw: (order) => thaw(parts, who, order),
-    propose: async (files) => proposeSet(rules, who, await judgeOf(world, files, place.rules.leastCoveragePercent)),
-    approve: (set) => approveSet(rules, who, set),
-    activate: (set) => activateSet(rules, who, set),
-    rollBack: (set) => rollBack(rules, who, set),
+    propose: async (files, comment) => {
+      const report = await judgeOf(world, files, place.rules.leastCoveragePercent);
+      return proposeSet(rules, signed(who, comment), report);
+    },
+    approve: (set, comment) => approveSet(rules, signed(who, comment), set),
+    activate: (set, comment) => activateSet(rules, signed(who, comment), set),
+    rollBack: (set, comment) => rollBack(rules, signed(who, comment), set),
     setApproval: (needed, of) => setApproval(rules, who, needed, of),
     ruleHistory: () => ruleHistory(parts),
     keptSet: (set) => keptSet(parts, set),

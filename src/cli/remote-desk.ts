@@ -129,15 +129,16 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
       const answer = await asked(thawedSchema, 'POST', `${pathOf[of]}/${part(id)}/thaw`, { action, reason });
       return answer.done === null ? (answer.outcome as never) : answer.done;
     },
-    propose: async (files) => {
+    propose: async (files, comment) => {
       const answer = await asked(proposedSchema, 'POST', 'rules/sets', {
         files: files.map(({ path, text }) => ({ path, text })),
+        ...commented(comment),
       });
       return answer.done === null ? (answer.outcome as never) : { kind: 'proposed', ...answer.done };
     },
-    approve: (set) => followed(`rules/sets/${part(set)}/approve`, {}),
-    activate: (set) => followed(`rules/sets/${part(set)}/activate`, {}),
-    rollBack: (set) => followed('rules/rollback', { set }),
+    approve: (set, comment) => followed(`rules/sets/${part(set)}/approve`, commented(comment)),
+    activate: (set, comment) => followed(`rules/sets/${part(set)}/activate`, commented(comment)),
+    rollBack: (set, comment) => followed('rules/rollback', { set, ...commented(comment) }),
     setApproval: async (needed, of) => {
       const answer = await asked(approvalSchema, 'POST', 'rules/approval', {
         needed,
@@ -180,6 +181,11 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
     else if (name.toLowerCase() !== by.toLowerCase()) throw new Fault('not-allowed', texts.otherIdentity(name, by));
   }
   return desk;
+}
+
+/** Left out where there is none, so that a process of an earlier version takes the order. */
+function commented(comment: string | null): { comment?: string } {
+  return comment === null ? {} : { comment };
 }
 
 const pathOf: Readonly<Record<ThawOrder['of'], string>> = {

@@ -2,11 +2,15 @@
 
 import type { RuleSetChange } from '../bidding/ports.ts';
 import type { ApprovalOf } from '../domain/kept-book.ts';
+import { printable } from '../domain/printable.ts';
 import { Fault } from '../errors.ts';
 import type { ActivateOutcome, ApproveOutcome, RollBackOutcome, SetUnknown } from '../operating/rule-orders.ts';
 import { type Orderer, withDesk, withOrderer } from './desk-control.ts';
 import { tableText } from './terminal.ts';
 import type { CommandWorld } from './world.ts';
+
+/** The order of somebody, and why. */
+export type Commented = Orderer & { comment?: string | null };
 
 const shownHash = 12;
 const shownNames = 6;
@@ -33,10 +37,14 @@ function counted(world: CommandWorld, changes: readonly RuleSetChange[]): string
 }
 
 /** Resolves to the exit code: 65 when the files are refused, 1 when a test fails or too little is tested. */
-export async function proposeRules(world: CommandWorld, directory: string, orderer: Orderer): Promise<number> {
+export async function proposeRules(
+  world: CommandWorld,
+  directory: string,
+  { comment = null, ...orderer }: Commented,
+): Promise<number> {
   const { terminal, format } = world;
   const { activation, refused, bad } = format.texts.rules;
-  const outcome = await withOrderer(world, orderer, (desk) => desk.propose(world.readRules(directory)));
+  const outcome = await withOrderer(world, orderer, (desk) => desk.propose(world.readRules(directory), comment));
   if (outcome.kind === 'rules-refused') {
     const lines = outcome.text.split('\n');
     terminal.say(outcome.compiles ? bad : refused(lines.length));
@@ -87,17 +95,29 @@ function tell(world: CommandWorld, word: string, outcome: ApproveOutcome | Activ
   }
 }
 
-export async function approveRules(world: CommandWorld, word: string, orderer: Orderer): Promise<void> {
-  tell(world, word, await withOrderer(world, orderer, (desk) => desk.approve(word)));
+export async function approveRules(
+  world: CommandWorld,
+  word: string,
+  { comment = null, ...orderer }: Commented,
+): Promise<void> {
+  tell(world, word, await withOrderer(world, orderer, (desk) => desk.approve(word, comment)));
 }
 
-export async function activateRules(world: CommandWorld, word: string, orderer: Orderer): Promise<void> {
-  tell(world, word, await withOrderer(world, orderer, (desk) => desk.activate(word)));
+export async function activateRules(
+  world: CommandWorld,
+  word: string,
+  { comment = null, ...orderer }: Commented,
+): Promise<void> {
+  tell(world, word, await withOrderer(world, orderer, (desk) => desk.activate(word, comment)));
 }
 
 /** Without a word: to the set that was followed before the one of now. */
-export async function rollbackRules(world: CommandWorld, word: string | undefined, orderer: Orderer): Promise<void> {
-  tell(world, word ?? '', await withOrderer(world, orderer, (desk) => desk.rollBack(word ?? null)));
+export async function rollbackRules(
+  world: CommandWorld,
+  word: string | undefined,
+  { comment = null, ...orderer }: Commented,
+): Promise<void> {
+  tell(world, word ?? '', await withOrderer(world, orderer, (desk) => desk.rollBack(word ?? null, comment)));
 }
 
 export async function setApproval(
@@ -150,7 +170,8 @@ export async function tellRuleHistory(world: CommandWorld, json: boolean): Promi
     const who = by === null ? nobody : entry.via === 'offline' ? `${by} (offline)` : by;
     const isBack = kind === 'activated' && entry.rollback !== undefined;
     const ofCaps = 'of' in entry ? activation.ofCaps : '';
-    const what = kind === 'proposed' ? counted(world, entry.changes) : ofCaps;
+    const comment = 'comment' in entry && entry.comment !== undefined ? `“${printable(entry.comment)}”` : '';
+    const what = [kind === 'proposed' ? counted(world, entry.changes) : ofCaps, comment].filter(Boolean).join(' ');
     return [format.time(at), hash, isBack ? activation.rolledBack : activation.kinds[kind], who, what];
   });
   terminal.write(tableText(activation.header, rows));

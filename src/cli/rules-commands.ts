@@ -12,6 +12,7 @@ import { explainRules } from './rules-account.ts';
 import {
   activateRules,
   approveRules,
+  type Commented,
   proposeRules,
   rollbackRules,
   setApproval,
@@ -130,20 +131,22 @@ function registerActivation(rules: Command, world: CommandWorld, add: Add, said:
   const { activation, dir, hash } = world.format.texts.rules.help;
   const named = (name: keyof typeof activation, example: string) =>
     add(rules, name, activation[name], example).option('--by <name>', help.orderer, said);
-  named('propose', 'lance rules propose rules --by ana')
+  const commented = (name: keyof typeof activation, example: string) =>
+    named(name, example).option('--comment <text>', activation.comment, said);
+  commented('propose', 'lance rules propose rules --by ana')
     .argument('[dir]', dir)
-    .action(async (directory: string | undefined, orderer: Orderer) => {
+    .action(async (directory: string | undefined, orderer: Commented) => {
       process.exitCode = await proposeRules(world, folderOf(directory), orderer);
     });
-  named('approve', 'LANCE_URL=https://mesa.example LANCE_TOKEN=… lance rules approve 3f9c2a71b04e')
+  commented('approve', 'LANCE_URL=https://mesa.example LANCE_TOKEN=… lance rules approve 3f9c2a71b04e')
     .argument('<hash>', hash)
-    .action((word: string, orderer: Orderer) => approveRules(world, word, orderer));
-  named('activate', 'lance rules activate 3f9c2a71b04e --by ana')
+    .action((word: string, orderer: Commented) => approveRules(world, word, orderer));
+  commented('activate', 'lance rules activate 3f9c2a71b04e --by ana')
     .argument('<hash>', hash)
-    .action((word: string, orderer: Orderer) => activateRules(world, word, orderer));
-  named('rollback', 'lance rules rollback --by ana')
+    .action((word: string, orderer: Commented) => activateRules(world, word, orderer));
+  commented('rollback', 'lance rules rollback --by ana')
     .argument('[hash]', hash)
-    .action((word: string | undefined, orderer: Orderer) => rollbackRules(world, word, orderer));
+    .action((word: string | undefined, orderer: Commented) => rollbackRules(world, word, orderer));
   named('approval', 'lance rules approval on --by ana')
     .addArgument(new Argument('<word>', activation.approvalWord).choices(['on', 'off']))
     .addOption(new Option('--of <what>', activation.approvalOf).choices(['rules', 'caps']).default('rules'))

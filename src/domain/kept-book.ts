@@ -27,7 +27,7 @@ export type RuleSetChange = {
   change: 'added' | 'removed' | 'changed';
 };
 
-/** `by` null: nobody said who; it was found in the folder of rules. `via`: see `Via`; absent where nobody said who, and in older entries. */
+/** `by` null: nobody said who; it was found in the folder of rules. `via`: see `Via`; absent where nobody said who, and in older entries. `comment`: why, where somebody said so. */
 export type RuleBookEntry =
   /** A set that passed its check; `RuleBook.source` has its text. `changes` are against the set `against`, the one to follow then; null: the first one. */
   | {
@@ -36,10 +36,11 @@ export type RuleBookEntry =
       at: EpochMs;
       by: string | null;
       via?: Via;
+      comment?: string;
       against: string | null;
       changes: readonly RuleSetChange[];
     }
-  | { kind: 'approved'; hash: string; at: EpochMs; by: string; via?: Via }
+  | { kind: 'approved'; hash: string; at: EpochMs; by: string; via?: Via; comment?: string }
   /**
    * Announced, or about to be, as the set to follow. `rollback`: somebody went back to a set that was followed before, which takes
    * one person, until somebody else has looked at it: by `reviewBy` at the latest.
@@ -50,6 +51,7 @@ export type RuleBookEntry =
       at: EpochMs;
       by: string | null;
       via?: Via;
+      comment?: string;
       rollback?: { reviewBy: EpochMs; from: string };
     }
   /** From here on two persons have to stand for what `of` says. `by` null: the configuration of a desk says so. */

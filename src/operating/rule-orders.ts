@@ -28,6 +28,13 @@ import { changeControl } from './controls.ts';
 
 type Entries = readonly RuleBookEntry[];
 
+/** Who orders it, and why where that is said: kept with what became of the set. */
+export type Signed = Identity & { comment?: string };
+
+export function signed(who: Identity, comment: string | null): Signed {
+  return comment === null ? who : { ...who, comment };
+}
+
 export type RuleOrderParts = {
   ruleBook: RuleBook;
   control: Control;
@@ -63,7 +70,7 @@ export type Followed =
 /** Announces, and resolves when every live process has heard of it. */
 async function follow(
   parts: RuleOrderParts,
-  who: Identity,
+  who: Signed,
   hash: string,
   rollback?: { reviewBy: EpochMs; from: string },
 ): Promise<Followed> {
@@ -85,7 +92,7 @@ export type ProposeOutcome =
   | { kind: 'rules-refused'; text: string; compiles: boolean };
 
 /** `report`: what the check of all that activation checks said of the set. */
-export async function proposeSet(parts: RuleOrderParts, who: Identity, report: RuleReport): Promise<ProposeOutcome> {
+export async function proposeSet(parts: RuleOrderParts, who: Signed, report: RuleReport): Promise<ProposeOutcome> {
   if (report.kind === 'refused')
     return { kind: 'rules-refused', text: report.text, compiles: report.compiles === true };
   const { hash, source } = report;
@@ -104,7 +111,7 @@ export type ApproveOutcome =
   /** A name that was typed says nothing of who typed it. */
   | { kind: 'identity-needed' };
 
-export async function approveSet(parts: RuleOrderParts, who: Identity, word: string): Promise<ApproveOutcome> {
+export async function approveSet(parts: RuleOrderParts, who: Signed, word: string): Promise<ApproveOutcome> {
   const { ruleBook, clock } = parts;
   const before = await ruleBook.read();
   const named = hashNamed(before, word);
@@ -128,7 +135,7 @@ export type ActivateOutcome =
   /** Two persons have to stand for it first. */
   | { kind: 'not-approved'; hash: string };
 
-export async function activateSet(parts: RuleOrderParts, who: Identity, word: string): Promise<ActivateOutcome> {
+export async function activateSet(parts: RuleOrderParts, who: Signed, word: string): Promise<ActivateOutcome> {
   const entries = await parts.ruleBook.read();
   const named = hashNamed(entries, word);
   if (named.kind !== 'found') return named;
@@ -139,7 +146,7 @@ export async function activateSet(parts: RuleOrderParts, who: Identity, word: st
 export type RollBackOutcome = ActivateOutcome | { kind: 'none-before' };
 
 /** `word` null: the set that was followed before the one of now, which takes one person. Another one has to be allowed as ever. */
-export async function rollBack(parts: RuleOrderParts, who: Identity, word: string | null): Promise<RollBackOutcome> {
+export async function rollBack(parts: RuleOrderParts, who: Signed, word: string | null): Promise<RollBackOutcome> {
   const entries = await parts.ruleBook.read();
   const before = hashBefore(entries);
   const named = word === null ? null : hashNamed(entries, word);

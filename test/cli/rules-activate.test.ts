@@ -86,7 +86,8 @@ test('a change in the folder is followed; rollback goes back beside the daemon, 
   await follows(activated!.hash);
   const nobody = await lance(environment, 'rules', 'rollback');
   assert.equal(nobody.code, 1);
-  const back = await lance(environment, 'rules', 'rollback', '--by', 'ana');
+  const why = ['--comment', 'taxa errada, ver 529.982.247-25'];
+  const back = await lance(environment, 'rules', 'rollback', '--by', 'ana', ...why);
   assert.equal(back.code, 0, back.stderr);
   assert.match(back.stdout, new RegExp(`${first!.hash.slice(0, 12)} decides from .* on; 1 process`));
   await follows(first!.hash);
@@ -121,6 +122,7 @@ test('a change in the folder is followed; rollback goes back beside the daemon, 
   const table = (await lance(environment, 'rules', 'history')).stdout;
   assert.match(table, new RegExp(`${activated!.hash.slice(0, 12)}\\*\\s+announced\\s+ana`));
   assert.match(table, /proposed +\(folder\) +changed rule "/);
+  assert.match(table, /gone back to +ana \(offline\) +“taxa errada, ver \*\*\*”/);
 });
 
 test('a bad folder: told by check, refused by the daemon, which serves the last good set also after a restart', async () => {
@@ -255,7 +257,7 @@ test('with approval a set waits for a second person, bound to its hash', async (
   const other = await as('ana', 'approve', hash, '--by', 'bruno');
   assert.deepEqual([other.code, /is of ana, not of bruno/.test(other.stderr)], [65, true]);
   await follows(before);
-  const approved = await as('bruno', 'approve', hash, '--by', 'bruno');
+  const approved = await as('bruno', 'approve', hash, '--by', 'bruno', '--comment', 'visto');
   assert.equal(approved.code, 0, approved.stderr);
   await follows(hash);
   assert.deepEqual(
@@ -266,6 +268,7 @@ test('with approval a set waits for a second person, bound to its hash', async (
       ['proposed', 'ana', 'api'],
     ],
   );
+  assert.match((await as('ana', 'history')).stdout, /approved +bruno +“visto”/);
 });
 
 test('leaving the configuration out passes nobody by: that approval is needed is recorded (defect line 16)', async () => {

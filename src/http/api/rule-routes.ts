@@ -2,6 +2,7 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { RuleWatch } from '../../bidding/ports.ts';
+import type { Identity } from '../../domain/roles.ts';
 import {
   type ApproveOutcome,
   activateSet,
@@ -15,7 +16,9 @@ import {
   ruleHistory,
   ruleStanding,
   type SetUnknown,
+  type Signed,
   setApproval,
+  signed,
 } from '../../operating/rule-orders.ts';
 import { resumeRule, shownSnoozes, snoozeRule } from '../../operating/snoozes.ts';
 import { withoutCpf } from '../../wire/hidden-cpf.ts';
@@ -96,6 +99,7 @@ export const ruleHistorySchema = answerNamed(
           via: via.optional(),
           hash: said(z.string().optional(), 'SHA-256 of the set, where it is about one', exampleHash),
           of: said(z.enum(['caps']).optional(), 'Of an approval: it is about caps that are raised', 'caps'),
+          comment: said(z.string().optional(), 'Why, where somebody said so', 'novo teto'),
           followed: said(z.boolean(), 'It is the set that is to be followed now', true),
         }),
       ),
@@ -199,6 +203,11 @@ const diffQuery = z.object({
   after: said(setWord, setText, '3f9c2a71b04e'),
 });
 
+const comment = said(
+  shortReason.nullable().default(null),
+  'Why, in 1 to 200 characters, kept with what became of the set; null: nobody says. A CPF in it is kept as `***`',
+  'novo teto',
+);
 const proposeBody = order(
   z.strictObject({
     files: saidOfParts(
@@ -220,6 +229,7 @@ const proposeBody = order(
         .max(1_000),
       'All files of the set, its tests too: 1 to 1000. Nothing of the set that is followed is taken over',
     ),
+    comment,
   }),
   'RuleSetProposal',
   'A whole set of rules with its tests',
@@ -231,6 +241,7 @@ const rollBackBody = order(
       `${setText}; left out or null: the set that was followed before the one of now, which takes one person`,
       null,
     ),
+    comment,
   }),
   'RollbackOrder',
   'Goes back to an earlier set',
@@ -288,7 +299,7 @@ export const snoozesSchema = answerNamed(
   'Snoozes',
   'Rules that are asleep',
 );
-const nothingBody = order(z.strictObject({}), 'Nothing', 'Nothing: an empty object', {});
+const commentBody = order(z.strictObject({ comment }), 'CommentedOrder', 'Why; an empty object says nothing of it', {});
 
 export function addRuleRoutes(
   app: ApiApp,
@@ -382,7 +393,7 @@ export function addRuleRoutes(
     },
     async (request, reply) => {
       const report = await ruleWatch.judge(request.body.files);
-      const outcome = await proposeSet(rules, guard.identityOf(request), report);
+      const outcome = await proposeSet(rules, commented(guard.identityOf(request), request.body.comment), report);
       if (outcome.kind === 'rules-refused') {
         const lines = outcome.text.split('\n').map((line) => line.trim());
         const errors = lines.map((detail) => ({ field: 'files', rule: 'rules-good', detail }));
@@ -400,19 +411,27 @@ export function addRuleRoutes(
         tags,
         summary: "Approve somebody else's set, which is followed then; or say that a rollback to it was looked at",
         params: setParams,
-        body: nothingBody,
+        body: commentBody,
         response,
       },
     },
-    async (request, reply) => answer(reply, await approveSet(rules, guard.identityOf(request), request.params.set)),
+    async (request, reply) =>
+      answer(
+        reply,
+        await approveSet(rules, commented(guard.identityOf(request), request.body.comment), request.params.set),
+      ),
   );
   app.post(
     '/rules/sets/:set/activate',
     {
       onRequest: deciding,
-      schema: { tags, summary: 'Make a kept set the one to follow', params: setParams, body: nothingBody, response },
+      schema: { tags, summary: 'Make a kept set the one to follow', params: setParams, body: commentBody, response },
     },
-    async (request, reply) => answer(reply, await activateSet(rules, guard.identityOf(request), request.params.set)),
+    async (request, reply) =>
+      answer(
+        reply,
+        await activateSet(rules, commented(guard.identityOf(request), request.body.comment), request.params.set),
+      ),
   );
   app.post(
     '/rules/rollback',
@@ -425,7 +444,11 @@ export function addRuleRoutes(
         response,
       },
     },
-    async (request, reply) => answer(reply, await rollBack(rules, guard.identityOf(request), request.body.set)),
+    async (request, reply) =>
+      answer(
+        reply,
+        await rollBack(rules, commented(guard.identityOf(request), request.body.comment), request.body.set),
+      ),
   );
   app.post(
     '/rules/snoozes',
@@ -506,6 +529,10 @@ export function addRuleRoutes(
       return outcome.kind === 'identity-needed' ? problem(reply, 'forbidden', identityNeeded, [], outcome) : outcome;
     },
   );
+}
+
+function commented(who: Identity, text: string | null): Signed {
+  return signed(who, text === null ? null : withoutCpf(text));
 }
 
 const identityNeeded = 'Who approves has to be known by a token.';
