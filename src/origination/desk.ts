@@ -313,21 +313,28 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     };
     const record = await sender.send(state, body, mayWrite);
     if (record === null) return;
-    const records: FlowRecord[] = [record];
-    const holder = await holderOfProposal(record);
-    if (holder !== null) {
-      const problem = `its inclusion was answered with the proposal of the flow ${holder}: find out from the service whose it is`;
-      records.push({ kind: 'frozen', flowId, at: clock.now(), problem });
-    }
-    await outbox.keep(records.map(entryOf));
+    await outbox.keep([entryOf(await withOwnCode(record))]);
     observer({ kind: 'step', step: 'flow-answer-appended' });
   }
 
-  /** Another flow that has the proposal of this answer already: what is paid out of it is that flow's. Null: there is none. */
-  async function holderOfProposal({ flowId, result }: FlowAnswered): Promise<string | null> {
-    if (result.kind !== 'accepted' || result.proposalCode === null) return null;
-    const found = await flows.findByCode(spellingsOf(result.proposalCode).map(proposalIndex));
-    return [...found.values()].find((holder) => holder !== flowId) ?? null;
+  /**
+   * The answer; one with the proposal or the request code of another flow says nothing of this one: what is paid out of that
+   * proposal, or told under that code, is the other's.
+   */
+  async function withOwnCode(record: FlowAnswered): Promise<FlowAnswered> {
+    const { flowId, result } = record;
+    if (result.kind !== 'accepted') return record;
+    const { proposalCode, requestCode } = result;
+    const indexes = [
+      ...(proposalCode === null ? [] : spellingsOf(proposalCode).map(proposalIndex)),
+      ...(requestCode === null ? [] : spellingsOf(requestCode)),
+    ];
+    if (indexes.length === 0) return record;
+    const holder = [...(await flows.findByCode(indexes)).values()].find((each) => each !== flowId);
+    if (holder === undefined) return record;
+    const what = proposalCode === null ? 'request code' : 'proposal';
+    const reason = `answered with the ${what} of the flow ${holder}: find out from the service which is its own, and take the step confirm with it, or deny where nothing was done`;
+    return { ...record, result: { kind: 'unknown', reason, isFinal: true } };
   }
 
   /**

@@ -30,7 +30,7 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
       return doubt(kept, operation, record.at, reason, retry);
     }
     case 'unknown':
-      return doubt(state, operation, record.at, result.reason, retry);
+      return doubt(state, operation, record.at, result.reason, result.isFinal ? { ...retry, keyedAttempts: 0 } : retry);
     case 'not-sent': {
       if (operation.status === 'unclear') return stray(state);
       const retryAt = Math.max(result.retryAt ?? 0, record.at + retry.retryMs);

@@ -345,14 +345,19 @@ test('a withdrawal that is answered with the proposal of another one stands stil
   };
   const first = await included('w1');
   const second = await included('w2');
-  await eventually(async () => (await state(second))!.frozen !== undefined);
-  assert.match((await state(second))!.frozen!.problem, new RegExp(`the proposal of the flow ${first}`));
-  assert.equal((await state(first))!.frozen, undefined);
-  assert.ok(alarms.includes('flow-frozen'));
+  await eventually(async () => (await state(second))!.operation?.status === 'unclear');
+  assert.match((await state(second))!.operation!.reason!, new RegExp(`the proposal of the flow ${first}.*confirm`));
+  assert.deepEqual(nextSteps((await state(second))!), ['confirm', 'deny']);
+  assert.equal((await state(first))!.proposalCode, 'p-1');
+  await eventually(() => alarms.includes('operation-unclear'));
   const before = sent.length;
   const split = await ask(second, { step: 'splits', request: { splits: [{ amountCents: 100, pixKey }] } });
-  assert.equal(split.kind === 'refused' && split.breaches[0]!.rule, 'flow-frozen');
+  assert.equal(split.kind === 'refused' && split.breaches[0]!.rule, 'step-allowed');
   assert.equal(sent.length, before);
+  const confirm = (requestCode: string) => ask(second, { step: 'confirm', reason: 'no portal', requestCode });
+  assert.deepEqual(refusedBy(await confirm('p-1')), [['code-of-other-flow', 'requestCode']]);
+  assert.equal((await confirm('p-2')).kind, 'taken');
+  await eventually(async () => (await state(second))!.proposalCode === 'p-2');
 });
 
 test('the splits of all steps together are at most the loan', async (context) => {
@@ -477,4 +482,25 @@ test('a bid that is lost while its contract or its signature waits gets neither'
   assert.equal(sent.length, before);
   assert.equal((await state('c-803'))!.breaches[0]!.rule, 'bid-won');
   assert.equal((await ask('c-803', { step: 'cancel', reason: 'lost' })).kind, 'taken');
+});
+
+test('a contract that is answered with the request code of another one waits until somebody has looked', async (context) => {
+  const { ask, start, state, reaches, world, noted, sent } = await takingHouse(context);
+  await start('701');
+  await reaches('c-701', 'awaiting-note');
+  const { requestCode } = (await state('c-701'))!;
+  world.answerTo = ({ operation }) => {
+    const response = json(`{"codigoRequisicao":"${requestCode}"}`);
+    const reading = readOperationAnswer(operation, 200, response.body);
+    assert(reading.kind === 'accepted');
+    return { ...reading, ...heard, response };
+  };
+  await start('702');
+  await reaches('c-702', 'unclear');
+  assert.match((await state('c-702'))!.operation!.reason!, /the request code of the flow c-701.*confirm/);
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  assert.equal((await state('c-702'))!.note, null);
+  assert.equal((await ask('c-702', { step: 'confirm', reason: 'no portal', requestCode: 'q-own' })).kind, 'taken');
+  await reaches('c-702', 'awaiting-note');
+  assert.equal(sent.length, 2);
 });

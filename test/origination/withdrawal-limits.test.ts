@@ -119,7 +119,7 @@ test('one proposal in other spellings is of the flow that has it', async (contex
     assert.deepEqual(named, [['locator-kept', 'dto.CodigoProposta']]);
     assert.match(JSON.stringify(await ask(another.state.flowId, asked)), new RegExp(`of the flow ${flowId}`));
   }
-  // Included by another flow in another spelling, it stands still; sent goes what came.
+  // Included by another flow in another spelling, it is nothing of that flow.
   for (const proposalCode of spellings.filter(isId)) {
     bodies.inclusion = `{"HasError":false,"CodigoProposta":"${proposalCode}"}`;
     const begun = await front.startWithdrawal({ by: 'ana', key: `k-${proposalCode}` }, order);
@@ -129,7 +129,7 @@ test('one proposal in other spellings is of the flow that has it', async (contex
     await ask(other, { step: 'simulation', request: { cpf: '52998224725' } });
     await idle();
     await ask(other, { step: 'inclusion', request: { period: 3, pix: pixKey } });
-    await eventually(async () => (await state(other))!.frozen !== undefined);
-    assert.equal((await state(other))!.proposalCode, proposalCode);
+    await eventually(async () => (await state(other))!.operation?.status === 'unclear');
+    assert.match((await state(other))!.operation!.reason!, new RegExp(`the proposal of the flow ${flowId}`));
   }
 });
