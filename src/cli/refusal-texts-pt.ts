@@ -60,7 +60,7 @@ const whole: readonly Sentence[] = [
     /^send the days of the transfers in order, each once, from (.*) to (.*)$/,
     'envie os dias dos repasses em ordem, cada um uma só vez, de $1 a $2',
   ],
-  [/^send one of the periods simulated: (.*)$/, 'envie um dos períodos simulados: $1'],
+  [/^send one of the periods simulated last: (.*)$/, 'envie um dos períodos simulados: $1'],
   [
     /^send when the signature was given: nothing could be signed before (.*)$/,
     'envie quando a assinatura foi feita: nada podia ser assinado antes de $1',
@@ -381,6 +381,22 @@ const whole: readonly Sentence[] = [
     'não é a CCB deste fluxo; a CCB deste fluxo é $1',
   ],
   [/^it is not the note of this flow$/, 'não é a CCB deste fluxo'],
+  [
+    /^the flow (.*) has this proposal too: find out from the service whose it is; the flow that it belongs to goes on once the other one is ended \(lance withdrawals cancel, where it is frozen\)$/,
+    'o fluxo $1 também tem esta proposta: descubra com o serviço de quem ela é; o fluxo a que ela pertence segue depois que o outro for encerrado (lance withdrawals cancel, onde estiver congelado)',
+  ],
+  [
+    /^it would release more than the bid, which was (.*) cents: at this rate and term send at most (.*) cents, or order by amountCents$/,
+    'liberaria mais do que o lance, que foi de $1 centavos: com esta taxa e este prazo envie no máximo $2 centavos, ou peça por amountCents',
+  ],
+  [
+    /^the note releases (.*) cents, and the bid allows (.*): nobody can take it; have it generated again or cancel the flow, and settle it with the service$/,
+    'a CCB libera $1 centavos, e o lance permite $2: ninguém pode aceitá-la; peça que seja gerada de novo ou cancele o fluxo, e acerte com o serviço',
+  ],
+  [
+    /^the last simulation brought no values for any period: simulate the worker's own balance again, and see what it says$/,
+    'a última simulação não trouxe valores de nenhum período: simule de novo o saldo do próprio trabalhador e veja o que ela diz',
+  ],
   [
     /^it is the proposal of the flow (.*): ask there, or leave it out$/,
     'é a proposta do fluxo $1: peça nele, ou retire este campo',

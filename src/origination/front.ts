@@ -165,6 +165,14 @@ const bareGuid = /^\{?[\da-f]{32}\}?$|^\{[\da-f-]{36}\}$/i;
 /** Steps that bind the lender further. */
 const bindingSteps: ReadonlySet<StepAsked['step']> = new Set(['sign', 'regenerate', 'amend', 'deny']);
 
+/** Steps that change a proposal that is included. */
+const changesProposal: ReadonlySet<StepAsked['step']> = new Set([
+  'splits',
+  'signers',
+  'finalisation',
+  'account-update',
+]);
+
 export function createFlowFront(world: FrontWorld): FlowFront {
   const { vault, clock, flows, settings, pricing, addresses } = world;
 
@@ -421,6 +429,19 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return refusal('breach', 'note-of-one-flow', 'step', text);
   }
 
+  /** Earlier versions took such a proposal from an inclusion: until one of the two is cancelled, nothing is done about it. */
+  async function sharedProposal({ flowId, proposalCode }: FlowState): Promise<FrontResult | null> {
+    if (proposalCode === null) return null;
+    const around = { flow: 'withdrawal', phase: null, limit: mostOfWorker, before: null } as const;
+    const found = await Promise.all(
+      spellingsOf(proposalCode).map((code) => flows.query({ ...around, code: proposalIndex(code) })),
+    );
+    const holder = found.flat().find((other) => other.flowId !== flowId && other.phase !== 'cancelled');
+    if (holder === undefined) return null;
+    const text = `the flow ${holder.flowId} has this proposal too: find out from the service whose it is; the flow that it belongs to goes on once the other one is ended (lance withdrawals cancel, where it is frozen)`;
+    return refusal('breach', 'proposal-of-one-flow', 'step', text);
+  }
+
   /** Under a code that another flow has, or this one had before, the service tells of something else. */
   async function otherCode(state: FlowState, code: string): Promise<FrontResult | null> {
     const { flowId, operation } = state;
@@ -622,7 +643,9 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         ? await sharedNote(state)
         : asked.step === 'confirm' && asked.requestCode !== null
           ? await otherCode(state, asked.requestCode)
-          : null;
+          : changesProposal.has(asked.step)
+            ? await sharedProposal(state)
+            : null;
     if (foreign !== null) return foreign;
     const next = evolve(state, step, settings)!;
     const isOwn = ({ stepId }: FlowState['steps'][number]): boolean => stepId === step.stepId;

@@ -8,7 +8,7 @@ import { nextSteps } from '../../src/origination/steps.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
 import { isId } from '../../src/wire/plain-ids.ts';
 import { eventually } from '../conformance/backend.ts';
-import { plainVault } from './orders.ts';
+import { plainVault, started } from './orders.ts';
 import { heard, refusedBy, takingHouse } from './taking-house.ts';
 
 const pixKey = { key: '+5511987654321' };
@@ -131,5 +131,23 @@ test('one proposal in other spellings is of the flow that has it', async (contex
     await ask(other, { step: 'inclusion', request: { period: 3, pix: pixKey } });
     await eventually(async () => (await state(other))!.operation?.status === 'unclear');
     assert.match((await state(other))!.operation!.reason!, new RegExp(`the proposal of the flow ${flowId}`));
+  }
+});
+
+test('of two flows that an earlier version gave one proposal, neither changes it', async (context) => {
+  const { front, append, ask, state } = await takingHouse(context);
+  const order = { cpf: '52998224725', birthDate: null, signerCpfs: [], alongside: true };
+  const first = await front.startWithdrawal({ by: 'ana', key: 'a' }, { ...order, proposalCode: code });
+  assert(first.kind === 'taken');
+  const record = { ...started('withdrawal', undefined, Date.now()), flowId: 'w-old', key: 'old', proposalCode: code };
+  await append({ topic: 'flows', key: 'w-old', record });
+  await eventually(async () => (await state('w-old')) !== undefined);
+  for (const [flowId, other] of [
+    ['w-old', first.state.flowId],
+    [first.state.flowId, 'w-old'],
+  ] as const) {
+    const refused = await ask(flowId, { step: 'account-update', request: { extra: { conta: '1' } } });
+    assert.deepEqual(refusedBy(refused), [['proposal-of-one-flow', 'step']]);
+    assert.match(JSON.stringify(refused), new RegExp(`the flow ${other} has this proposal too`));
   }
 });
