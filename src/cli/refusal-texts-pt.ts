@@ -382,6 +382,10 @@ const whole: readonly Sentence[] = [
   ],
   [/^it is not the note of this flow$/, 'não é a CCB deste fluxo'],
   [
+    /^it stands in the flow (.*), which is (.*): only a loan that was endorsed, and then closed by termination, can be renegotiated$/,
+    'está no fluxo $1, que está em $2: só se renegocia um empréstimo que foi averbado e depois encerrado por desligamento',
+  ],
+  [
     /^the flow (.*) has this proposal too: find out from the service whose it is; the flow that it belongs to goes on once the other one is ended \(lance withdrawals cancel, where it is frozen\)$/,
     'o fluxo $1 também tem esta proposta: descubra com o serviço de quem ela é; o fluxo a que ela pertence segue depois que o outro for encerrado (lance withdrawals cancel, onde estiver congelado)',
   ],

@@ -348,6 +348,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const text = `its note has the number ${noteNumber}: send it as the note does`;
       return refusal('breach', 'contract-number', 'closedContract', text);
     }
+    if (own !== null && !wasLent(own.phase, closedByTermination)) {
+      const text = `it stands in the flow ${own.flowId}, which is ${own.phase}: only a loan that was endorsed, and then closed by termination, can be renegotiated`;
+      return refusal('breach', 'closed-by-termination', 'closedContract', text);
+    }
     // What the service lent at counts, where that is below the order.
     const ownRate = own === null ? null : (noteRate(own) ?? own.terms?.rateHundredths ?? null);
     const rate = ownRate ?? asked.originalRateHundredths;
@@ -889,6 +893,11 @@ function mayBeDone(codes: readonly string[]): FrontResult {
 function needsCode({ operation }: FlowState): boolean {
   const named = operation?.operation;
   return named === 'contract' || named === 'renegotiation' || named === 'inclusion';
+}
+
+/** Of a cancelled flow the note may have been signed elsewhere: whoever says that its loan was closed knows. */
+function wasLent(phase: FlowState['phase'], closedByTermination: boolean | null): boolean {
+  return phase === 'endorsed' || phase === 'renegotiated' || (phase === 'cancelled' && closedByTermination === true);
 }
 
 function rateFacts(state: FlowState): Parameters<typeof noteRateWithin>[0] {

@@ -77,7 +77,7 @@ test('a note that releases more than the bid is accepted by nobody', async (cont
   assert.ok(nextSteps((await state('c-701'))!).includes('regenerate'));
 });
 
-test('a renegotiation of a contract made here is held to the rate of its note', async (context) => {
+test('a renegotiation of a contract made here is held to the rate of its note, once it was endorsed', async (context) => {
   const { ask, start, noted, sign, state, reaches, front } = await takingHouse(context);
   await start('701');
   await noted('c-701', { noteNumber: '9001', proposalCode: uuid(1), rateMonthlyPercent: 2.4 });
@@ -99,6 +99,9 @@ test('a renegotiation of a contract made here is held to the rate of its note', 
       ...{ originalRateHundredths: null, closedByTermination: true, openInstallments: 9, pendingCharges: false },
       ...{ linkValid: true, estimatedInstallmentCents: null, authorisationNumber },
     } as RenegotiationAsked);
+  const early = await renegotiate(240);
+  assert.deepEqual(refusedBy(early), [['closed-by-termination', 'closedContract']]);
+  assert.match(JSON.stringify(early), /c-701, which is awaiting-signature/);
   assert.equal((await sign('c-701', { numeroContrato: '9001', assinatura: 'b' })).kind, 'taken');
   await reaches('c-701', 'endorsed');
   assert.equal((await state('c-701'))!.terms!.rateHundredths, 250);
