@@ -81,6 +81,30 @@ export function decayFactor(histogram: Histogram, at: EpochMs, halfLives: HalfLi
   return Math.exp(-Math.max(0, exponentOf(histogram, at, halfLives)));
 }
 
+/** What one partition learnt, with the half-lives of the last result: they may differ only while a changed setting is rolled out. */
+export type PartHistogram = Histogram & { halfLives: HalfLives };
+
+/**
+ * What several partitions learnt under one key, as of the latest landmark and of each one's latest result: a half-life in
+ * results counts those of a partition. What a single one learnt stays as it is, to the bit, and shares its cells.
+ */
+export function sumHistograms(parts: readonly PartHistogram[]): Histogram {
+  const [only, ...others] = parts;
+  if (only !== undefined && others.length === 0) {
+    const { landmarkAt, landmarkCount, count, cells } = only;
+    return { landmarkAt, landmarkCount, count, cells };
+  }
+  const landmarkAt = Math.max(...parts.map((part) => part.landmarkAt));
+  const cells = new Float64Array(Math.max(...parts.map((part) => part.cells.length)));
+  let count = 0;
+  for (const part of parts) {
+    const factor = decayFactor(part, landmarkAt, part.halfLives);
+    for (const [cell, weight] of part.cells.entries()) cells[cell]! += weight * factor;
+    count += part.count;
+  }
+  return { landmarkAt, landmarkCount: count, count, cells };
+}
+
 /**
  * How many results of weight 1 say as much as results that halve after `halfLifeResults` of them and now weigh `weight` together: the
  * square of that over the sum of their squares. Time is left out.

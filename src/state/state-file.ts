@@ -4,6 +4,7 @@
  */
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import type { HalfLives } from '../domain/histogram.ts';
 import type { OperationFlush, StoredOperations } from './kept-operations.ts';
 import { inTransaction, keepPrivate, pragma, sqliteCode, sqliteCorrupt, sqliteNotADatabase } from './sqlite.ts';
 import { createViewWriter, type ViewFlush, viewFigures, viewTables } from './view-rows.ts';
@@ -12,7 +13,7 @@ import { createViewWriter, type ViewFlush, viewFigures, viewTables } from './vie
  * To be raised with every change after which the same records give other rows: of `evolve`, of what a result teaches, of the shape of a
  * row or a table.
  */
-export const foldVersion = 1;
+export const foldVersion = 2;
 
 /** What a file was folded from, and how far. */
 export type StateOrigin = {
@@ -49,6 +50,7 @@ const tables = `
     last_hash TEXT, acknowledged INTEGER NOT NULL, figures TEXT NOT NULL
   ) STRICT;
   CREATE TABLE cap_operations (offset INTEGER PRIMARY KEY, operation TEXT NOT NULL) STRICT;
+  CREATE TABLE half_lives (key TEXT PRIMARY KEY, ms REAL NOT NULL, results REAL NOT NULL) STRICT;
   ${viewTables}`;
 
 /** Why a file is of no use: it is thrown away, and this is told to people. */
@@ -101,6 +103,7 @@ function begin(database: DatabaseSync, path: string, own: { genesis: string; par
     setFigures.run(JSON.stringify(figures));
   });
   const writeOperations = createOperationWriter(database);
+  const writeHalfLives = createHalfLifeWriter(database);
   let pinned: DatabaseSync | null = null;
 
   function unpin(): void {
@@ -115,6 +118,7 @@ function begin(database: DatabaseSync, path: string, own: { genesis: string; par
       try {
         inTransaction(database, () => {
           if (flush.operations !== undefined) figures[operationsName]! += writeOperations(flush.operations);
+          figures[halfLivesName]! += writeHalfLives(flush.statistics);
           writeViews(flush);
           if (lastHash !== undefined) setHash.run(lastHash);
         });
@@ -158,6 +162,31 @@ function createOperationWriter(database: DatabaseSync): (flush: OperationFlush) 
   };
 }
 
+/** Inside the caller's transaction. Returns how many rows that adds. */
+function createHalfLifeWriter(database: DatabaseSync): (statistics: ViewFlush['statistics']) => number {
+  const add = database.prepare('INSERT OR IGNORE INTO half_lives (ms, results, key) VALUES (?, ?, ?)');
+  const change = database.prepare('UPDATE half_lives SET ms = ?, results = ? WHERE key = ?');
+  return (statistics) => {
+    let added = 0;
+    for (const { key, halfLives } of statistics) {
+      if (halfLives === null) continue;
+      const values = [halfLives.halfLifeMs, halfLives.halfLifeResults, key] as const;
+      if (add.run(...values).changes === 1) added += 1;
+      else change.run(...values);
+    }
+    return added;
+  };
+}
+
+/** See `ViewReader.halfLives`. */
+export function createHalfLifeReader(database: DatabaseSync): (key: string) => HalfLives | null {
+  const select = database.prepare('SELECT ms, results FROM half_lives WHERE key = ?');
+  return (key) => {
+    const row = select.get(key) as { ms: number; results: number } | undefined;
+    return row === undefined ? null : { halfLifeMs: row.ms, halfLifeResults: row.results };
+  };
+}
+
 export function storedOperations(database: DatabaseSync): StoredOperations {
   const { acknowledged } = database.prepare('SELECT acknowledged FROM origin WHERE id = 1').get() as {
     acknowledged: number;
@@ -188,6 +217,7 @@ function originIn(database: DatabaseSync): StateOrigin {
 type Figures = Record<string, number>;
 
 const operationsName = 'operations';
+const halfLivesName = 'half-lives';
 
 function positionName(partition: number): string {
   return `applied of ${partition}`;
@@ -207,6 +237,7 @@ function countedIn(database: DatabaseSync): Figures {
   const figures: Figures = {};
   for (const [name, sql] of Object.entries(viewFigures)) figures[name] = count(sql);
   figures[operationsName] = count('SELECT count(*) AS n FROM cap_operations');
+  figures[halfLivesName] = count('SELECT count(*) AS n FROM half_lives');
   const positions = database.prepare('SELECT partition, next FROM applied').all() as {
     partition: number;
     next: number;

@@ -12,7 +12,7 @@ import { Fault } from '../errors.ts';
 import { createKeptOperations, type StoredOperations } from './kept-operations.ts';
 import { piecesOf, readSnapshot } from './snapshot.ts';
 import { isRefusedByDisk, lockDirectory, unusable } from './sqlite.ts';
-import { foldVersion, type StateOrigin, storedOperations } from './state-file.ts';
+import { createHalfLifeReader, foldVersion, type StateOrigin, storedOperations } from './state-file.ts';
 import { type StateWriter, startStateWriter } from './state-writer.ts';
 import { createViewReader, type ViewFlush } from './view-rows.ts';
 import { type Caps, createViews, type PartitionViews, type ViewLimits } from './views.ts';
@@ -33,6 +33,7 @@ export type PartitionState = {
   /** Rejects with `disk-full` when the disk has taken nothing for as long as the memory lasts: then the partition is to be given up. */
   views: Views;
   flush: () => Promise<void>;
+  learnt: PartitionViews['learnt'];
   /** What the owner of the partition tells the cap book. */
   caps: {
     /** What the book may not have, and reservations that await their verdict. */
@@ -219,9 +220,9 @@ async function openState({ partition, log, writer, ...options }: OpenOptions): P
   }
 
   const operations = createKeptOperations(storedOperations(database));
-  const { views, flush, sums, close } = createViews({
+  const { views, flush, sums, learnt, close } = createViews({
     ...{ partition, store, operations, limits },
-    reader: createViewReader(database),
+    reader: { ...createViewReader(database), halfLives: createHalfLifeReader(database) },
     caps: options.caps,
   });
   let closing: Promise<void> | null = null;
@@ -247,17 +248,21 @@ async function openState({ partition, log, writer, ...options }: OpenOptions): P
   }
 
   async function closeAll(): Promise<void> {
-    await close();
-    database.close();
-    await writer.run({ kind: 'close', path }).catch(() => undefined);
-    await bytes.close();
-    options.onClosed();
+    try {
+      await close();
+      database.close();
+      await writer.run({ kind: 'close', path }).catch(() => undefined);
+      await bytes.close();
+    } finally {
+      options.onClosed();
+    }
   }
 
   return {
     origin: options.origin,
     views,
     flush,
+    learnt,
     caps: { operations: operations.current, acknowledge: operations.acknowledge, sums },
     takeSnapshot,
     close: () => {

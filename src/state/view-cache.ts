@@ -1,7 +1,8 @@
 /** Ledger rows and statistics in memory: what changed since the last flush, and what was used of late. */
+import assert from 'node:assert/strict';
 import type { Reservation } from '../domain/cap-book.ts';
 import type { RequestId } from '../domain/glossary.ts';
-import type { Histogram } from '../domain/histogram.ts';
+import type { HalfLives, Histogram, PartHistogram } from '../domain/histogram.ts';
 import type { RequestState } from '../domain/states.ts';
 import { type StoredExposure, type StoredStatistic, storedJson, type ViewReader } from './view-rows.ts';
 import type { ViewLimits } from './views.ts';
@@ -17,7 +18,15 @@ export type CachedRow = {
   flushing: boolean;
 };
 
-type CachedStatistic = { histogram: Histogram | null; dirty: boolean; flushing: boolean };
+type CachedStatistic = {
+  histogram: Histogram | null;
+  /** Of the last result; null: none, or not asked for yet, or nowhere stored. */
+  halfLives: HalfLives | null;
+  /** The half-lives are other ones than those that are stored. */
+  changedHalfLives: boolean;
+  dirty: boolean;
+  flushing: boolean;
+};
 
 /** What changed of a row: null for the half that did not. */
 export type DirtyRow = {
@@ -39,10 +48,12 @@ type DirtyParts = {
 export type ViewCache = {
   row: (requestId: RequestId) => CachedRow;
   statistic: (key: string) => CachedStatistic;
+  /** The same with its half-lives, where the reader has them; null: nothing was learnt. Its cells are those of the cache. */
+  part: (key: string) => PartHistogram | null;
   requestOfBid: (bidId: string) => RequestId | null;
   markState: (row: CachedRow, bidIds: readonly string[]) => void;
   markExposure: (row: CachedRow) => void;
-  markStatistic: (key: string, statistic: CachedStatistic, histogram: Histogram) => void;
+  markStatistic: (key: string, statistic: CachedStatistic, histogram: Histogram, halfLives: HalfLives) => void;
   dirtyCount: () => number;
   /** Everything that is not on disk. The caller says later whether it was stored. */
   takeDirty: (exposureOf: (row: CachedRow) => StoredExposure) => DirtyParts;
@@ -183,6 +194,16 @@ export function createViewCache(
     }
   };
 
+  const statisticOf = (key: string) =>
+    statistics.use(key, () => ({
+      ...{ histogram: reader.statistic(key), halfLives: null, changedHalfLives: false },
+      ...{ dirty: false, flushing: false },
+    }));
+  const halfLivesOf = (key: string, statistic: CachedStatistic): HalfLives | null => {
+    if (statistic.histogram !== null) statistic.halfLives ??= reader.halfLives?.(key) ?? null;
+    return statistic.halfLives;
+  };
+
   return {
     row: (requestId) =>
       rows.use(requestId, () => {
@@ -197,8 +218,14 @@ export function createViewCache(
           flushing: false,
         };
       }),
-    statistic: (key) =>
-      statistics.use(key, () => ({ histogram: reader.statistic(key), dirty: false, flushing: false })),
+    statistic: statisticOf,
+    part: (key) => {
+      const statistic = statisticOf(key);
+      const halfLives = halfLivesOf(key, statistic);
+      if (statistic.histogram === null) return null;
+      assert(halfLives !== null, 'half-lives are stored with what was learnt');
+      return { ...statistic.histogram, halfLives };
+    },
     requestOfBid: (bidId) => bids.get(bidId) ?? flushingBids.get(bidId) ?? reader.requestOfBid(bidId),
     markState: (row, bidIds) => {
       row.stateDirty = true;
@@ -211,7 +238,13 @@ export function createViewCache(
       dirtyRows.add(row);
       storedIds.add(row.requestId);
     },
-    markStatistic: (key, statistic, histogram) => {
+    markStatistic: (key, statistic, histogram, halfLives) => {
+      if (reader.halfLives !== undefined) {
+        const before = halfLivesOf(key, statistic);
+        statistic.changedHalfLives ||=
+          before?.halfLifeMs !== halfLives.halfLifeMs || before.halfLifeResults !== halfLives.halfLifeResults;
+        statistic.halfLives = halfLives;
+      }
       statistic.histogram = histogram;
       statistic.dirty = true;
       dirtyStatistics.set(key, statistic);
@@ -227,8 +260,10 @@ export function createViewCache(
         statistic.dirty = false;
         statistic.flushing = true;
         const { landmarkAt, landmarkCount, count, cells } = statistic.histogram!;
+        const halfLives = statistic.changedHalfLives ? statistic.halfLives : null;
+        statistic.changedHalfLives = false;
         // A copy: the sums go on while rows are written out.
-        return { key, landmarkAt, landmarkCount, count, cells: new Uint8Array(cells.slice().buffer) };
+        return { key, landmarkAt, landmarkCount, count, cells: new Uint8Array(cells.slice().buffer), halfLives };
       });
       const settle = () => {
         for (const { row } of rowsTaken) row.flushing = false;
@@ -247,7 +282,8 @@ export function createViewCache(
         failed: () => {
           settle();
           restoreRows(rowsTaken);
-          for (const [key, statistic] of takenStatistics) {
+          for (const [index, [key, statistic]] of takenStatistics.entries()) {
+            statistic.changedHalfLives ||= statisticsTaken[index]!.halfLives !== null;
             statistic.dirty = true;
             dirtyStatistics.set(key, statistic);
           }

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { LedgerQuery, LedgerRow, RowsAt } from '../bidding/ports.ts';
 import { isPromised, nothingUsed, type Reservation } from '../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import type { Histogram } from '../domain/histogram.ts';
+import type { HalfLives, Histogram } from '../domain/histogram.ts';
 import type { Usage } from '../domain/offer.ts';
 import { Fault } from '../errors.ts';
 import type { OperationFlush } from './kept-operations.ts';
@@ -53,6 +53,8 @@ export type StoredStatistic = {
   landmarkCount: number;
   count: number;
   cells: Uint8Array;
+  /** Of the last result, for a state file; null: as they are stored. */
+  halfLives: HalfLives | null;
 };
 
 export type StoredExposure = {
@@ -163,6 +165,8 @@ export type ViewReader = {
   liveExposures: () => StoredExposure[];
   usage: (keys: readonly string[], at: EpochMs) => Map<string, Usage>;
   statistic: (key: string) => Histogram | null;
+  /** With which the last result was folded into a statistic. Left out where they are not stored. */
+  halfLives?: (key: string) => HalfLives | null;
 };
 
 /** Of a stored row. Throws `views-unavailable` with the remedy, and quotes nothing of the row. */

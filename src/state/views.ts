@@ -13,7 +13,7 @@ import {
 } from '../bidding/ports.ts';
 import { type CapBook, isPromised, nothingUsed, type Reservation, type Reserve } from '../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import { emptyHistogram, foldSums, type Histogram } from '../domain/histogram.ts';
+import { emptyHistogram, foldSums, type Histogram, type PartHistogram } from '../domain/histogram.ts';
 import type { Usage } from '../domain/offer.ts';
 import { Fault } from '../errors.ts';
 import type { KeptOperations } from './kept-operations.ts';
@@ -26,6 +26,8 @@ export type PartitionViews = {
   flush: () => Promise<void>;
   /** What the partition's requests promise under each key, expired or not: what a cap book is filled with. */
   sums: () => ReadonlyMap<string, Usage>;
+  /** What this partition learnt under the keys, to be added to what others did; for readers that have half-lives. */
+  learnt: (keys: readonly string[]) => ReadonlyMap<string, PartHistogram>;
   /** Stores what can be stored, and takes the promises of this partition out of the caps. */
   close: () => Promise<void>;
 };
@@ -303,7 +305,7 @@ export function createViews(options: {
           const statistic = cache.statistic(key);
           const histogram = statistic.histogram ?? emptyHistogram(change.at);
           foldSums(histogram, change.additions, change.at, change.halfLives);
-          cache.markStatistic(key, statistic, histogram);
+          cache.markStatistic(key, statistic, histogram, change.halfLives);
         }
         return;
       default:
@@ -313,6 +315,7 @@ export function createViews(options: {
 
   const apply = async (batch: ViewBatch): Promise<ApplyResult> => {
     await makeRoom();
+    if (closed) throw new Fault('views-unavailable', `The views of partition ${options.partition} are closed.`);
     const at = appliedOf(batch.partition);
     if (batch.first !== at) return { kind: 'out-of-step', applied: at };
     guarded(() => preload(batch.changes));
@@ -372,6 +375,14 @@ export function createViews(options: {
     views,
     flush,
     sums: exposure.sums,
+    learnt: (keys) => {
+      const found = new Map<string, PartHistogram>();
+      for (const key of keys) {
+        const part = guarded(() => cache.part(key));
+        if (part !== null) found.set(key, { ...part, cells: part.cells.slice() });
+      }
+      return found;
+    },
     close: async () => {
       closed = true;
       try {

@@ -352,7 +352,8 @@ async function madeWith(kind: ViewsKind, terms: FoldTerms) {
   return made;
 }
 
-export function testViews(kind: ViewsKind): void {
+/** `plans`: how many are played against the plain model. */
+export function testViews(kind: ViewsKind, plans = 25): void {
   testReservations(kind);
 
   test(`${kind.name}: processes with other settings make the same of the same records`, async () => {
@@ -429,7 +430,7 @@ export function testViews(kind: ViewsKind): void {
   test(`${kind.name}: the views are what a plain model says, through re-application, restarts, crashes and loss`, async () => {
     await fc.assert(
       fc.asyncProperty(steps, (plan) => runSteps(kind, plan)),
-      { numRuns: 25, seed: 20_261_121, endOnFailure: false },
+      { numRuns: plans, seed: 20_261_121, endOnFailure: false },
     );
   });
 }

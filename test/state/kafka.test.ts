@@ -1,6 +1,9 @@
-/** The state store on a real broker: partitions come and go, and what was folded is found again in the file or on the topic of snapshots. */
+/**
+ * The views of several partitions on a real broker: held to their port; partitions come and go; what was folded is found again in the
+ * file or on the topic of snapshots.
+ */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { openKafkaLog } from '../../src/adapters/kafka/log.ts';
 import type { KafkaSettings } from '../../src/adapters/kafka/settings.ts';
 import { createLedger } from '../../src/bidding/ledger.ts';
@@ -9,8 +12,10 @@ import type { PartitionState } from '../../src/state/state-store.ts';
 import * as parts from '../bidding/parts.ts';
 import { eventually } from '../conformance/backend.ts';
 import { settingsOn } from '../conformance/kafka-log.ts';
+import { auctionEntry } from '../conformance/samples.ts';
+import { testViews } from '../conformance/views.ts';
 import { describeOnStack } from '../stack/suite.ts';
-import { createPlace, openStore } from './state-store.ts';
+import { createPlace, openOwned, ownedViewsKind } from './state-store.ts';
 
 const genesis = 'of this test';
 
@@ -24,65 +29,65 @@ function entriesOf(from: number, to: number): NewEntry[] {
   );
 }
 
-/** A process that folds every partition it is given into a state store of its own. */
+/** A process that folds every partition it is given into views of its own. */
 async function openProcess(settings: KafkaSettings, directory: string) {
   const fail = (fault: Error) => assert.fail(fault.message);
   const records = await openKafkaLog({ settings, seal: (_place, text) => text, onClosed: fail, onStalled: fail });
   const discarded: string[] = [];
-  const store = await openStore(directory, {
+  const { partitions } = settings;
+  const owned = await openOwned(directory, (partition) => records.partitionLog(partition, genesis), {
+    partitions,
     snapshots: records.snapshots,
     snapshotAheadRecords: 1,
     onDiscarded: (_partition, reason) => discarded.push(reason),
   });
-  const states = new Map<number, PartitionState>();
   const faults: unknown[] = [];
+  const ledger = createLedger(owned.views, parts.settings, records.log);
+  /** How far each partition was when it came last. */
+  const origins = new Map<number, number>();
   const consumer = await records.log.consume({
     topic: 'auctions',
     scope: 'owned',
     from: async (partition) => {
-      const state = await store.open(partition, records.partitionLog(partition, genesis));
-      states.set(partition, state);
-      return state.origin.applied;
+      const applied = await owned.take(partition);
+      origins.set(partition, applied);
+      return applied;
     },
     onLost: (partition) => {
-      void states.get(partition)?.close();
-      states.delete(partition);
+      ledger.lose(partition);
+      void owned.leave(partition);
     },
     maxEntries: 50,
-    handler: async (batch) => {
-      const { views } = states.get(batch.partition)!;
-      await createLedger(views, parts.settings, records.log).fold(batch);
-    },
+    handler: async (batch) => void (await ledger.fold(batch)),
     onFault: (fault) => faults.push(fault),
   });
   const isCaughtUp = async () => {
     const ends = await records.log.ends('auctions');
-    const applied = await Promise.all([...states].map(([partition, { views }]) => views.applied(partition)));
-    return states.size === ends.size && [...states.keys()].every((each, place) => applied[place] === ends.get(each));
+    const held = [...owned.held().keys()];
+    const applied = await Promise.all(held.map(owned.views.applied));
+    return held.every((partition, place) => applied[place] === ends.get(partition));
   };
   const close = async () => {
     await consumer.stop();
-    await store.close();
+    await owned.close();
     await records.close();
     assert.deepEqual(faults, []);
   };
-  return { records, store, states, discarded, isCaughtUp, close };
+  return { ...owned, records, origins, discarded, isCaughtUp, close };
 }
 
 type Process = Awaited<ReturnType<typeof openProcess>>;
 
-async function pictureOf({ states }: Process): Promise<unknown[]> {
-  const rows = [...states].flatMap(async ([partition, { views }]) => [
+async function pictureOf({ views, held }: Process): Promise<unknown[]> {
+  const rows = [...held().keys()].flatMap(async (partition) => [
     partition,
     await views.applied(partition),
-    await views.query({ phase: null, limit: 1_000, before: null }),
     await views.open(partition),
   ]);
-  return (await Promise.all(rows)).sort();
+  return [await views.query({ phase: null, limit: 1_000, before: null }), (await Promise.all(rows)).sort()];
 }
 
-const origins = ({ states }: Process) =>
-  new Map([...states].map(([partition, { origin }]) => [partition, origin.applied]));
+const isAllCaughtUp = async (process: Process) => process.missing().length === 0 && (await process.isCaughtUp());
 
 await describeOnStack('the state store on Kafka', (stack) => {
   test('what was folded is gone on with, from the file or from the latest snapshot', async () => {
@@ -90,9 +95,9 @@ await describeOnStack('the state store on Kafka', (stack) => {
     const place = createPlace();
     const first = await openProcess(settings, place);
     await first.records.log.append(entriesOf(0, 60));
-    await eventually(first.isCaughtUp, 30_000);
+    await eventually(() => isAllCaughtUp(first), 30_000);
     const then = await pictureOf(first);
-    for (const [partition, state] of first.states) {
+    for (const [partition, state] of first.held()) {
       const write = (copy: Parameters<Parameters<PartitionState['takeSnapshot']>[1]>[0]) =>
         first.records.snapshots.write(partition, { ...copy, takenAt: parts.at });
       assert.equal(await state.takeSnapshot(100_000, write), await state.views.applied(partition));
@@ -101,16 +106,16 @@ await describeOnStack('the state store on Kafka', (stack) => {
     await first.close();
 
     const elsewhere = await openProcess(settings, createPlace());
-    assert.deepEqual(origins(elsewhere), ends, 'all from the snapshots');
+    assert.deepEqual(elsewhere.origins, ends, 'all from the snapshots');
     assert.deepEqual(await pictureOf(elsewhere), then);
     await elsewhere.records.log.append(entriesOf(60, 90));
-    await eventually(elsewhere.isCaughtUp, 30_000);
+    await eventually(() => isAllCaughtUp(elsewhere), 30_000);
     const now = await pictureOf(elsewhere);
     await elsewhere.close();
 
     const back = await openProcess(settings, place);
-    assert.deepEqual(origins(back), ends, 'from its own files');
-    await eventually(back.isCaughtUp, 30_000);
+    assert.deepEqual(back.origins, ends, 'from its own files');
+    await eventually(() => isAllCaughtUp(back), 30_000);
     assert.deepEqual(await pictureOf(back), now);
     const log = back.records.partitionLog(0, genesis);
     const { end } = await log.extent();
@@ -119,5 +124,54 @@ await describeOnStack('the state store on Kafka', (stack) => {
     assert.equal(await log.hashAt(end), null);
     for (const process of [first, elsewhere, back]) assert.deepEqual(process.discarded, []);
     await back.close();
+  });
+
+  test('two processes share the partitions, and whoever is left goes on with all of them', async () => {
+    const settings = settingsOn(stack, `${stack.prefix}shared.`);
+    const first = await openProcess(settings, createPlace());
+    const { append } = first.records.log;
+    await append(entriesOf(0, 30));
+    await eventually(() => isAllCaughtUp(first), 30_000);
+    const second = await openProcess(settings, createPlace());
+    await append(entriesOf(30, 60));
+    const areCaughtUp = async () =>
+      first.held().size + second.held().size === settings.partitions &&
+      second.held().size > 0 &&
+      (await first.isCaughtUp()) &&
+      (await second.isCaughtUp());
+    await eventually(areCaughtUp, 30_000);
+    assert.deepEqual(first.missing(), [...second.held().keys()].sort());
+    const listOf = ({ views }: Process) => views.query({ phase: null, limit: 1_000, before: null });
+    const ids = [...(await listOf(first)), ...(await listOf(second))].map(({ state }) => state.requestId);
+    assert.deepEqual(
+      ids.map(Number).sort((left, right) => left - right),
+      Array.from({ length: 60 }, (_, index) => index),
+      'each request is in one of the two, and in one alone',
+    );
+    await second.close();
+    await eventually(() => isAllCaughtUp(first), 30_000);
+    assert.deepEqual((await listOf(first)).map(({ state }) => state.requestId).sort(), ids.sort());
+    await first.close();
+  });
+
+  describe('held to the port', () => {
+    let records: Awaited<ReturnType<typeof openKafkaLog>>;
+    before(async () => {
+      const settings = settingsOn(stack, `${stack.prefix}port.`);
+      records = await openKafkaLog({
+        ...{ settings, seal: (_place, text) => text },
+        ...{ onClosed: assert.fail, onStalled: assert.fail },
+      });
+      // The suite folds batches that stand for records of the first partition which are there.
+      let key = 0;
+      while ((await records.partitionOf('auctions', String(key))) !== 0) key += 1;
+      await records.log.append(Array.from({ length: 500 }, () => auctionEntry(String(key), 'of a suite')));
+    });
+    after(() => records.close());
+    // The rest of the plans is played without a broker: what it adds is met in each of them.
+    testViews(
+      ownedViewsKind('views on Kafka', (partition) => records.partitionLog(partition, genesis)),
+      4,
+    );
   });
 });

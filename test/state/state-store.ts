@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createCapBook } from '../../src/domain/cap-book.ts';
+import { createOwnedViews } from '../../src/state/owned-views.ts';
 import { openStateStore, type PartitionLog, type StateStoreOptions } from '../../src/state/state-store.ts';
 import type { ViewsKind } from '../conformance/backend.ts';
 
@@ -45,14 +46,22 @@ export function openStore(directory: string, over: Partial<StateStoreOptions> = 
   });
 }
 
-/** What a process leaves that dies: its files as they are. */
-export function leftOf(place: string): string {
+/** What a process leaves that dies: its files as they are, of this many partitions. */
+export function leftOf(place: string, partitions = 1): string {
   const left = createPlace();
-  for (const ending of ['', '-wal']) {
-    const path = pathIn(place) + ending;
-    if (existsSync(path)) copyFileSync(path, pathIn(left) + ending);
+  for (let partition = 0; partition < partitions; partition += 1) {
+    for (const ending of ['', '-wal']) {
+      const path = pathIn(place, partition) + ending;
+      if (existsSync(path)) copyFileSync(path, pathIn(left, partition) + ending);
+    }
   }
   return left;
+}
+
+function removeFiles(place: string, partitions: number): void {
+  for (let partition = 0; partition < partitions; partition += 1) {
+    for (const ending of ['', '-wal', '-shm']) rmSync(pathIn(place, partition) + ending, { force: true });
+  }
 }
 
 export const viewsKind: ViewsKind = {
@@ -69,7 +78,42 @@ export const viewsKind: ViewsKind = {
     await close();
     return left;
   },
-  burnViews: async (place) => {
-    for (const ending of ['', '-wal', '-shm']) rmSync(pathIn(place) + ending, { force: true });
-  },
+  burnViews: async (place) => removeFiles(place, 1),
 };
+
+/** Views of several partitions with their store. `caps` count over all of them. */
+export async function openOwned(
+  place: string,
+  logOf: (partition: number) => PartitionLog,
+  over: Partial<StateStoreOptions> & { partitions?: number } = {},
+) {
+  const { partitions = 3, ...storeOptions } = over;
+  const caps = storeOptions.caps ?? { ...createCapBook(), complete: true };
+  const store = await openStore(place, { ...storeOptions, caps });
+  const owned = createOwnedViews({ store, partitions, logOf, caps });
+  const close = async () => {
+    await owned.close();
+    await store.close();
+  };
+  return { ...owned, caps, close };
+}
+
+/** Three partitions, all of them held; the suites fold into the first one. */
+export function ownedViewsKind(name: string, logOf: (partition: number) => PartitionLog): ViewsKind {
+  const partitions = 3;
+  return {
+    name,
+    createPlace: async () => createPlace(),
+    open: async (place) => {
+      const { views, take, close } = await openOwned(place, logOf, { partitions, limits: { rows: 3, dirtyRows: 3 } });
+      await Promise.all(Array.from({ length: partitions }, (_, partition) => take(partition)));
+      return { views, close };
+    },
+    crash: async (place, { close }) => {
+      const left = leftOf(place, partitions);
+      await close();
+      return left;
+    },
+    burnViews: async (place) => removeFiles(place, partitions),
+  };
+}

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { cursorOf, type LedgerRow, type ViewBatch, type ViewChange } from '../../bidding/ports.ts';
 import { isLimiting, type Reservation, reservedKeysOf } from '../../domain/cap-book.ts';
 import type { RequestId } from '../../domain/glossary.ts';
-import { decayFactor, type HalfLives, type Histogram } from '../../domain/histogram.ts';
+import type { PartHistogram } from '../../domain/histogram.ts';
 import type { CapReservation } from '../../domain/offer.ts';
 import type { RequestState } from '../../domain/states.ts';
 
@@ -74,12 +74,9 @@ export function ledgerRow(state: string, exposure: string): LedgerRow {
   return { state: JSON.parse(state), reservation: statuses[exposure.charAt(0)] ?? 'none', hadRoom: false };
 }
 
-/** Half-lives may differ between partitions only while a changed setting is rolled out. */
-type StoredHistogram = Histogram & { halfLives: HalfLives };
-
 const headBytes = 40;
 
-export function readHistogram(bytes: Buffer): StoredHistogram {
+export function readHistogram(bytes: Buffer): PartHistogram {
   const copy = Uint8Array.from(bytes);
   const view = new DataView(copy.buffer);
   return {
@@ -108,27 +105,6 @@ export function histogramBytes(text: string): Buffer {
 /** The C library's word for what never fades. */
 function readDouble(text: string): number {
   return text === 'inf' ? Number.POSITIVE_INFINITY : Number(text);
-}
-
-/**
- * What several partitions learnt under one key, as of the latest landmark and of each one's latest result: a half-life in
- * results counts those of a partition. What a single one learnt stays as it is, to the bit.
- */
-export function sumHistograms(parts: readonly StoredHistogram[]): Histogram {
-  const [only, ...others] = parts;
-  if (only !== undefined && others.length === 0) {
-    const { landmarkAt, landmarkCount, count, cells } = only;
-    return { landmarkAt, landmarkCount, count, cells };
-  }
-  const landmarkAt = Math.max(...parts.map((part) => part.landmarkAt));
-  const cells = new Float64Array(Math.max(...parts.map((part) => part.cells.length)));
-  let count = 0;
-  for (const part of parts) {
-    const factor = decayFactor(part, landmarkAt, part.halfLives);
-    for (const [cell, weight] of part.cells.entries()) cells[cell]! += weight * factor;
-    count += part.count;
-  }
-  return { landmarkAt, landmarkCount: count, count, cells };
 }
 
 function encodeLimit({ limitAmountCents, limitCount, keys }: CapReservation): string[] {

@@ -4,13 +4,14 @@
  */
 import type { ApplyResult, LedgerRow, RowsAt, Views } from '../../bidding/ports.ts';
 import type { RequestId } from '../../domain/glossary.ts';
+import { sumHistograms } from '../../domain/histogram.ts';
 import type { Usage } from '../../domain/offer.ts';
 import { phases } from '../../domain/states.ts';
 import { Fault } from '../../errors.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
 import { createPageReader } from './view-pages.ts';
-import { encodeBatch, keysOf, ledgerRow, readHistogram, sumHistograms } from './view-text.ts';
+import { encodeBatch, keysOf, ledgerRow, readHistogram } from './view-text.ts';
 import { createWholeness } from './wholeness.ts';
 
 /** Rows asked for in one call: a reply of about a megabyte, and an argument list that Lua's stack can hold. */

@@ -1,0 +1,157 @@
+/**
+ * The views of the partitions that this process owns, as one. Each partition is taken up and left by itself, with a file of its own;
+ * rows are put together when they are read, and what is common to all partitions is added up. What other processes own is not in the
+ * answers: `missing` names it.
+ */
+import { callbackPartition, cursorOf, type LedgerRow, type ViewBatch, type Views } from '../bidding/ports.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import { type PartHistogram, sumHistograms } from '../domain/histogram.ts';
+import { Fault } from '../errors.ts';
+import type { PartitionLog, PartitionState, StateStore } from './state-store.ts';
+import type { Caps } from './views.ts';
+
+export type OwnedViews = {
+  /**
+   * `read`, `findByBid`, `query` and `statistics` answer from the partitions that are held. What is asked of another one rejects with
+   * `views-unavailable`. A batch of `callbacks` is dealt with when it is for every partition held: how far that is stands in each file,
+   * and the least of them is told.
+   */
+  views: Views;
+  /** Takes a partition up, once it is left where that is under way. Resolves to how far it is folded, with the faults of `StateStore.open`. */
+  take: (partition: number) => Promise<number>;
+  /** From now on nothing is answered of the partition. Resolves when what can be stored of it is, and others may go on with it. */
+  leave: (partition: number) => Promise<void>;
+  /** Those that are taken up. */
+  held: () => ReadonlyMap<number, PartitionState>;
+  /** Partitions whose rows are not here, in ascending order. */
+  missing: () => number[];
+  /** Leaves every partition. The store stays open. */
+  close: () => Promise<void>;
+};
+
+export function createOwnedViews(options: {
+  store: Pick<StateStore, 'open'>;
+  /** How many partitions there are. */
+  partitions: number;
+  logOf: (partition: number) => PartitionLog;
+  /** Those of the store. */
+  caps: Caps;
+}): OwnedViews {
+  const { store, caps } = options;
+  const held = new Map<number, PartitionState>();
+  /** The last thing that was begun with each partition: they are done one after the other. */
+  const turns = new Map<number, Promise<unknown>>();
+
+  function inTurn<R>(partition: number, work: () => Promise<R>): Promise<R> {
+    const done = (turns.get(partition) ?? Promise.resolve()).then(work);
+    const settled = done.catch(() => undefined);
+    turns.set(partition, settled);
+    return done;
+  }
+
+  function take(partition: number): Promise<number> {
+    return inTurn(partition, async () => {
+      const state = held.get(partition) ?? (await store.open(partition, options.logOf(partition)));
+      held.set(partition, state);
+      return state.views.applied(partition);
+    });
+  }
+
+  function leave(partition: number): Promise<void> {
+    // At once, but for one that is only being taken up.
+    const state = held.get(partition);
+    held.delete(partition);
+    return inTurn(partition, async () => {
+      const left = state ?? held.get(partition);
+      held.delete(partition);
+      await left?.close();
+    });
+  }
+
+  function heldAt(partition: number): Views {
+    const state = held.get(partition);
+    if (state !== undefined) return state.views;
+    throw new Fault('views-unavailable', `Partition ${partition} of auctions is not folded by this process.`);
+  }
+
+  function fromAll<R>(ask: (views: Views) => Promise<R>): Promise<R[]> {
+    return Promise.all([...held.values()].map(({ views }) => ask(views)));
+  }
+
+  /** Where nothing is held, nothing is known to be dealt with. */
+  async function appliedOfCallbacks(stream: number): Promise<number> {
+    if (held.size === 0) return 0;
+    return Math.min(...(await fromAll((views) => views.applied(stream))));
+  }
+
+  async function applyCallbacks({ partition, first, next }: ViewBatch): ReturnType<Views['apply']> {
+    const applied = await appliedOfCallbacks(partition);
+    if (first !== applied) return { kind: 'out-of-step', applied };
+    await fromAll(async (views) => {
+      const own = await views.applied(partition);
+      if (own < next) await views.apply({ partition, first: own, next, changes: [] });
+    });
+    return { kind: 'applied', refused: [], whole: caps.complete };
+  }
+
+  const usage = (keys: readonly string[], at: EpochMs) => new Map(keys.map((key) => [key, caps.usage(key, at)]));
+  const isCallbacks = (partition: number) => partition <= callbackPartition(0);
+
+  const views: Views = {
+    applied: async (partition) =>
+      isCallbacks(partition) ? appliedOfCallbacks(partition) : heldAt(partition).applied(partition),
+    apply: async (batch) =>
+      isCallbacks(batch.partition) ? applyCallbacks(batch) : heldAt(batch.partition).apply(batch),
+    read: async (requestIds) => {
+      const found = new Map<RequestId, LedgerRow>();
+      for (const rows of await fromAll((each) => each.read(requestIds))) {
+        for (const [requestId, row] of rows) found.set(requestId, row);
+      }
+      return found;
+    },
+    readAt: async (partition, requestIds) => heldAt(partition).readAt(partition, requestIds),
+    open: async (partition) => heldAt(partition).open(partition),
+    findByBid: async (bidIds) => {
+      const found = new Map<string, RequestId>();
+      for (const requests of await fromAll((each) => each.findByBid(bidIds))) {
+        for (const [bidId, requestId] of requests) found.set(bidId, requestId);
+      }
+      return found;
+    },
+    usage: async (keys, at) => usage(keys, at),
+    areWhole: async () => caps.complete,
+    wholeUsage: async (keys, at) => (caps.complete ? usage(keys, at) : null),
+    statistics: async (keys) => {
+      const parts = new Map<string, PartHistogram[]>();
+      for (const state of held.values()) {
+        for (const [key, part] of state.learnt(keys)) {
+          const others = parts.get(key);
+          if (others === undefined) parts.set(key, [part]);
+          else others.push(part);
+        }
+      }
+      return new Map([...parts].map(([key, ofKey]) => [key, sumHistograms(ofKey)]));
+    },
+    query: async (query) => {
+      const pages = await fromAll((each) => each.query(query));
+      return pages.flat().sort(latestFirst).slice(0, query.limit);
+    },
+  };
+
+  return {
+    views,
+    take,
+    leave,
+    held: () => held,
+    missing: () => Array.from({ length: options.partitions }, (_, each) => each).filter((each) => !held.has(each)),
+    close: async () => {
+      await Promise.all([...turns.keys()].map(leave));
+    },
+  };
+}
+
+function latestFirst(left: LedgerRow, right: LedgerRow): number {
+  const [before, after] = [cursorOf(left.state), cursorOf(right.state)];
+  if (before === after) return 0;
+  return before < after ? 1 : -1;
+}
