@@ -1,11 +1,11 @@
 /** Folds batches of the log into the views and keeps the rows of open requests at hand. */
 
-import { isPromised } from '../domain/cap-book.ts';
+import { type CapOperation, isPromised } from '../domain/cap-book.ts';
 import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
 import { placesBefore, withPlace } from '../domain/record-places.ts';
 import type { AuctionRecord, FoldTerms, Unfrozen } from '../domain/records.ts';
 import type { RequestState } from '../domain/states.ts';
-import { evolveAgain, evolveOrFreeze } from './evolve.ts';
+import { capOperation, evolveAgain, evolveOrFreeze } from './evolve.ts';
 import { createKeptRows } from './kept-rows.ts';
 import type { EventLog, LedgerRow, LogBatch, LogEntry, ViewChange, Views } from './ports.ts';
 import { isSettled } from './transitions.ts';
@@ -75,8 +75,9 @@ export function createLedger(views: Views, earlier: FoldTerms, log: Pick<EventLo
     return kept.fold<Fold>(batch, {
       foldOnto: async (position, entries, rows) => {
         const { folds, changes } = foldEntries(entries, rows, await historiesOf(entries, rows), earlier);
+        const operations = views.verdicts === undefined ? [] : operationsOf(folds, entries);
         const reserved = new Set(changes.flatMap((change) => (change.kind === 'reserve' ? [change.requestId] : [])));
-        const result = await views.apply({ partition, first: position, next, changes });
+        const result = await views.apply({ partition, first: position, next, changes, operations });
         if (result.kind === 'out-of-step') return result;
         const refused = new Set(result.refused);
         for (const { row } of folds) {
@@ -143,6 +144,11 @@ export function createLedger(views: Views, earlier: FoldTerms, log: Pick<EventLo
     unsettledCount: () => kept.countOf('unsettled'),
     clear: kept.clear,
   };
+}
+
+/** What each record did to the cap book: the folds are of these entries, one each. */
+function operationsOf(folds: readonly Fold[], entries: readonly LogEntry<AuctionRecord>[]): CapOperation[] {
+  return folds.flatMap(({ before, row }, index) => capOperation(before, row.state, entries[index]!.offset) ?? []);
 }
 
 function foldEntries(

@@ -4,7 +4,7 @@
  * simulation implement these; one conformance suite (`test/conformance/`) holds them to it.
  */
 import type { OriginEntry } from '../domain/audit.ts';
-import type { Reservation, Reserve } from '../domain/cap-book.ts';
+import type { CapVerdict, Reservation, Reserve } from '../domain/cap-book.ts';
 import type { Day, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Addition, HalfLives, Histogram } from '../domain/histogram.ts';
 import type { AnswerDoubt, BidOutcome, SnoozedRule, Usage } from '../domain/offer.ts';
@@ -175,6 +175,15 @@ export type Views = {
   wholeUsage: (keys: readonly string[], at: EpochMs) => Promise<ReadonlyMap<string, Usage> | null>;
   /** Absent keys have never learnt. The histograms belong to the caller. */
   statistics: (keys: readonly string[]) => Promise<ReadonlyMap<string, Histogram>>;
+  /**
+   * For views whose rows hold no verdict of a cap, because a book of all partitions gives it: they keep the operations of batches for it,
+   * and refuse nothing when they fold. Left out: what `apply` and the rows say of a reservation is the verdict.
+   */
+  verdicts?: {
+    of: (partition: number, requestId: RequestId) => CapVerdict;
+    /** Resolves when the book has said something new, or after `withinMs`. */
+    changed: (withinMs: number) => Promise<void>;
+  };
   /** Rows by time of decision or receipt, latest first. `before` is the cursor of an earlier page's last row: `cursorOf(state)`. */
   query: (query: LedgerQuery) => Promise<LedgerRow[]>;
 };

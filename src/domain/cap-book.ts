@@ -136,6 +136,13 @@ export type CapOperation = {
   | { kind: 'release' }
 );
 
+/**
+ * What the book of all partitions says of a claim. `granted`: it may be sent while this stays so. `refused`: a cap has no room.
+ * `forfeited`: it is older than the book, counts there and is never sent. `pending`: not known. A refusal has to be as fresh as a
+ * grant: what it ends may be granted in a later book.
+ */
+export type CapVerdict = 'granted' | 'refused' | 'forfeited' | 'pending';
+
 /** How a request stands with its caps before or after a record. */
 export type CapStanding = {
   /** Its money is promised. */

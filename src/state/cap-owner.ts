@@ -4,7 +4,7 @@
  * again, and the operations in it are found by their offsets.
  */
 import assert from 'node:assert/strict';
-import type { CapOperation } from '../domain/cap-book.ts';
+import type { CapOperation, CapVerdict } from '../domain/cap-book.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { Usage } from '../domain/offer.ts';
 import {
@@ -31,14 +31,8 @@ export type CapStep =
   /** Nothing before that time, unless records are folded or read on `controls`. */
   | { kind: 'wait'; untilMs: number };
 
-/**
- * `granted`: it may be sent while this stays so. `refused`: a cap has no room. `forfeited`: it is older than the book, counts there
- * and is never sent. `pending`: not known. A refusal has to be as fresh as a grant: what it ends may be granted in a later book.
- */
-type CapVerdict = 'granted' | 'refused' | 'forfeited' | 'pending';
-
 /** Why no claim can get a verdict. */
-type CapBookTrouble =
+export type CapBookTrouble =
   /** Not at all, or not for too long. */
   | { kind: 'controls-unread' }
   /** Not asked yet, or it does not answer. */

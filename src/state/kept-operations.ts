@@ -60,8 +60,11 @@ export function createKeptOperations(stored: StoredOperations): KeptOperations {
         assert(offset > last, `the operation at ${offset} comes after the one at ${last}`);
         last = offset;
         const settled = settle(operation);
-        kept.set(offset, operation);
-        added.set(offset, operation);
+        // Another owner may have told the book of it already.
+        if (offset >= acknowledged || operation.kind === 'reserve') {
+          kept.set(offset, operation);
+          added.set(offset, operation);
+        }
         if (settled !== undefined && settled < acknowledged) remove(settled);
       }
     },

@@ -7,6 +7,7 @@ import { callbackPartition, cursorOf, type LedgerRow, type ViewBatch, type Views
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { type PartHistogram, sumHistograms } from '../domain/histogram.ts';
 import { Fault } from '../errors.ts';
+import type { CapKeeper } from './cap-keeper.ts';
 import type { PartitionLog, PartitionState, StateStore } from './state-store.ts';
 import type { Caps } from './views.ts';
 
@@ -36,8 +37,10 @@ export function createOwnedViews(options: {
   logOf: (partition: number) => PartitionLog;
   /** Those of the store. */
   caps: Caps;
+  /** The caps of all partitions, where a book keeps them: verdicts and sums are its. Null: `caps` are all there is. */
+  book?: CapKeeper | null;
 }): OwnedViews {
-  const { store, caps } = options;
+  const { store, caps, book = null } = options;
   const held = new Map<number, PartitionState>();
   /** The last thing that was begun with each partition: they are done one after the other. */
   const turns = new Map<number, Promise<unknown>>();
@@ -51,21 +54,28 @@ export function createOwnedViews(options: {
 
   function take(partition: number): Promise<number> {
     return inTurn(partition, async () => {
-      const state = held.get(partition) ?? (await store.open(partition, options.logOf(partition)));
+      const known = held.get(partition);
+      if (known !== undefined) return known.views.applied(partition);
+      const state = await store.open(partition, options.logOf(partition));
       held.set(partition, state);
-      return state.views.applied(partition);
+      // In the turn in which it is opened: its sums are those of its origin.
+      book?.take(partition, state);
+      return state.origin.applied;
     });
   }
 
   function leave(partition: number): Promise<void> {
     // At once, but for one that is only being taken up.
-    const state = held.get(partition);
-    held.delete(partition);
+    const state = letGo(partition);
     return inTurn(partition, async () => {
-      const left = state ?? held.get(partition);
-      held.delete(partition);
-      await left?.close();
+      await (state ?? letGo(partition))?.close();
     });
+  }
+
+  function letGo(partition: number): PartitionState | undefined {
+    const state = held.get(partition);
+    if (held.delete(partition)) book?.drop(partition);
+    return state;
   }
 
   function heldAt(partition: number): Views {
@@ -94,7 +104,11 @@ export function createOwnedViews(options: {
     return { kind: 'applied', refused: [], whole: caps.complete };
   }
 
-  const usage = (keys: readonly string[], at: EpochMs) => new Map(keys.map((key) => [key, caps.usage(key, at)]));
+  const ownUsage = (keys: readonly string[], at: EpochMs) => new Map(keys.map((key) => [key, caps.usage(key, at)]));
+  const wholeUsage = async (keys: readonly string[], at: EpochMs) => {
+    if (book !== null) return book.usage(keys);
+    return caps.complete ? ownUsage(keys, at) : null;
+  };
   const isCallbacks = (partition: number) => partition <= callbackPartition(0);
 
   const views: Views = {
@@ -118,9 +132,10 @@ export function createOwnedViews(options: {
       }
       return found;
     },
-    usage: async (keys, at) => usage(keys, at),
-    areWhole: async () => caps.complete,
-    wholeUsage: async (keys, at) => (caps.complete ? usage(keys, at) : null),
+    usage: async (keys, at) => (await wholeUsage(keys, at)) ?? ownUsage(keys, at),
+    areWhole: async () => (book === null ? caps.complete : book.trouble() === null),
+    wholeUsage,
+    ...(book === null ? {} : { verdicts: { of: book.verdictOf, changed: book.changed } }),
     statistics: async (keys) => {
       const parts = new Map<string, PartHistogram[]>();
       for (const state of held.values()) {

@@ -7,7 +7,7 @@
 import { type FileHandle, open as openFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Snapshots, ViewCopy, Views } from '../bidding/ports.ts';
+import type { KeptOperation, Snapshots, ViewCopy, Views } from '../bidding/ports.ts';
 import { Fault } from '../errors.ts';
 import { createKeptOperations, type StoredOperations } from './kept-operations.ts';
 import { piecesOf, readSnapshot } from './snapshot.ts';
@@ -72,6 +72,8 @@ export type StateStoreOptions = {
   onDiscarded: (partition: number, reason: string) => void;
   /** While a snapshot is put back: bytes of it so far. */
   onRestoring: (partition: number, bytes: number) => void;
+  /** Records of the partition before `applied` were folded, and yielded these operations: told in the turn in which its sums have them. */
+  onFolded?: (partition: number, applied: number, operations: readonly KeptOperation[]) => void;
   /** Nothing can be stored any more: the process is to end. */
   onFault: (fault: Fault) => void;
   limits?: Partial<ViewLimits>;
@@ -224,6 +226,7 @@ async function openState({ partition, log, writer, ...options }: OpenOptions): P
     ...{ partition, store, operations, limits },
     reader: { ...createViewReader(database), halfLives: createHalfLifeReader(database) },
     caps: options.caps,
+    onFolded: (applied, yielded) => options.onFolded?.(partition, applied, yielded),
   });
   let closing: Promise<void> | null = null;
   let copying = false;

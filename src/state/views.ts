@@ -6,6 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import {
   type ApplyResult,
   cursorOf,
+  type KeptOperation,
   type LedgerRow,
   type ViewBatch,
   type ViewChange,
@@ -79,6 +80,12 @@ function guarded<R>(work: () => R): R {
   }
 }
 
+/** Caps that do not cover every partition refuse nothing: what they say depends on which partitions are here. */
+function withoutLimits(order: Reserve): Reserve {
+  const caps = order.caps.map((cap) => ({ ...cap, limitAmountCents: null, limitCount: null }));
+  return { ...order, caps };
+}
+
 /** The reservations of the partition's requests; whoever has none that counts keeps only its outcome. */
 function createExposure(reader: ViewReader, caps: Caps, markExposure: (row: CachedRow) => void) {
   const counting = new Set<RequestId>();
@@ -95,7 +102,8 @@ function createExposure(reader: ViewReader, caps: Caps, markExposure: (row: Cach
     markExposure(row);
   };
   return {
-    reserve: (row: CachedRow, order: Reserve) => become(row, caps.reserve(row.reservation, order)),
+    reserve: (row: CachedRow, order: Reserve) =>
+      become(row, caps.reserve(row.reservation, caps.complete ? order : withoutLimits(order))),
     release: (row: CachedRow) => become(row, caps.release(row.reservation, row.requestId)),
     commit: (row: CachedRow, expiresAt: EpochMs) => {
       if (caps.find(row.requestId) === null) return;
@@ -189,6 +197,8 @@ export function createViews(options: {
   caps: Caps;
   /** Where operations on the cap book are kept; left out: nowhere. */
   operations?: KeptOperations;
+  /** Hears of each batch of the partition in the turn in which `sums` has it. */
+  onFolded?: (applied: number, operations: readonly KeptOperation[]) => void;
   limits: ViewLimits;
 }): PartitionViews {
   const { reader, caps, operations, limits } = options;
@@ -323,6 +333,7 @@ export function createViews(options: {
     for (const each of batch.changes) change(each, refused);
     operations?.add(batch.operations ?? []);
     applied.set(batch.partition, batch.next);
+    if (batch.partition === options.partition) options.onFolded?.(batch.next, batch.operations ?? []);
     dirtyApplied.add(batch.partition);
     flushLater(restMs);
     return { kind: 'applied', refused, whole: caps.complete };

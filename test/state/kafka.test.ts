@@ -4,10 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { Redis } from 'ioredis';
 import { openKafkaLog } from '../../src/adapters/kafka/log.ts';
 import type { KafkaSettings } from '../../src/adapters/kafka/settings.ts';
+import { createCapBook } from '../../src/adapters/redis/cap-book.ts';
+import { connect, redisDefaults } from '../../src/adapters/redis/connection.ts';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createLedger } from '../../src/bidding/ledger.ts';
 import type { NewEntry } from '../../src/bidding/ports.ts';
+import { createCapBook as createMemoryCaps } from '../../src/domain/cap-book.ts';
+import { createCapKeeper } from '../../src/state/cap-keeper.ts';
 import type { PartitionState } from '../../src/state/state-store.ts';
 import * as parts from '../bidding/parts.ts';
 import { eventually } from '../conformance/backend.ts';
@@ -29,16 +35,50 @@ function entriesOf(from: number, to: number): NewEntry[] {
   );
 }
 
-/** A process that folds every partition it is given into views of its own. */
-async function openProcess(settings: KafkaSettings, directory: string) {
+/** Under a cap that has room for one of them. */
+function claimsOf(ids: readonly string[]): NewEntry[] {
+  const caps = [{ keys: ['room for one'], limitAmountCents: 1_000_000, limitCount: null }];
+  const claimed = parts.claimed('a:1', { trace: { ...parts.trace, caps } });
+  return [parts.requested(), claimed].flatMap((record) =>
+    ids.map((requestId) => ({ topic: 'auctions', key: requestId, record: { ...record, requestId } }) as NewEntry),
+  );
+}
+
+type Records = Awaited<ReturnType<typeof openKafkaLog>>;
+
+/** The book on a server, told of on the log's controls. */
+async function openBook(records: Records, { partitions, topicPrefix }: KafkaSettings, url: string) {
+  const connection = await connect({ ...redisDefaults, url });
+  const keeper = createCapKeeper({
+    book: createCapBook(connection, `{${topicPrefix}}:`),
+    controls: records.capControls,
+    ends: () => records.log.ends('auctions'),
+    partitions,
+    clock: createSystemClock(),
+    settings: { ageLimitMs: 1_000, pollMs: 250, maxOperations: 100, controlPollMs: 0, retryMs: 50 },
+    onLoss: () => undefined,
+    onFault: () => undefined,
+  });
+  keeper.start();
+  const close = async () => {
+    await keeper.stop();
+    await connection.close();
+  };
+  return { keeper, close };
+}
+
+/** A process that folds every partition it is given into views of its own; with a book where it is given a server. */
+async function openProcess(settings: KafkaSettings, directory: string, redisUrl: string | null = null) {
   const fail = (fault: Error) => assert.fail(fault.message);
   const records = await openKafkaLog({ settings, seal: (_place, text) => text, onClosed: fail, onStalled: fail });
   const discarded: string[] = [];
   const { partitions } = settings;
+  const book = redisUrl === null ? null : await openBook(records, settings, redisUrl);
   const owned = await openOwned(directory, (partition) => records.partitionLog(partition, genesis), {
     partitions,
     snapshots: records.snapshots,
     snapshotAheadRecords: 1,
+    ...(book === null ? {} : { book: book.keeper, caps: { ...createMemoryCaps(), complete: false } }),
     onDiscarded: (_partition, reason) => discarded.push(reason),
   });
   const faults: unknown[] = [];
@@ -69,11 +109,12 @@ async function openProcess(settings: KafkaSettings, directory: string) {
   };
   const close = async () => {
     await consumer.stop();
+    await book?.close();
     await owned.close();
     await records.close();
     assert.deepEqual(faults, []);
   };
-  return { ...owned, records, origins, discarded, isCaughtUp, close };
+  return { ...owned, keeper: book?.keeper ?? null, records, origins, discarded, isCaughtUp, close };
 }
 
 type Process = Awaited<ReturnType<typeof openProcess>>;
@@ -126,13 +167,13 @@ await describeOnStack('the state store on Kafka', (stack) => {
     await back.close();
   });
 
-  test('two processes share the partitions, and whoever is left goes on with all of them', async () => {
+  test('two processes share the partitions and the caps, and whoever is left goes on with all of them', async () => {
     const settings = settingsOn(stack, `${stack.prefix}shared.`);
-    const first = await openProcess(settings, createPlace());
+    const first = await openProcess(settings, createPlace(), stack.redisUrl);
     const { append } = first.records.log;
     await append(entriesOf(0, 30));
     await eventually(() => isAllCaughtUp(first), 30_000);
-    const second = await openProcess(settings, createPlace());
+    const second = await openProcess(settings, createPlace(), stack.redisUrl);
     await append(entriesOf(30, 60));
     const areCaughtUp = async () =>
       first.held().size + second.held().size === settings.partitions &&
@@ -148,8 +189,33 @@ await describeOnStack('the state store on Kafka', (stack) => {
       Array.from({ length: 60 }, (_, index) => index),
       'each request is in one of the two, and in one alone',
     );
+
+    await eventually(() => [first, second].every(({ keeper }) => keeper!.trouble() === null), 30_000);
+    const claims = Array.from({ length: 8 }, (_, index) => `claim ${index}`);
+    await append(claimsOf(claims));
+    const ownersOf = new Map<string, number>();
+    for (const claim of claims) ownersOf.set(claim, await first.records.partitionOf('auctions', claim));
+    const verdictsOf = (process: Process) =>
+      claims
+        .filter((claim) => process.held().has(ownersOf.get(claim)!))
+        .map((claim) => [claim, process.views.verdicts!.of(ownersOf.get(claim)!, claim)] as const);
+    const verdicts = () => [first, second].flatMap(verdictsOf);
+    await eventually(() => verdicts().every(([, verdict]) => verdict !== 'pending'), 30_000);
+    const said = new Map(verdicts());
+    assert.deepEqual([...said.values()].filter((verdict) => verdict === 'granted').length, 1, 'there is room for one');
+    assert.deepEqual([said.size, new Set(said.values()).size], [claims.length, 2]);
+    ids.push(...claims);
+
     await second.close();
     await eventually(() => isAllCaughtUp(first), 30_000);
+    await eventually(() => verdictsOf(first).every(([, verdict]) => verdict !== 'pending'), 30_000);
+    assert.deepEqual(new Map(verdictsOf(first)), said, 'the new owner hears what the old one heard');
+    const redis = new Redis(stack.redisUrl);
+    await redis.del(...(await redis.keys(`{${settings.topicPrefix}}:*`)));
+    await redis.quit();
+    await eventually(() => first.keeper!.trouble() !== null, 30_000);
+    await eventually(() => verdictsOf(first).every(([, verdict]) => verdict === 'forfeited'), 30_000);
+    assert.deepEqual((await first.views.usage(['room for one'], parts.at)).get('room for one')?.count, claims.length);
     assert.deepEqual((await listOf(first)).map(({ state }) => state.requestId).sort(), ids.sort());
     await first.close();
   });

@@ -49,7 +49,10 @@ const steps = fc.array(
         gap: fc.integer({ min: 1, max: 3 }),
       }),
     },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('acknowledge' as const), behind: fc.nat({ max: 4 }) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant('acknowledge' as const), behind: fc.integer({ min: -4, max: 4 }) }),
+    },
     {
       weight: 3,
       arbitrary: fc.constantFrom({ do: 'take' as const }, { do: 'stored' as const }, { do: 'failed' as const }),

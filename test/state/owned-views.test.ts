@@ -187,9 +187,11 @@ test('caps that do not cover every partition give no verdict', async () => {
   const owned = await openOn(createPlace(), { caps: { ...createCapBook(), complete: false } });
   const { views } = owned;
   await Promise.all([owned.take(0), owned.take(1)]);
-  const apply = await views.apply({ partition: 0, first: 0, next: 1, changes: [state('r', at), reserve('r', 60)] });
+  const changes = [state('r', at), reserve('r', 60), reserve('s', 60)];
+  const apply = await views.apply({ partition: 0, first: 0, next: 1, changes });
+  // Which partitions are held here must not say what the fold makes of a record.
   assert.deepEqual(apply, { kind: 'applied', refused: [], whole: false });
-  assert.deepEqual((await views.usage(['day'], at)).get('day'), { amountCents: 60, count: 1 });
+  assert.deepEqual((await views.usage(['day'], at)).get('day'), { amountCents: 120, count: 2 });
   assert.equal(await views.wholeUsage(['day'], at), null);
   assert.equal(await views.areWhole(async () => new Map()), false);
   assert.equal((await views.read(['r'])).get('r')?.hadRoom, false);

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createCapBook } from '../../src/domain/cap-book.ts';
+import { type CapOperation, createCapBook } from '../../src/domain/cap-book.ts';
+import type { CapKeeper } from '../../src/state/cap-keeper.ts';
 import { createOwnedViews } from '../../src/state/owned-views.ts';
 import { openStateStore, type PartitionLog, type StateStoreOptions } from '../../src/state/state-store.ts';
 import type { ViewsKind } from '../conformance/backend.ts';
@@ -85,12 +86,15 @@ export const viewsKind: ViewsKind = {
 export async function openOwned(
   place: string,
   logOf: (partition: number) => PartitionLog,
-  over: Partial<StateStoreOptions> & { partitions?: number } = {},
+  over: Partial<StateStoreOptions> & { partitions?: number; book?: CapKeeper } = {},
 ) {
-  const { partitions = 3, ...storeOptions } = over;
+  const { partitions = 3, book = null, ...storeOptions } = over;
   const caps = storeOptions.caps ?? { ...createCapBook(), complete: true };
-  const store = await openStore(place, { ...storeOptions, caps });
-  const owned = createOwnedViews({ store, partitions, logOf, caps });
+  // What is kept for the book is what the fold yields for it.
+  const onFolded: StateStoreOptions['onFolded'] = (partition, applied, operations) =>
+    book?.folded(partition, applied, operations as readonly CapOperation[]);
+  const store = await openStore(place, { ...storeOptions, caps, onFolded });
+  const owned = createOwnedViews({ store, partitions, logOf, caps, book });
   const close = async () => {
     await owned.close();
     await store.close();

@@ -1,7 +1,7 @@
 /**
  * What is written a few times in the life of a desk and kept as long as its log: where it lives (the last record of the compacted
- * topic `house`), what operators said and what became of API tokens (records of `house` too) and what became of its rule sets (every record of `rules`). One
- * partition each has it all.
+ * topic `house`), what operators said, what became of API tokens, losses of the cap book (records of `house` too) and what became of
+ * its rule sets (every record of `rules`). One partition each has it all.
  */
 import { randomUUID } from 'node:crypto';
 import type { Kafka } from 'kafkajs';
@@ -10,6 +10,8 @@ import type { OriginEntry } from '../../domain/audit.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
 import type { TokenEntry } from '../../domain/roles.ts';
 import { Fault } from '../../errors.ts';
+import type { CapBookLost } from '../../state/cap-book.ts';
+import type { CapControls } from '../../state/cap-keeper.ts';
 import { unavailable } from './client.ts';
 import { extentOf, type PartitionReader, recordsOf } from './partitions.ts';
 import { type KafkaSettings, type KafkaTopic, topicNameOf } from './settings.ts';
@@ -20,6 +22,7 @@ const markKey = 'mark';
 const originKey = 'origin/';
 const controlKey = 'control/';
 const tokenKey = 'token/';
+const capBookKey = 'cap-book/';
 const allReplicas = -1;
 
 type Kept = {
@@ -95,6 +98,57 @@ export function createControlCopies(kafka: Kafka, settings: KafkaSettings, reade
     },
     add: (copy) => write(`${controlKey}${randomUUID()}`, copy),
   };
+}
+
+/** How long the broker keeps a question for news. */
+const capNewsWaitMs = 250;
+/** Compaction leaves gaps, also where a broker says that something comes. */
+const emptyAnswersAtEnd = 2;
+
+/** `reader`: of its own, for it waits for news, and what is asked over the same connection waits as long. */
+export function createCapControls(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): CapControls {
+  const { write } = createKept(kafka, settings, reader, 'house');
+  const topic = topicNameOf(settings, 'house');
+  let next: number | null = null;
+
+  async function read(): Promise<readonly CapBookLost[]> {
+    let from: number = next ?? (await extentOf(reader, topic, partition)).first;
+    const found: CapBookLost[] = [];
+    for (let empty = 0; empty < emptyAnswersAtEnd; ) {
+      const part = (await reader.fetch(topic, new Map([[partition, from]]), capNewsWaitMs)).get(partition);
+      if (part === undefined) throw new Fault('log-unavailable', `Kafka: ${topic}/${partition} gave no answer.`);
+      for (const { key, value } of part.records) {
+        const loss = key.startsWith(capBookKey) && value !== null ? lossIn(value) : null;
+        if (loss !== null) found.push(loss);
+      }
+      empty = part.next > from ? 0 : empty + 1;
+      from = part.next;
+      if (from >= part.end) break;
+    }
+    next = from;
+    return found;
+  }
+
+  return {
+    read: () =>
+      read().catch((fault: unknown) => {
+        if (!(fault instanceof Fault) || fault.code !== 'records-missing') throw fault;
+        // Not for ever: the process that finds the topic replaced is ended elsewhere.
+        throw new Fault('log-unavailable', `Kafka: ${topic} does not reach to where it was read.`, fault);
+      }),
+    append: (record) => write(`${capBookKey}${randomUUID()}`, JSON.stringify(record)),
+  };
+}
+
+/** Null for what is no such record: it begins no epoch, for nobody. */
+function lossIn(value: Buffer): CapBookLost | null {
+  try {
+    const { kind, epoch, server } = JSON.parse(value.toString()) as Partial<CapBookLost>;
+    const isLoss = kind === 'cap-book-lost' && Number.isSafeInteger(epoch) && typeof server === 'string';
+    return isLoss ? { kind, epoch: epoch!, server } : null;
+  } catch {
+    return null;
+  }
 }
 
 export function createRuleBook(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): RuleBook {

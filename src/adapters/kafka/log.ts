@@ -3,11 +3,12 @@ import type { ControlCopies, EventLog, House, RuleBook, Snapshots, TokenBook } f
 import type { Topic } from '../../domain/records.ts';
 import { sealedPlaces, type Vault } from '../../domain/vault.ts';
 import { Fault } from '../../errors.ts';
+import type { CapControls } from '../../state/cap-keeper.ts';
 import type { PartitionLog } from '../../state/state-store.ts';
 import { createAppender } from './appender.ts';
 import { calmed, createClient, type LogLine, unavailable } from './client.ts';
 import { createConsumer, type KafkaConsumer } from './consume.ts';
-import { createControlCopies, createHouse, createRuleBook, createTokenBook } from './house.ts';
+import { createCapControls, createControlCopies, createHouse, createRuleBook, createTokenBook } from './house.ts';
 import { createIdentity } from './identity.ts';
 import { createPartitionReader, extentOf, type RawRecord } from './partitions.ts';
 import { createLogReading } from './read-log.ts';
@@ -33,6 +34,7 @@ export type KafkaLog = {
   tokenBook: TokenBook;
   partitionOf: (topic: Topic, key: string) => Promise<number>;
   controlCopies: ControlCopies;
+  capControls: CapControls;
   /** Why nothing would be stored now; null while Kafka answers. */
   unwritable: () => string | null;
   /** Sends by both producers so far. */
@@ -78,6 +80,7 @@ export async function openKafkaLog(options: {
   const desk = await createAppender(kafka, codec, settings, identity);
   const door = await createAppender(kafka, codec, settings, identity);
   const reader = createPartitionReader(kafka);
+  const newsReader = createPartitionReader(kafka);
   const copies = await createSnapshots(kafka, settings, reader);
   // A topic that was just made has leaders on paper first. An append that meets one half ready is sent twice.
   await Promise.all(recordTopics.map((topic) => reader.offsets(topicNameOf(settings, topic), 'next')));
@@ -150,6 +153,7 @@ export async function openKafkaLog(options: {
     tokenBook: createTokenBook(kafka, settings, reader),
     partitionOf: (topic, key) => reader.partitionOf(topicNameOf(settings, topic), key),
     controlCopies: createControlCopies(kafka, settings, reader),
+    capControls: createCapControls(kafka, settings, newsReader),
     appendAtDoor: (entries) => door.append(entries),
     unwritable: () => {
       const replaced = identity.replaced();
@@ -170,7 +174,7 @@ export async function openKafkaLog(options: {
       clearInterval(watchdog);
       silence.stop();
       await Promise.all([...consumers].map((consumer) => consumer.stop()));
-      await Promise.all([desk.close(), door.close(), copies.close(), reader.close()]);
+      await Promise.all([desk.close(), door.close(), copies.close(), reader.close(), newsReader.close()]);
     },
   };
 }
