@@ -1,5 +1,5 @@
 /** Sends the claims that were read back, each by one job at a time and as many at once as the service bears, and says when it is over. */
-import { capKeysOf, fullCap, nothingUsed } from '../domain/cap-book.ts';
+import { type CapVerdict, capKeysOf, fullCap, nothingUsed } from '../domain/cap-book.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { Usage } from '../domain/offer.ts';
 import { foldedInto } from '../domain/record-places.ts';
@@ -12,7 +12,7 @@ import type { Ledger } from './ledger.ts';
 import { createMean } from './mean.ts';
 import type { EventLog, LedgerRow, Views } from './ports.ts';
 import { deskPass, unanswered } from './react.ts';
-import { cutoffOf, type SendJob, type SendWorld, sendClaim } from './send-claim.ts';
+import { cutoffOf, forfeitedText, type SendJob, type SendWorld, sendClaim } from './send-claim.ts';
 import { sleep } from './sleep.ts';
 import { createSlots } from './slots.ts';
 
@@ -46,7 +46,7 @@ export function createBidSender(
     gate: Gate;
     ledger: Ledger;
     log: Pick<EventLog, 'readKey'>;
-    views: Pick<Views, 'wholeUsage'>;
+    views: Pick<Views, 'wholeUsage' | 'verdicts'>;
     isLive: () => boolean;
     /** This process may act for the request now. */
     owns: (requestId: RequestId) => boolean;
@@ -55,6 +55,7 @@ export function createBidSender(
   },
 ): BidSender {
   const { gate, ledger, observer } = world;
+  const { verdicts } = world.views;
   const sending = new Map<RequestId, { abandoned: boolean }>();
   /** Claims written here that nobody has begun to send: any other one, taken up, may have landed. */
   const unsent = new Map<RequestId, Pick<Claimed, 'claimId' | 'body'>>();
@@ -89,6 +90,7 @@ export function createBidSender(
       const known = ledger.get(requestId)?.state;
       return known?.phase === 'claimed' && known.frozen === undefined;
     };
+    const isOpen = () => gate.isOpen() && verdictOf(requestId) === 'granted';
     const isGone = () => current.abandoned || (world.isLive() && !stands());
     if (job.inherited) {
       const looked = await lookUp(row, job, isGone);
@@ -98,9 +100,10 @@ export function createBidSender(
       }
       ({ job } = looked);
     }
-    if (!row.hadRoom && !(await findsRoom(job, isGone))) {
+    const ended = await endedByCaps(row, job, isGone);
+    if (ended !== null) {
       sending.delete(requestId);
-      return withoutRoom(job);
+      return ended;
     }
     // What a process before this one had under way is not held up by what this one learns anew.
     let placed = true;
@@ -117,7 +120,8 @@ export function createBidSender(
       {
         ...world,
         stopping: () => world.stopping() || current.abandoned,
-        gateOpen: () => gate.isOpen() && stands() && !current.abandoned && world.owns(requestId),
+        gateOpen: () => isOpen() && stands() && !current.abandoned && world.owns(requestId),
+        isForfeited: () => ['forfeited', 'refused'].includes(verdictOf(requestId)),
         othersMaySend: () => !world.soleOwner && (current.abandoned || !world.owns(requestId)),
         over: () => world.isLive() && !stands(),
         inFlight: slots.taken,
@@ -197,6 +201,32 @@ export function createBidSender(
       if (!(fault instanceof Fault) || !fault.retryable) throw fault;
       return null;
     }
+  }
+
+  /** Asked again where each first byte is written. Views without a book have said it when the claim was folded. */
+  function verdictOf(requestId: RequestId): CapVerdict {
+    if (verdicts === undefined) return 'granted';
+    const partition = ledger.partitionOf(requestId);
+    return partition === null ? 'pending' : verdicts.of(partition, requestId);
+  }
+
+  /** Null: the claim goes on, with room, or towards its end where that was not to be known. */
+  async function endedByCaps(row: LedgerRow, job: SendJob, isGone: () => boolean): Promise<Answered | Passed | null> {
+    if (verdicts === undefined) return row.hadRoom || (await findsRoom(job, isGone)) ? null : withoutRoom(job);
+    const { requestId, claim, deadlineAt } = job;
+    const cutoffAt = cutoffOf(deadlineAt, world.service, world.settings);
+    while (!world.stopping() && !isGone() && world.clock.now() < cutoffAt) {
+      const verdict = verdictOf(requestId);
+      if (verdict === 'granted') return null;
+      const now = world.clock.now();
+      if (verdict === 'forfeited') return unanswered(requestId, claim, forfeitedText, now);
+      if (verdict === 'refused') {
+        const text = 'a cap had no room left when the claim was read back; nothing was sent';
+        return { ...deskPass(requestId, 'cap', text, now, claim.claimId), maybeSent: true };
+      }
+      await verdicts.changed(world.settings.retryFirstMs);
+    }
+    return null;
   }
 
   /**

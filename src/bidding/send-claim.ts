@@ -30,6 +30,8 @@ export type SendWorld = {
   soleOwner: boolean;
   /** The claim was answered, ended or given up elsewhere meanwhile: no further attempt. */
   over: () => boolean;
+  /** The cap book was lost after it had granted the claim: whatever was written, nothing is any more. Left out: there is no book. */
+  isForfeited?: () => boolean;
   /** Another process may have, or have had, the request since this one began: what it has sent may be older than our answer. */
   othersMaySend: () => boolean;
   sendLimit: SendLimit;
@@ -67,6 +69,9 @@ const longestRetryAfterMs = 5_000;
 const failuresAlone = 2;
 /** Each attempt may get codes of its own. */
 const maxCodes = 16;
+
+/** Why a claim that is older than the cap book ends. */
+export const forfeitedText = 'the cap book was lost after the claim, so it is not sent any more';
 
 /** No first byte at or after this: the deadline less what clocks differ by and what the network takes. */
 export function cutoffOf(
@@ -109,6 +114,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     if (world.stopping()) return null;
     // Whoever ended it may not know that bytes of ours are out: that has to be said, whatever it is worth by now.
     if (world.over()) return attempts > 0 ? unknown() : null;
+    if (world.isForfeited?.()) return unknown(forfeitedText);
     const cutoffAt = cutoffOf(job.deadlineAt, service, settings);
     if (clock.now() >= cutoffAt) return afterDeadline();
     if (!hasPlace) {
@@ -245,13 +251,13 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     return { ...deskPass(job.requestId, code, text, clock.now(), job.claim.claimId), ...toldHindrances() };
   }
 
-  function unknown(): Answered {
+  function unknown(reason = 'no answer that can be trusted before the deadline'): Answered {
     return {
       kind: 'answered',
       requestId: job.requestId,
       at: clock.now(),
       claimId: job.claim.claimId,
-      outcome: { kind: 'unknown', reason: 'no answer that can be trusted before the deadline' },
+      outcome: { kind: 'unknown', reason },
       ...codesBeside(null),
       attempts,
       earlierAttemptPossible: true,

@@ -4,8 +4,9 @@ import { test } from 'node:test';
 import { createBidSender } from '../../src/bidding/bid-sender.ts';
 import type { Gate } from '../../src/bidding/gate.ts';
 import type { Ledger } from '../../src/bidding/ledger.ts';
-import type { LedgerRow, Service } from '../../src/bidding/ports.ts';
+import type { LedgerRow, Service, Views } from '../../src/bidding/ports.ts';
 import { createSendLimit } from '../../src/bidding/send-limit.ts';
+import type { CapVerdict } from '../../src/domain/cap-book.ts';
 import type { Usage } from '../../src/domain/offer.ts';
 import { Fault } from '../../src/errors.ts';
 import { createTestVault } from '../wire/vault.ts';
@@ -21,8 +22,11 @@ const place = { partition: 0, key: requestId };
 
 type Answer = Usage | 'not whole' | 'no answer';
 
-/** `answers`: what the views say of the cap, time after time; the last one again and again. */
-function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: boolean } = {}) {
+/**
+ * `answers`: what the views say of the cap, time after time; the last one again and again. `verdict`: what the cap book says first, of
+ * views that have one.
+ */
+function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: boolean; verdict?: CapVerdict } = {}) {
   const clock = createManualClock(at + 10);
   const records = recordsBy(over.instance ?? 'me');
   const row: LedgerRow = {
@@ -31,12 +35,30 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
     hadRoom: over.hadRoom ?? false,
   };
   /** `reading`: everything is read again, and nothing is at hand. */
-  const world = { reading: false };
+  const world = {
+    reading: false,
+    verdict: over.verdict ?? ('pending' as CapVerdict),
+    answer: 'accepted' as 'accepted' | 'lost',
+    /** Hears of each byte before it is written. */
+    onWrite: () => {},
+  };
   const bytes: string[] = [];
   let asked = 0;
+  const verdicts: NonNullable<Views['verdicts']> = {
+    of: (partition, asked) => {
+      assert.deepEqual([partition, asked], [7, requestId]);
+      return world.verdict;
+    },
+    changed: (withinMs) => new Promise((resolve) => clock.after(withinMs, resolve)),
+  };
   const service: Pick<Service, 'placeBid' | 'networkP99Ms' | 'clockSkewMs'> = {
-    placeBid: async ({ body }) => {
+    placeBid: async ({ body, mayWrite }) => {
+      world.onWrite();
+      if (!mayWrite()) return { kind: 'not-landed', reason: 'stopped', retryAt: null };
       bytes.push(body);
+      if (world.answer === 'lost') {
+        return { kind: 'unknown', reason: 'connection-lost', response: null, firstByteAt: clock.now() };
+      }
       return {
         kind: 'answered',
         outcome: { kind: 'accepted', bidId: 'ours' },
@@ -59,7 +81,10 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
     stopping: () => false,
     gate: { isOpen: () => true } as Gate,
     endCode: (otherwise) => otherwise,
-    ledger: { get: () => (world.reading ? null : row) } as unknown as Ledger,
+    ledger: {
+      get: () => (world.reading ? null : row),
+      partitionOf: () => (world.reading ? null : 7),
+    } as unknown as Ledger,
     log: { readKey: async () => records.map((record, offset) => ({ ...place, offset, record }) as never) },
     views: {
       wholeUsage: async (keys) => {
@@ -69,6 +94,7 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
         if (answer === 'no answer') throw new Fault('views-unavailable', 'no answer');
         return answer === 'not whole' ? null : new Map([['day|all', answer]]);
       },
+      ...(over.verdict === undefined ? {} : { verdicts }),
     },
     isLive: () => !world.reading,
     owns: () => true,
@@ -140,4 +166,67 @@ test('read again meanwhile, a claim still needs the room that nobody has found f
   await clock.advance(3 * settings.retryFirstMs);
   assert.deepEqual(bytes, []);
   assert.ok(ending()?.kind === 'passed');
+});
+
+test('with a cap book nothing is written before its verdict; then it is, and the views are not asked for room', async () => {
+  const { clock, world, bytes, asked, ending } = setUp([tooMuch], { verdict: 'pending' });
+  await clock.settle();
+  await clock.advance(10 * settings.retryFirstMs);
+  assert.deepEqual([bytes, ending()], [[], undefined]);
+  world.verdict = 'granted';
+  await clock.advance(settings.retryFirstMs);
+  assert.deepEqual([bytes.length, asked()], [1, 0]);
+  const record = ending();
+  assert.equal(record?.kind === 'answered' && record.outcome.kind, 'accepted');
+});
+
+for (const instance of [undefined, 'another']) {
+  const whose = instance === undefined ? 'this process' : 'another process';
+  test(`a claim of ${whose} that the cap book refuses passes, and one that it has forfeited stays promised`, async () => {
+    const refused = setUp([fits], { verdict: 'refused', ...(instance === undefined ? {} : { instance }) });
+    await refused.clock.settle();
+    const pass = refused.ending();
+    assert.ok(pass?.kind === 'passed');
+    assert.deepEqual([pass.code, pass.maybeSent, refused.bytes.length], ['cap', true, 0]);
+    const forfeited = setUp([fits], { verdict: 'forfeited', ...(instance === undefined ? {} : { instance }) });
+    await forfeited.clock.settle();
+    const record = forfeited.ending();
+    assert.ok(record?.kind === 'answered');
+    assert.deepEqual([record.outcome.kind, record.attempts, forfeited.bytes.length], ['unknown', 0, 0]);
+  });
+}
+
+test('a verdict that goes away right before the first byte keeps it back until there is one again', async () => {
+  const { clock, world, bytes } = setUp([fits], { verdict: 'granted' });
+  world.onWrite = () => {
+    world.verdict = 'pending';
+  };
+  await clock.settle();
+  assert.deepEqual(bytes, []);
+  world.onWrite = () => {};
+  await clock.advance(5 * settings.retryFirstMs);
+  assert.deepEqual(bytes, [], 'the gate is closed meanwhile');
+  world.verdict = 'granted';
+  await clock.advance(settings.retryFirstMs);
+  assert.equal(bytes.length, 1);
+});
+
+test('a claim that was written and is forfeited then is not written again, and its end says so', async () => {
+  const { clock, world, bytes, ending } = setUp([fits], { verdict: 'granted' });
+  world.answer = 'lost';
+  await clock.settle();
+  assert.equal(bytes.length, 1);
+  world.verdict = 'forfeited';
+  await clock.advance(5_000);
+  const record = ending();
+  assert.ok(record?.kind === 'answered');
+  assert.deepEqual([record.outcome.kind, record.attempts, bytes.length], ['unknown', 1, 1]);
+  assert.match(record.outcome.kind === 'unknown' ? record.outcome.reason : '', /cap book was lost/);
+});
+
+test('without a verdict before the deadline nothing is written', async () => {
+  const { clock, bytes, ending } = setUp([fits], { verdict: 'pending' });
+  await clock.settle();
+  while (clock.now() < deadlineAt) await clock.advance(settings.retryFirstMs);
+  assert.deepEqual([bytes.length, ending()?.kind], [0, 'answered']);
 });
