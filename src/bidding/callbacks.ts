@@ -61,6 +61,10 @@ export function createCallbacks(options: {
   const lost = new Set<number>();
   let timer: Timer | null = null;
 
+  function isElsewhere(): boolean {
+    return (views.missing?.() ?? []).length > 0;
+  }
+
   async function hear(batch: LogBatch<CallbackRecord>): Promise<void> {
     const details: DetailTold[] = [];
     for (const { record } of batch.entries) {
@@ -98,6 +102,7 @@ export function createCallbacks(options: {
       if (record.kind !== 'unreadable') continue;
       const { problem } = record;
       const requestId = (await views.findByBid([key])).get(key) ?? null;
+      if (requestId === null && isElsewhere()) continue;
       observer({ kind: 'alarm', code: 'record-undecodable', requestId, text: problem });
       if (requestId === null) continue;
       await outbox.keep([
@@ -142,6 +147,8 @@ export function createCallbacks(options: {
   }
 
   function giveUp(given: readonly Orphan[]): void {
+    // Another process may know the bid.
+    if (isElsewhere()) return;
     for (const _ of given) observer({ kind: 'alarm', code: 'winner-unknown', requestId: null });
   }
 

@@ -44,8 +44,10 @@ export type DeskWorld = {
   onControl?: (state: ControlState, readAtMs: number) => void;
   encodeBid: (requestId: RequestId, offer: Offer) => string;
   observer: DeskObserver;
-  /** Puts back views that are gone, before their partition is taken up; for views that can be lost. */
-  restoreViews?: (partition: number) => Promise<void>;
+  /** Before a partition is taken up: puts back views that can be lost, or opens those that this process folds by itself. */
+  restoreViews?: (partition: number) => Promise<unknown>;
+  /** The partition is somebody else's: for views that this process folds by itself. */
+  leaveViews?: (partition: number) => Promise<void>;
   /** Hears how far views are that are made again. */
   onRebuild?: (progress: RebuildProgress) => void;
 };

@@ -53,7 +53,8 @@ export function createIntake(options: {
   /** Everything is read again. */
   onRestart: () => void;
   callbacks: Pick<Callbacks, 'hear' | 'handle' | 'lose'>;
-  restoreViews?: (partition: number) => Promise<void>;
+  restoreViews?: (partition: number) => Promise<unknown>;
+  leaveViews?: (partition: number) => Promise<void>;
   onRebuild?: (progress: RebuildProgress) => void;
 }): Intake {
   const { log, views, ledger, clock, settings, observer, stopping } = options;
@@ -65,8 +66,15 @@ export function createIntake(options: {
       observer({ kind: 'fault', code, message });
     },
   });
+  /** Those of callbacks. */
   let consumers: Consumer[] = [];
   let auctions: Consumer | null = null;
+  /** The auctions are read, so the callbacks are to be. */
+  let areCallbacksWanted = false;
+  /** Partitions that are being taken up. */
+  let taking = 0;
+  /** The callbacks are begun and ended one after the other. */
+  let callbackTurns: Promise<void> = Promise.resolve();
   /** Ends of the partitions when they came. */
   const targets = new Map<number, number>();
   const closed = new Map<string, string>();
@@ -103,6 +111,19 @@ export function createIntake(options: {
 
   /** A partition comes; what it held when it came is folded before anything is done about it. */
   async function take(partition: number): Promise<number> {
+    if (views.missing === undefined) return takeUp(partition);
+    // What was dealt with for the partitions that are here was not for this one.
+    taking += 1;
+    try {
+      await inCallbackTurn(endCallbacks);
+      return await takeUp(partition);
+    } finally {
+      taking -= 1;
+      if (taking === 0 && areCallbacksWanted) inCallbackTurn(beginCallbacks).catch(onFault);
+    }
+  }
+
+  async function takeUp(partition: number): Promise<number> {
     const end = (await log.ends('auctions')).get(partition) ?? 0;
     await options.restoreViews?.(partition);
     const applied = await views.applied(partition);
@@ -117,6 +138,7 @@ export function createIntake(options: {
   function lose(partition: number): void {
     forget(partition);
     options.onLost(partition);
+    void options.leaveViews?.(partition);
   }
 
   function forget(partition: number): void {
@@ -136,13 +158,9 @@ export function createIntake(options: {
 
   async function begin(): Promise<void> {
     closed.clear();
-    const common = { maxEntries: settings.batchEntries, onFault };
-    const maxEntries = Math.max(catchUpEntries, settings.batchEntries);
-    const from = (partition: number) => views.applied(callbackPartition(partition));
-    const callbacks = { ...common, topic: 'callbacks', from } as const;
     auctions = await log.consume({
-      ...common,
-      maxEntries,
+      maxEntries: Math.max(catchUpEntries, settings.batchEntries),
+      onFault,
       topic: 'auctions',
       scope: 'owned',
       from: take,
@@ -150,21 +168,65 @@ export function createIntake(options: {
       onClosed: closing('auctions'),
       handler: onBatch,
     });
-    consumers = [auctions];
-    consumers.push(
-      await log.consume({ ...callbacks, scope: 'all', onLost: () => {}, handler: options.callbacks.hear }),
-    );
-    const { lose: onLost, handle: handler } = options.callbacks;
+    areCallbacksWanted = true;
+    await inCallbackTurn(beginCallbacks);
+  }
+
+  function inCallbackTurn(work: () => Promise<void>): Promise<void> {
+    const done = callbackTurns.then(work);
+    callbackTurns = done.catch(() => undefined);
+    return done;
+  }
+
+  async function beginCallbacks(): Promise<void> {
+    if (taking > 0 || consumers.length > 0 || stopping()) return;
+    const { hear, handle, lose: onLost } = options.callbacks;
     const onClosed = closing('callbacks');
-    consumers.push(await log.consume({ ...callbacks, scope: 'owned', onLost, onClosed, handler }));
+    const common = { topic: 'callbacks', maxEntries: settings.batchEntries, onFault } as const;
+    if (views.missing === undefined) {
+      const from = (partition: number) => views.applied(callbackPartition(partition));
+      consumers.push(await log.consume({ ...common, from, scope: 'all', onLost: () => {}, handler: hear }));
+      consumers.push(await log.consume({ ...common, from, scope: 'owned', onLost, onClosed, handler: handle }));
+      return;
+    }
+    // A winner event is for the owner of its request, whom nobody else knows: every process reads them all.
+    const ends = await log.ends('callbacks');
+    const from = async (partition: number) =>
+      targets.size === 0 ? (ends.get(partition) ?? 0) : views.applied(callbackPartition(partition));
+    const handler: typeof handle = async (batch) => {
+      await hear(batch);
+      if (targets.size > 0) await handle(batch);
+    };
+    consumers.push(await log.consume({ ...common, from, scope: 'all', onLost, onClosed, handler }));
+  }
+
+  async function endCallbacks(): Promise<void> {
+    const ending = consumers;
+    consumers = [];
+    await Promise.all(ending.map((consumer) => consumer.stop()));
+    for (const partition of (await log.ends('callbacks')).keys()) options.callbacks.lose(partition);
   }
 
   /** Nobody acts from its first step on. */
   async function end(): Promise<void> {
     live.clear();
-    await Promise.all(consumers.map((consumer) => consumer.stop()));
-    for (const partition of [...targets.keys()]) forget(partition);
+    await stopAll();
+    for (const partition of [...targets.keys()]) {
+      forget(partition);
+      void options.leaveViews?.(partition);
+    }
     options.onRestart();
+  }
+
+  async function stopAll(): Promise<void> {
+    areCallbacksWanted = false;
+    const ending = [...consumers, ...(auctions === null ? [] : [auctions])];
+    await Promise.all(ending.map((consumer) => consumer.stop()));
+    // One that was begun meanwhile.
+    await inCallbackTurn(async () => {
+      await Promise.all(consumers.map((consumer) => consumer.stop()));
+      consumers = [];
+    });
   }
 
   /** Views that fell behind while nothing new was written would never be noticed by a batch. */
@@ -213,12 +275,12 @@ export function createIntake(options: {
     stop: async () => {
       timer?.cancel();
       wholeTimer?.cancel();
-      await Promise.all(consumers.map((consumer) => consumer.stop()));
+      await stopAll();
     },
     isLive: () => hasBegun() && [...targets.keys()].every((partition) => live.has(partition)),
     owns,
     owned: () => [...live].filter(owns),
-    viewsWhole: () => viewsWhole,
+    viewsWhole: () => viewsWhole && (views.verdicts?.areToBeHad() ?? true),
     catchingUp: () => (hasBegun() ? [...targets.keys()].filter((partition) => !live.has(partition)) : null),
     interruption: () => interruption,
     closed: () => [...closed].map(([place, cause]) => `${place} is closed: ${cause}`),

@@ -176,11 +176,18 @@ export type Views = {
   /** Absent keys have never learnt. The histograms belong to the caller. */
   statistics: (keys: readonly string[]) => Promise<ReadonlyMap<string, Histogram>>;
   /**
+   * For views that this process folds by itself: partitions whose rows are not in what is read, ascending. They stand in the answers of the
+   * processes that own them. Left out: nothing is missing, whoever folded it.
+   */
+  missing?: () => readonly number[];
+  /**
    * For views whose rows hold no verdict of a cap, because a book of all partitions gives it: they keep the operations of batches for it,
    * and refuse nothing when they fold. Left out: what `apply` and the rows say of a reservation is the verdict.
    */
   verdicts?: {
     of: (partition: number, requestId: RequestId) => CapVerdict;
+    /** False: no claim can get a verdict just now, so none is to be made. */
+    areToBeHad: () => boolean;
     /** Resolves when the book has said something new, or after `withinMs`. */
     changed: (withinMs: number) => Promise<void>;
   };

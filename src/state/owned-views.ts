@@ -24,8 +24,7 @@ export type OwnedViews = {
   leave: (partition: number) => Promise<void>;
   /** Those that are taken up. */
   held: () => ReadonlyMap<number, PartitionState>;
-  /** Partitions whose rows are not here, in ascending order. */
-  missing: () => number[];
+  missing: NonNullable<Views['missing']>;
   /** Leaves every partition. The store stays open. */
   close: () => Promise<void>;
 };
@@ -111,7 +110,10 @@ export function createOwnedViews(options: {
   };
   const isCallbacks = (partition: number) => partition <= callbackPartition(0);
 
+  const missing = () => Array.from({ length: options.partitions }, (_, each) => each).filter((each) => !held.has(each));
+
   const views: Views = {
+    missing,
     applied: async (partition) =>
       isCallbacks(partition) ? appliedOfCallbacks(partition) : heldAt(partition).applied(partition),
     apply: async (batch) =>
@@ -135,7 +137,9 @@ export function createOwnedViews(options: {
     usage: async (keys, at) => (await wholeUsage(keys, at)) ?? ownUsage(keys, at),
     areWhole: async () => (book === null ? caps.complete : book.trouble() === null),
     wholeUsage,
-    ...(book === null ? {} : { verdicts: { of: book.verdictOf, changed: book.changed } }),
+    ...(book === null
+      ? {}
+      : { verdicts: { of: book.verdictOf, areToBeHad: () => book.trouble() === null, changed: book.changed } }),
     statistics: async (keys) => {
       const parts = new Map<string, PartHistogram[]>();
       for (const state of held.values()) {
@@ -158,7 +162,7 @@ export function createOwnedViews(options: {
     take,
     leave,
     held: () => held,
-    missing: () => Array.from({ length: options.partitions }, (_, each) => each).filter((each) => !held.has(each)),
+    missing,
     close: async () => {
       await Promise.all([...turns.keys()].map(leave));
     },

@@ -49,6 +49,7 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
       assert.deepEqual([partition, asked], [7, requestId]);
       return world.verdict;
     },
+    areToBeHad: () => true,
     changed: (withinMs) => new Promise((resolve) => clock.after(withinMs, resolve)),
   };
   const service: Pick<Service, 'placeBid' | 'networkP99Ms' | 'clockSkewMs'> = {
