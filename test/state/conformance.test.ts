@@ -3,4 +3,7 @@ import { testViews } from '../conformance/views.ts';
 import { endlessLog, ownedViewsKind, viewsKind } from './state-store.ts';
 
 testViews(viewsKind);
-testViews(ownedViewsKind('views of several partitions', () => endlessLog()));
+testViews(
+  ownedViewsKind('views of several partitions', () => endlessLog()),
+  8,
+);
