@@ -60,7 +60,7 @@ const whole: readonly Sentence[] = [
     /^send the days of the transfers in order, each once, from (.*) to (.*)$/,
     'envie os dias dos repasses em ordem, cada um uma só vez, de $1 a $2',
   ],
-  [/^send one of the periods simulated last: (.*)$/, 'envie um dos períodos simulados: $1'],
+  [/^send one of the periods simulated last: (.*)$/, 'envie um dos períodos da última simulação: $1'],
   [
     /^send when the signature was given: nothing could be signed before (.*)$/,
     'envie quando a assinatura foi feita: nada podia ser assinado antes de $1',

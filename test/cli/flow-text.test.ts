@@ -20,7 +20,7 @@ test('a contract is shown in reais, with its credit note and what of it differs 
     /^Instalments +36$/m,
     /^Rate +2\.50 % a month$/m,
     /^Credit note +77$/m,
-    /^Note: loan +R\$ 10,000\.00$/m,
+    /^Note: loan +R\$ 6,000\.00$/m,
     /^Note: IOF +R\$ 300\.00$/m,
     /^Note: instalment +R\$ 450\.00$/m,
     /IOF: ours R\$ [\d,]+\.\d\d, the service's R\$ 300\.00/,

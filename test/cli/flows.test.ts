@@ -230,7 +230,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
     lance(environment, ...inclusion, unheardOf),
   ]);
   assert.match(withheld.stderr, /account\.bankNumber: send the three digits of the bank, such as 341/);
-  assert.match(period.stderr, /^ +period: send one of the periods simulated: 1, 2, 3/m);
+  assert.match(period.stderr, /^ +period: send one of the periods simulated last: 1, 2, 3/m);
 
   const undated = ['start', '--file', file('undated.json', { cpf, alongside: true }), '--key', 'u1', '--by', 'ana'];
   const begunUndated = await lance(environment, 'withdrawals', ...undated, '--json');
