@@ -19,7 +19,7 @@ function folder(context: TestContext) {
 }
 
 const sample = JSON.stringify({
-  propostas: [{ pedidoNovo: 70, valorLiberado: '1.000', nomeTrabalhador: 'Fulana Plantada', cpf: '52998224725' }],
+  propostas: [{ pedidoNovo: 70, valorLiberado: '7000.00', nomeTrabalhador: 'Fulana Plantada', cpf: '52998224725' }],
 });
 const own = shipped.replace('"requestId": [', '"requestId": ["pedidoNovo", ');
 
@@ -49,7 +49,7 @@ test('a sample is tried with the mapping shipped and with one of the user', asyn
     ['requestId', 'requestedAmount', 'cpf', 'name'],
   );
   for (const { stdout, stderr } of [without, named, set])
-    assert.doesNotMatch(stdout + stderr, /Fulana|52998224725|1\.000/);
+    assert.doesNotMatch(stdout + stderr, /Fulana|52998224725|7000\.00/);
   const broken = await lance(english, 'mapping', 'try', file('x.json', '{"cpf": "52998224725'));
   assert.equal(broken.code, 78);
   assert.match(broken.stderr, /x\.json is no file with JSON in it\. Line 1, column 9/);
