@@ -212,6 +212,8 @@ export type FlowTold = OfFlow & {
   holder?: string | null;
   /** Of the note of a renegotiation: what it should say, reckoned from its loan; absent: none came, or an earlier version wrote it. */
   reckoned?: ExpectedLoan;
+  /** Of `operation`: a pseudonym of the body, the same for the same bytes; absent: it could not be read, or an earlier version wrote it. */
+  bodyKey?: string;
   errors: readonly string[];
   sealed: string;
 };

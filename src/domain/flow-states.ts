@@ -147,6 +147,8 @@ export type FlowState = {
   /** Under which the service tells of the contract that counts; and all codes so far, for what comes late. */
   requestCode: string | null;
   endorsementCode: string | null;
+  /** Body keys of the latest events that were told of its endorsements: one of them told again changes nothing. Absent: none. */
+  endorsementEvents?: readonly string[];
   codes: readonly string[];
   generatedAt: EpochMs | null;
   /** Contracts generated: more than one where the competence turned. */

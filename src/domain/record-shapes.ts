@@ -398,6 +398,7 @@ const flowRecord = byName('kind', {
   told: object({
     ...{ ...ofFlow, requestCode: text, of: oneOf('contract', 'renegotiation', 'operation', 'link-query') },
     ...{ note: nullable(creditNote), holder: added(nullable(text)), reckoned: added(map(finite)) },
+    bodyKey: added(text),
     ...{ errors: texts, sealed: text },
   }),
   'link-told': object({

@@ -49,7 +49,7 @@ export function createFlowCallbacks({
   flows: FlowStore;
   outbox: Outbox;
   clock: Clock;
-  vault: Pick<Vault, 'open'>;
+  vault: Pick<Vault, 'open' | 'pseudonym'>;
   pricing: PricingSettings;
 }): FlowCallbacks {
   let laterLooks = 0;
@@ -108,7 +108,7 @@ export function createFlowCallbacks({
   /** With the other flow that has had its note, the one that still has it first. */
   async function withHolder(told: FlowTold, flowId: string): Promise<FlowTold> {
     const { note } = told;
-    if (note === null) return { ...told, flowId, holder: null };
+    if (note === null) return { ...told, flowId, holder: null, ...withBodyKey(told) };
     const holders = await holdersOf(flows, flowId, note);
     const codes = noteCodes(note);
     const just = codes.map((code) => recent.get(code)).find((each) => each !== undefined && each !== flowId);
@@ -122,6 +122,19 @@ export function createFlowCallbacks({
       recent.delete(oldest);
     }
     return { ...told, flowId, holder, ...(await reckonedFrom(told, note, flowId)) };
+  }
+
+  /** Sealed twice the same body reads otherwise, so the fold compares a pseudonym of it. */
+  function withBodyKey({ of, requestCode, sealed }: FlowTold): Pick<FlowTold, 'bodyKey'> {
+    if (of !== 'operation') return {};
+    try {
+      const body = vault.open(sealedPlaces.callback(requestCode), sealed);
+      return { bodyKey: vault.pseudonym(`event:${requestCode}\n${body}`) };
+    } catch (fault) {
+      // Throws again whatever is not the record's own problem.
+      problemOf(fault);
+      return {};
+    }
   }
 
   /** What is owed nobody knew before the note came, so it is reckoned here; the fold knows no settings. */

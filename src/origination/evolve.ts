@@ -488,11 +488,7 @@ function takeEvent(state: FlowState, record: FlowTold): FlowState {
     // Told well after it was told badly, or the other way round: what came first stays, and the log has both.
     return stray(state);
   }
-  if (record.of === 'operation') {
-    const known = isSameCode(record.requestCode, state.endorsementCode ?? '');
-    const moved = known ? move(state, record.errors.length > 0 ? 'told-failed' : 'told-done') : null;
-    return moved === null ? stray(state) : { ...moved, errors: record.errors, errorsIn: bodyOf(record) };
-  }
+  if (record.of === 'operation') return takeEndorsementEvent(state, record);
   if (record.of === 'link-query') {
     const failed = isSameCode(record.requestCode, state.marginAsks?.code ?? '') ? move(state, 'margin-refused') : null;
     return failed === null ? stray(state) : { ...failed, errors: record.errors, errorsIn: bodyOf(record) };
@@ -520,6 +516,21 @@ function takeEvent(state: FlowState, record: FlowTold): FlowState {
     noteAccepted: null,
     errors: [],
   };
+}
+
+/** Events of an endorsement that are remembered: the oldest go first. */
+const endorsementEventsKept = 20;
+
+/** The latest of different events counts. One that was told before may be delivered again much later, and changes nothing. */
+function takeEndorsementEvent(state: FlowState, record: FlowTold): FlowState {
+  const { requestCode, bodyKey, errors } = record;
+  const before = state.endorsementEvents ?? [];
+  const isRepeated = bodyKey !== undefined && before.includes(bodyKey);
+  if (isRepeated || !isSameCode(requestCode, state.endorsementCode ?? '')) return stray(state);
+  const endorsementEvents = [...before, ...(bodyKey === undefined ? [] : [bodyKey])].slice(-endorsementEventsKept);
+  const known = endorsementEvents.length === 0 ? state : { ...state, endorsementEvents };
+  const moved = move(known, errors.length > 0 ? 'told-failed' : 'told-done');
+  return moved === null ? stray(known) : { ...moved, errors, errorsIn: bodyOf(record) };
 }
 
 /** The first note stands. Whatever else is told under its code, somebody has to look at before anything is signed. */

@@ -504,3 +504,28 @@ test('a contract that is answered with the request code of another one waits unt
   await reaches('c-702', 'awaiting-note');
   assert.equal(sent.length, 2);
 });
+
+test('an event of an endorsement that is delivered again changes nothing', async (context) => {
+  const { start, noted, sign, state, reaches, tell } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  await sign('c-701', { numeroContrato: 'N-1', assinatura: 'b' });
+  await reaches('c-701', 'endorsed');
+  const requestCode = (await state('c-701'))!.endorsementCode!;
+  const told = (errors: readonly string[], sealed: string) =>
+    tell(requestCode, { kind: 'operation-event', at: Date.now(), requestCode, endpoint: null, errors, sealed });
+  const failed = ['E1'];
+  const first = '{"Erros":[{"Codigo":"E1"}],"vez":1}';
+  await told(failed, first);
+  await reaches('c-701', 'endorsement-refused');
+  await told(failed, '{"Erros":[{"Codigo":"E1"}],"vez":2}');
+  await eventually(async () => (await state('c-701'))!.strays === 1);
+  await told([], '{"Erros":[]}');
+  await reaches('c-701', 'endorsed');
+  for (const vez of [1, 2]) await told(failed, `{"Erros":[{"Codigo":"E1"}],"vez":${vez}}`);
+  await eventually(async () => (await state('c-701'))!.strays === 3 || (await state('c-701'))!.phase !== 'endorsed');
+  assert.deepEqual([(await state('c-701'))!.phase, (await state('c-701'))!.errors], ['endorsed', []]);
+  // It failed after all: this is another event.
+  await told(failed, '{"Erros":[{"Codigo":"E1"}],"vez":3}');
+  await reaches('c-701', 'endorsement-refused');
+});
