@@ -355,6 +355,14 @@ const whole: readonly Sentence[] = [
     'envie o código da proposta com os hífens, como o serviço o escreve',
   ],
   [
+    /^send the request code with its hyphens, as the service writes it$/,
+    'envie o código da requisição com os hífens, como o serviço o escreve',
+  ],
+  [
+    /^send the request code with its hyphens, as the service writes it; a note that no flow knows waits under (.*)$/,
+    'envie o código da requisição com os hífens, como o serviço o escreve; uma CCB que nenhum fluxo conhece espera com o código $1',
+  ],
+  [
     /^the detail of the link does not say whether it is eligible; ask for it again$/,
     'o detalhe do vínculo não diz se ele é elegível; consulte-o de novo',
   ],

@@ -13,7 +13,7 @@ import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs, RateHundredths } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
-import { canonicalCode, isSameCode, spellingsOf } from '../domain/request-codes.ts';
+import { canonicalCode, guidOf, isSameCode, spellingsOf } from '../domain/request-codes.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
@@ -161,6 +161,14 @@ function linkUnformed(
 
 /** Without hyphens or in braces: the same proposal to the service, and another one to us. */
 const bareGuid = /^\{?[\da-f]{32}\}?$|^\{[\da-f-]{36}\}$/i;
+
+/** A GUID that is not spelt with its hyphens alone. */
+function isWrittenOtherwise(code: string): boolean {
+  const guid = guidOf(code);
+  return guid !== null && guid !== canonicalCode(code);
+}
+
+const proposalWithHyphens = 'send the code of the proposal with its hyphens, as the service writes it';
 
 /** Steps that bind the lender further. */
 const bindingSteps: ReadonlySet<StepAsked['step']> = new Set(['sign', 'regenerate', 'amend', 'deny']);
@@ -452,6 +460,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (!needsCode(state)) return null;
     const written = spellingsOf(code);
     const isProposal = operation?.operation === 'inclusion';
+    const otherForm = isWrittenOtherwise(code) ? await codeOfOtherForm(state, code) : null;
+    if (otherForm !== null) return otherForm;
     const indexes = isProposal ? written.flatMap((each) => [proposalIndex(each), noteProposalIndex(each)]) : written;
     const owner = [...(await flows.findByCode(indexes)).values()][0] ?? (await claimedBy(written, flowId));
     if (owner === null) return null;
@@ -460,6 +470,18 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         ? 'this flow had it before: send the one that the service gave to the operation that is unclear'
         : `the flow ${owner} has it: send the one that the service gave to the operation that is unclear`;
     return refusal('breach', 'code-of-other-flow', 'requestCode', text);
+  }
+
+  /** Under another spelling than the service writes nothing is told, and the flow would wait in vain. Null: it is told under this one. */
+  async function codeOfOtherForm(state: FlowState, code: string): Promise<FrontResult | null> {
+    if (state.operation?.operation === 'inclusion') {
+      return refusal('breach', 'proposal-code', 'requestCode', proposalWithHyphens);
+    }
+    const waiting = await eventsOfNobody(state);
+    if (waiting.includes(code)) return null;
+    const text = 'send the request code with its hyphens, as the service writes it';
+    const named = `${text}; a note that no flow knows waits under ${namedCodes(waiting)}`;
+    return refusal('breach', 'request-code', 'requestCode', waiting.length === 0 ? text : named);
   }
 
   /** To whom the events under these codes were given, where that is another flow; null: to nobody else. */
@@ -554,8 +576,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       return refusal('conflict', 'withdrawal-live', 'alongside', text);
     }
     if (bareGuid.test(proposalCode)) {
-      const text = 'send the code of the proposal with its hyphens, as the service writes it';
-      return refusal('breach', 'proposal-code', 'proposalCode', text);
+      return refusal('breach', 'proposal-code', 'proposalCode', proposalWithHyphens);
     }
     if (!isId(proposalCode) || proposalCode === cpf) {
       const text =
@@ -883,9 +904,12 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   return { startContract, startRenegotiation, startWithdrawal, startLookup, ask };
 }
 
+function namedCodes(codes: readonly string[]): string {
+  return codes.slice(0, 3).join(', ') + (codes.length > 3 ? ', …' : '');
+}
+
 function mayBeDone(codes: readonly string[]): FrontResult {
-  const named = codes.slice(0, 3).join(', ') + (codes.length > 3 ? ', …' : '');
-  const text = `the service has told since then that an operation was done, under a code that no flow knows (${named}): if it is this one, take the step confirm with that code; once you know that it is not, send true in despiteEvents`;
+  const text = `the service has told since then that an operation was done, under a code that no flow knows (${namedCodes(codes)}): if it is this one, take the step confirm with that code; once you know that it is not, send true in despiteEvents`;
   return refusal('breach', 'event-of-nobody', 'step', text);
 }
 

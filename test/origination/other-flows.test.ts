@@ -315,6 +315,42 @@ test('a request code or a proposal of another flow confirms nothing', async (con
   assert.equal((await ask(flowId, { step: 'confirm', reason: 'x', requestCode: uuid(8) })).kind, 'taken');
 });
 
+test('a request code in another form than the service writes confirms nothing', async (context) => {
+  const { ask, start, world, reaches, noteFor, tell, flows, state } = await takingHouse(context);
+  await start('700');
+  await reaches('c-700', 'awaiting-note');
+  world.answerTo = () => ({ kind: 'unknown', reason: 'status-500', response: null, ...heard });
+  await start('701');
+  await reaches('c-701', 'unclear');
+  const [code, other] = [uuid(5), uuid(6).replaceAll('-', '')];
+  const forms = [code.replaceAll('-', ''), `{${code}}`, code.replaceAll('-', '').toUpperCase()];
+  const confirm = (requestCode: string) => ask('c-701', { step: 'confirm', reason: 'no portal', requestCode });
+  for (const form of forms) {
+    const refused = await confirm(form);
+    assert.deepEqual(refusedBy(refused), [['request-code', 'requestCode']], form);
+    assert(refused.kind === 'refused');
+    assert.match(refused.breaches[0]!.problem, /with its hyphens, as the service writes it$/);
+  }
+  const note = await noteFor('c-700', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  const waits = async (requestCode: string) => {
+    const event = { kind: 'credit-note', requestCode, of: 'contract', note, errors: [], sealed: '{}' } as const;
+    await tell(requestCode, { ...event, at: Date.now() });
+    const id = `event:${requestCode}`;
+    await eventually(async () => (await flows.read([id])).get(id)?.phase === 'unclaimed');
+  };
+  await waits(code);
+  for (const form of forms) {
+    const refused = await confirm(form);
+    assert(refused.kind === 'refused');
+    assert.match(refused.breaches[0]!.problem, new RegExp(`waits under ${code}$`));
+  }
+  // The service itself may write one so.
+  await waits(other);
+  assert.equal((await confirm(other)).kind, 'taken');
+  await reaches('c-701', 'awaiting-signature');
+  assert.equal((await state('c-701'))!.requestCode, other);
+});
+
 function json(body: string) {
   return { status: 200, body };
 }
