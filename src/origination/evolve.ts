@@ -402,7 +402,7 @@ function confirm(state: FlowState, record: FlowAsked): FlowState {
     return operation.operation === 'inclusion' ? { ...moved, proposalCode: record.requestCode } : moved;
   }
   const moved = move(done, 'confirm') ?? done;
-  if (operation.operation === 'endorsement') return moved;
+  if (operation.operation === 'endorsement') return { ...moved, errors: [], errorsIn: null };
   return { ...generated(moved, operation.intent!.at), ...codeOf(moved, record.requestCode) };
 }
 

@@ -9,6 +9,7 @@ import type { ServiceError } from '../wire/service-errors.ts';
 import { situationTold } from '../wire/withdrawals.ts';
 import { attemptsOf } from './fold-answers.ts';
 import type { LoanService } from './ports.ts';
+import { alreadyEndorsed } from './transitions.ts';
 
 /** What is sent of an intent, and what binds it. */
 type Intent = Pick<NonNullable<FlowOperationState['intent']>, 'intentId' | 'path' | 'idempotencyKey' | 'sealedBody'>;
@@ -99,14 +100,21 @@ export function createFlowSender(parts: {
   };
 }
 
+/** The contract shows no codes of refusals; the words are Portuguese whatever the code is. */
+const saysEndorsed = /\bj[aá][ _-]?averbad[oa]\b|_ja_?averbad[oa]/i;
+
 function resultOf(prepared: Prepared, result: OperationResult<AnswerOf<OperationName>>): FlowResult {
   switch (result.kind) {
     case 'accepted': {
       const nothing = { requestCode: null, proposalCode: null, situation: null };
       return { kind: 'accepted', ...nothing, ...factsOf(prepared, result.answer) };
     }
-    case 'rejected':
-      return { kind: 'rejected', code: shownCode(result.code), errors: result.errors.map(lineOf) };
+    case 'rejected': {
+      const words = [result.code, ...result.errors.flatMap(({ code, text }) => [code, text])];
+      const isDone = prepared.operation === 'endorsement' && words.some((text) => saysEndorsed.test(text ?? ''));
+      const code = isDone ? alreadyEndorsed : shownCode(result.code);
+      return { kind: 'rejected', code, errors: result.errors.map(lineOf) };
+    }
     case 'unknown':
       return { kind: 'unknown', reason: result.reason };
     case 'not-sent':

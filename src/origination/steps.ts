@@ -3,7 +3,7 @@ import { type FlowStep, flowSteps } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import { noteReleaseWithin } from '../wire/checks/worker-credit.ts';
 import { marksOf, noteRate, noteRelease, unsaidIn } from './differences.ts';
-import { isOperation, transitions } from './transitions.ts';
+import { alreadyEndorsed, isOperation, transitions } from './transitions.ts';
 
 /** An operation is under way: nothing else may be begun before it has ended. */
 function isBusy(state: FlowState): boolean {
@@ -11,8 +11,18 @@ function isBusy(state: FlowState): boolean {
   return status === 'asked' || status === 'intended' || status === 'unclear';
 }
 
+/** The endorsement was refused and may be done all the same: an earlier one was denied by a person, or the service says so. */
+function mayBeEndorsed({ phase, operation, generatedAt, steps }: FlowState): boolean {
+  if (phase !== 'endorsement-refused' || operation?.operation !== 'endorsement') return false;
+  // What was denied before this contract was generated was its generation.
+  const isDenied = ({ step, outcome, at }: FlowState['steps'][number]) =>
+    step === 'deny' && outcome === 'done' && at >= (generatedAt ?? 0);
+  return steps.some(isDenied) || operation.reason === alreadyEndorsed;
+}
+
 export function allowsStep(state: FlowState, step: FlowStep): boolean {
   if (state.flow === 'event' || state.frozen !== undefined) return false;
+  if (step === 'confirm' && mayBeEndorsed(state)) return true;
   if (step === 'confirm' || step === 'deny') return state.operation?.status === 'unclear';
   const isAsOrdered = [state.differences, unsaidIn(state), marksOf(state)].every(({ length }) => length === 0);
   if (step === 'accept' && (isAsOrdered || state.noteAccepted)) return false;

@@ -34,6 +34,9 @@ type LoanTrigger =
  */
 export type FlowTrigger = LoanTrigger | FlowOperation | 'link-told' | 'claimed-by';
 
+/** Our code of a refusal that says so: what the service writes is sealed. */
+export const alreadyEndorsed = 'already-endorsed';
+
 type Row = Partial<Record<FlowTrigger, FlowPhase>>;
 
 /** Generation of a contract, or of a renegotiation: the same up to the credit note, which comes into `noted`. */
@@ -109,6 +112,8 @@ const endorsement: Partial<Record<FlowPhase, Row>> = {
     cancel: 'cancelled',
     accepted: 'endorsed',
     'told-done': 'endorsed',
+    /** See `mayBeEndorsed`. */
+    confirm: 'endorsed',
   },
   endorsed: { 'told-done': 'endorsed', 'told-failed': 'endorsement-refused' },
 };

@@ -315,6 +315,41 @@ test('a request code or a proposal of another flow confirms nothing', async (con
   assert.equal((await ask(flowId, { step: 'confirm', reason: 'x', requestCode: uuid(8) })).kind, 'taken');
 });
 
+test('an endorsement that was denied by mistake, or done elsewhere, is confirmed after its refusal', async (context) => {
+  const { ask, start, noted, sign, state, reaches, world } = await takingHouse(context);
+  const refuse = (code: string) => {
+    world.answerTo = () => ({ kind: 'rejected', code, errors: [], ...heard, response: json('{}') });
+  };
+  const takes = world.answerTo;
+  const confirm = (flowId: string) => ask(flowId, { step: 'confirm', reason: 'averbado no portal', requestCode: null });
+  for (const [requestId, isDenied, code] of [
+    ['701', true, 'E9'],
+    ['702', false, 'CONTRATO_JA_AVERBADO'],
+    ['703', false, 'BIOMETRIA_INVALIDA'],
+  ] as const) {
+    const flowId = `c-${requestId}`;
+    world.answerTo = takes;
+    await start(requestId);
+    await noted(flowId, { noteNumber: `N-${requestId}`, proposalCode: uuid(Number(requestId)) });
+    if (isDenied) world.answerTo = () => ({ kind: 'unknown', reason: 'status-500', response: null, ...heard });
+    else refuse(code);
+    await sign(flowId, { numeroContrato: `N-${requestId}`, assinatura: 'b' });
+    if (isDenied) {
+      await reaches(flowId, 'endorsement-unclear');
+      refuse(code);
+      assert.equal((await ask(flowId, { step: 'deny', reason: 'não vi' })).kind, 'taken');
+    }
+    await reaches(flowId, 'endorsement-refused');
+    const isOffered = requestId !== '703';
+    assert.equal(nextSteps((await state(flowId))!).includes('confirm'), isOffered, requestId);
+    assert.ok(!nextSteps((await state(flowId))!).includes('deny'));
+    assert.equal((await confirm(flowId)).kind, isOffered ? 'taken' : 'refused');
+    if (!isOffered) continue;
+    await reaches(flowId, 'endorsed');
+    assert.deepEqual((await state(flowId))!.errors, []);
+  }
+});
+
 test('a request code in another form than the service writes confirms nothing', async (context) => {
   const { ask, start, world, reaches, noteFor, tell, flows, state } = await takingHouse(context);
   await start('700');

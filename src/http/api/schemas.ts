@@ -677,7 +677,8 @@ export const stepTexts: Readonly<Record<(typeof flowSteps)[number], string>> = {
   amend: 'Change terms, link or authorisation where a rule or the service stands in the way',
   sign: "Hand in the worker's signature; the endorsement follows",
   cancel: 'End it where it stands',
-  confirm: 'Say that an unclear operation was done, as seen at the service',
+  confirm:
+    'Say that an unclear operation was done, as seen at the service; also an endorsement that was refused after one was denied, or because the contract is endorsed already',
   deny: 'Say that an unclear operation was not done, as seen at the service',
   regenerate:
     'Generate it again: the note does not come, or is not to be signed; what was generated before counts no more',
