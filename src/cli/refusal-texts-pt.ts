@@ -125,6 +125,14 @@ const whole: readonly Sentence[] = [
     /^send the rate that was simulated for this period, (.*) hundredths of a percent, or simulate with the other one first$/,
     'envie a taxa simulada para este prazo, $1 centésimos de ponto percentual, ou simule antes com a outra',
   ],
+  [
+    /^the fee simulated for this period was (.*) cents: send that or leave it out, or simulate with the other one first$/,
+    'a tarifa simulada para este prazo foi de $1 centavos: envie essa ou omita o campo, ou simule antes com a outra',
+  ],
+  [
+    /^send transfers that together are at most (.*) cents, or leave them out: amounts are in cents$/,
+    'envie repasses que somem no máximo $1 centavos, ou omita-os: os valores são em centavos',
+  ],
   [/^send less than the loan: amounts are in cents$/, 'envie menos que o empréstimo: os valores são em centavos'],
   [/^send less than 100 percent of the loan$/, 'envie menos de 100 por cento do empréstimo'],
   [

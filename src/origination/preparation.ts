@@ -286,11 +286,15 @@ function valuesSimulated({ flowId, results }: FlowState, open: Vault['open']): R
   const decoded = simulationAnswer.decode(readStored(open(sealedPlaces.flowAnswer(flowId), sealed)) as JsonValue);
   if (decoded.kind === 'refused') return simulated;
   for (const each of decoded.value.simulations ?? []) {
-    const { period, releasedCents, customerLoanCents, rateMonthlyPercent } = each;
+    const { period, releasedCents, customerLoanCents, rateMonthlyPercent, feeCents, transfers } = each;
+    const yearly = (transfers ?? []).map(({ transferCents }) => transferCents);
+    const isSaid = yearly.length > 0 && yearly.every((cents) => cents !== null);
     if (period === null) continue;
     simulated.set(period, {
       releasedCents: mostOf(releasedCents, customerLoanCents),
       rateHundredths: rateMonthlyPercent === null ? null : Math.round(rateMonthlyPercent * 100),
+      feeCents,
+      transferCents: isSaid ? yearly.reduce((all: AmountCents, cents) => all + cents!, 0) : null,
     });
   }
   return simulated;

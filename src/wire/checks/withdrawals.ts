@@ -20,6 +20,7 @@ import {
   breach,
   type Check,
   given,
+  isOfOtherUnit,
   leastCents,
   type Preparation,
   prepared,
@@ -118,8 +119,13 @@ export type InclusionFacts = {
   simulated: ReadonlyMap<number, Simulated>;
 };
 
-/** What a period would release, and the monthly rate of it; null where the service did not say. */
-export type Simulated = { releasedCents: AmountCents | null; rateHundredths: RateHundredths | null };
+/** What a period would release, and the monthly rate, the fee and the yearly withdrawals of it; null where the service did not say. */
+export type Simulated = {
+  releasedCents: AmountCents | null;
+  rateHundredths: RateHundredths | null;
+  feeCents?: AmountCents | null;
+  transferCents?: AmountCents | null;
+};
 
 export function prepareInclusion(
   operationId: string,
@@ -162,7 +168,7 @@ export function prepareInclusion(
     amountSimulated(request.amountCents, mostCents),
     rateInBounds(request.rateHundredths) ?? rateSimulated(request.rateHundredths, own?.rateHundredths ?? null),
     oneFee(request),
-    feeOfLoan(request, loanCents),
+    feeOfLoan(request, loanCents) ?? feeSimulated(request.feeCents, own?.feeCents ?? null),
     insuranceOfLoan(request.insuranceCents, loanCents),
     request.contractType === null || request.contractType === undefined
       ? null
@@ -170,7 +176,37 @@ export function prepareInclusion(
     partnerKnown(request.partnerDocument),
     ...transferDays(request.transfers, facts.now),
     ...centsGiven('transfers', request.transfers),
+    transfersSimulated(request.transfers, own?.transferCents ?? null, loanCents),
   ]);
+}
+
+/** Instalments and what is released were reckoned with it; it may be waived. */
+function feeSimulated(asked: AmountCents | null | undefined, simulated: AmountCents | null): Check {
+  if (asked === null || asked === undefined || asked === 0 || simulated === null) return null;
+  if (asked <= simulated && !isOfOtherUnit(asked, simulated)) return null;
+  return breach(
+    'fee-simulated',
+    'feeCents',
+    `the fee simulated for this period was ${simulated} cents: send that or leave it out, or simulate with the other one first`,
+  );
+}
+
+/** With its interest a loan takes more than it releases; so much more than it nobody pays. */
+const mostTransfersOfLoan = 10;
+
+function transfersSimulated(
+  transfers: InclusionRequest['transfers'],
+  simulatedCents: AmountCents | null,
+  loanCents: AmountCents | null,
+): Check {
+  const sum = (transfers ?? []).reduce((all, { amountCents }) => all + (amountCents ?? 0), 0);
+  const mostCents = simulatedCents ?? (loanCents === null ? null : loanCents * mostTransfersOfLoan);
+  if (mostCents === null || sum <= mostCents) return null;
+  return breach(
+    'transfers-simulated',
+    'transfers',
+    `send transfers that together are at most ${mostCents} cents, or leave them out: amounts are in cents`,
+  );
 }
 
 function periodSimulated(period: number | null | undefined, simulated: InclusionFacts['simulated']): Check {

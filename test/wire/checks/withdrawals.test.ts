@@ -37,6 +37,11 @@ const simulated = new Map([
   [3, { releasedCents: 300_000, rateHundredths: 180 }],
 ]);
 const included = { now, birthDate, simulatedCpf: cpf, simulated };
+/** A fee of R$ 10.00, and R$ 4,000.00 of the withdrawals pledged. */
+const withCosts = {
+  ...included,
+  simulated: new Map([[3, { releasedCents: 300_000, rateHundredths: 180, feeCents: 1_000, transferCents: 400_000 }]]),
+};
 const unsplit = { loanCents: 1_000_000, splitCents: 0 };
 const paid = { pixKey: { key: '+5511987654321' } };
 const split = { ...paid, amountCents: 1 };
@@ -79,6 +84,12 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
     prepareInclusion('op', { ...inclusion, feeCents: 300_000 }, included),
     prepareInclusion('op', { ...inclusion, amountCents: 100_000, feeCents: 500_000 }, included),
     prepareInclusion('op', { ...inclusion, feePercent: 100 }, included),
+  ],
+  'inclusion fee-simulated': () =>
+    [1, 100, 1_001, 250_000].map((feeCents) => prepareInclusion('op', { ...inclusion, feeCents }, withCosts)),
+  'inclusion transfers-simulated': () => [
+    prepareInclusion('op', { ...inclusion, transfers: [{ onDay: '2027-06-01', amountCents: 400_001 }] }, withCosts),
+    prepareInclusion('op', { ...inclusion, transfers: [{ onDay: '2027-06-01', amountCents: 3_000_001 }] }, included),
   ],
   'inclusion amount-simulated': () => [prepareInclusion('op', { ...inclusion, amountCents: 300_001 }, included)],
   'inclusion insurance-of-loan': () => [
