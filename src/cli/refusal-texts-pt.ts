@@ -105,12 +105,12 @@ const whole: readonly Sentence[] = [
     'envie só o dígito verificador da conta: um dígito ou uma letra',
   ],
   [
-    /^send the CNPJ of the employer or its root, without points, or employerIdType 2 for a CPF$/,
-    'envie o CNPJ do empregador ou sua raiz, sem pontos, ou employerIdType 2 para um CPF',
+    /^send the CNPJ of the employer or its root, without points and with all its leading zeros, or employerIdType 2 for a CPF$/,
+    'envie o CNPJ do empregador ou sua raiz, sem pontos e com todos os zeros à esquerda, ou employerIdType 2 para um CPF',
   ],
   [
-    /^send the CPF of the employer, digits alone, or employerIdType 1 for a CNPJ$/,
-    'envie o CPF do empregador, só os dígitos, ou employerIdType 1 para um CNPJ',
+    /^send the CPF of the employer, digits alone and with all its leading zeros, or employerIdType 1 for a CNPJ$/,
+    'envie o CPF do empregador, só os dígitos e com todos os zeros à esquerda, ou employerIdType 1 para um CNPJ',
   ],
   [
     /^send the registration as the link shows it: without control characters$/,

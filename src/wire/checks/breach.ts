@@ -91,8 +91,8 @@ export function employerFormed(field: string, employerId: string, employerIdType
   if (employerIdType === 1 ? isCompany : isPerson) return null;
   const text =
     employerIdType === 1
-      ? 'send the CNPJ of the employer or its root, without points, or employerIdType 2 for a CPF'
-      : 'send the CPF of the employer, digits alone, or employerIdType 1 for a CNPJ';
+      ? 'send the CNPJ of the employer or its root, without points and with all its leading zeros, or employerIdType 2 for a CPF'
+      : 'send the CPF of the employer, digits alone and with all its leading zeros, or employerIdType 1 for a CNPJ';
   return breach('employer-formed', field, text);
 }
 

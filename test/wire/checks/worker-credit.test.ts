@@ -1,6 +1,7 @@
 /** Each rule of the contract for worker credit withholds what breaks it, alone, and lets through what keeps it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { employerFormed } from '../../../src/wire/checks/breach.ts';
 import {
   type ContractFacts,
   competenceOf,
@@ -265,4 +266,13 @@ test('a renegotiation may cost 4.98, and what only the service knows is left to 
   const result = prepareRenegotiation('op', renegotiation, facts);
   assert.ok(result.kind === 'prepared');
   assert.match(result.prepared.body, /"valorTaxaMensal":4.98/);
+});
+
+test('an employer number that is too short is asked for with its leading zeros', () => {
+  for (const [employerId, idType] of [
+    ['345678', 1],
+    ['345678', 2],
+  ] as const) {
+    assert.match(employerFormed('employerId', employerId, idType)!.problem, /with all its leading zeros/);
+  }
 });
