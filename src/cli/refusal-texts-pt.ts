@@ -433,8 +433,8 @@ const whole: readonly Sentence[] = [
   [/^this flow is a (.*): send (.*) instead$/, 'este fluxo é do tipo $1: envie $2 em vez disso'],
   [/^the bid was (.*): send at most that$/, 'o lance foi de $1: envie no máximo isso'],
   [
-    /^the bid was (.*): a tenth of it or less was typed in another unit \(100000 cents are R\$ 1,000\.00, a rate of 150 is 1\.50 %\)$/,
-    'o lance foi de $1: um décimo disso ou menos foi digitado em outra unidade (100000 centavos são R$ 1.000,00, uma taxa de 150 é 1,50 %)',
+    /^the bid was (.*): a tenth of it or less is taken for a slip of typing, whatever was meant, and cannot be ordered: send more than (.*) \(100000 cents are R\$ 1,000\.00, a rate of 150 is 1\.50 %\)$/,
+    'o lance foi de $1: um décimo disso ou menos é tido por erro de digitação, seja qual for a intenção, e não pode ser pedido: envie mais que $2 (100000 centavos são R$ 1.000,00, uma taxa de 150 é 1,50 %)',
   ],
   [
     /^the note is not as ordered \((.*)\): take it as it is with the step accept and a reason, or have it generated again with the step regenerate$/,

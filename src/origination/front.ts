@@ -945,7 +945,7 @@ function valuesBeyondBid(
     if (!isBeyond && !isOfOtherUnit(value, ofBid)) return [];
     const problem = isBeyond
       ? `the bid was ${ofBid}: send at most that`
-      : `the bid was ${ofBid}: a tenth of it or less was typed in another unit (100000 cents are R$ 1,000.00, a rate of 150 is 1.50 %)`;
+      : `the bid was ${ofBid}: a tenth of it or less is taken for a slip of typing, whatever was meant, and cannot be ordered: send more than ${Math.floor(ofBid / 10)} (100000 cents are R$ 1,000.00, a rate of 150 is 1.50 %)`;
     return [{ rule: 'as-bid', field, problem }];
   });
   if (installments <= bid.installments) return wrong;
