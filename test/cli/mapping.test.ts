@@ -56,6 +56,21 @@ test('a sample is tried with the mapping shipped and with one of the user', asyn
   assert.doesNotMatch(broken.stderr, /5299/);
 });
 
+test('a sample with a fact that cannot be read is not understood', async (context) => {
+  const file = folder(context);
+  const path = file(
+    'sample.json',
+    '{"solicitacoes":[{"numeroSolicitacao":"374","cpf":"52998224725","valorLiberado":"muito"}]}',
+  );
+  const tried = await lance({ LANCE_LANG: 'en' }, 'mapping', 'try', path, '--json');
+  const trial = JSON.parse(tried.stdout) as {
+    understood: boolean;
+    elements: { facts: { problem: string | null }[] }[];
+  };
+  const unread = trial.elements.some(({ facts }) => facts.some(({ problem }) => problem !== null));
+  assert.deepEqual([unread, tried.code, trial.understood], [true, 1, false], tried.stdout);
+});
+
 test('a mapping that is wrong is refused at the start, with file, line, place and nearest word', async (context) => {
   const file = folder(context);
   const played = await openStage(3);
