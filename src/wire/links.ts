@@ -147,7 +147,8 @@ const linkDetail = z.object({
     valorBaseMargem: lenient(readAmount),
     valorMargemDisponivel: optional(readMargin),
     dataAdmissao: lenient(readDay),
-    dataDesligamento: lenient(readDay),
+    // Unread it would pass for a link that goes on.
+    dataDesligamento: optional(readDay),
     codigoMotivoDesligamento: lenient(readInteger),
     pessoaExpostaPoliticamente: lenientCoded,
     nomeEmpregador: lenient(readText),
