@@ -1,30 +1,13 @@
 /** What one rule set has that another has not: rules by name, everything else by file. */
 
+import type { RuleSetChange } from '../domain/kept-book.ts';
 import { type SetFile, splitFiles } from '../domain/set-source.ts';
 import type { Json } from './json.ts';
 import { isObject } from './place.ts';
 import { kindOf } from './rule-set.ts';
 
-/** The words of `RuleSetChange`, which the store keeps. */
-type Change = {
-  what:
-    | 'rule'
-    | 'list'
-    | 'table'
-    | 'codes'
-    | 'conditions'
-    | 'events'
-    | 'bases'
-    | 'facts'
-    | 'holidays'
-    | 'score'
-    | 'tests';
-  name: string;
-  change: 'added' | 'removed' | 'changed';
-};
-
 /** `text`: the canonical JSON of what it says. */
-type Part = Pick<Change, 'what' | 'name'> & { text: string };
+type Part = Pick<RuleSetChange, 'what' | 'name'> & { text: string };
 
 /** A file of rules is one rule, a list of them, or an object with the list. */
 function rulesIn(value: Json): readonly Json[] {
@@ -75,9 +58,9 @@ export function differingParts(before: string | null, after: string): Record<'ol
 }
 
 /** From the set `before` (null: from none) to the set `after`, both as `RuleSet.source`. Moved to another file is not changed. */
-export function changesBetween(before: string | null, after: string): Change[] {
+export function changesBetween(before: string | null, after: string): RuleSetChange[] {
   const { old, now } = differingParts(before, after);
-  const changes: Change[] = [];
+  const changes: RuleSetChange[] = [];
   for (const [key, { what, name, text }] of now) {
     const was = old.get(key);
     if (was === undefined) changes.push({ what, name, change: 'added' });
