@@ -127,26 +127,23 @@ export function createTokenKeeper(options: {
   const showAgain = async (): Promise<void> => {
     const shown = token === null ? null : await showNow(token);
     if (closed || blockedUntil === null) return;
-    if (shown === 'refused') return refuseAgain();
+    if (shown === 'refused') return refuse();
     blockedUntil = null;
     firstRefusal = false;
   };
 
-  const refuseAgain = (): void => {
+  /** The token is not shown by a bid for a while, longer each time in a row. A program is cheap to ask for another one. */
+  const refuse = (): void => {
     refusedAtMs = clock.monotonicMs();
-    samePauseMs = Math.min(Math.max(retryMs, longestSamePauseMs), 2 * samePauseMs);
-    tryLater(samePauseMs);
+    samePauseMs = Math.min(Math.max(retryMs, longestSamePauseMs), samePauseMs === 0 ? retryMs : 2 * samePauseMs);
+    tryLater(renew === null ? samePauseMs : retryMs);
     observe({ kind: 'token-refused', retryAt: blockedUntil! });
   };
 
   const block = (sentAtMs: number): void => {
     if (blockedUntil !== null || closed) return;
     refusedSentAtMs = sentAtMs;
-    refusedAtMs = clock.monotonicMs();
-    samePauseMs = Math.min(Math.max(retryMs, longestSamePauseMs), samePauseMs === 0 ? retryMs : 2 * samePauseMs);
-    // A program is cheap to ask; the service is not shown what it has just refused.
-    tryLater(renew === null ? samePauseMs : retryMs);
-    observe({ kind: 'token-refused', retryAt: blockedUntil! });
+    refuse();
     // It may be that request alone which is refused. What lets the token in ends the block.
     if (token !== null && sentAtMs !== Number.POSITIVE_INFINITY) void showNow(token);
   };
