@@ -41,12 +41,13 @@ export async function showExample(
   signedNow(example, new Date(world.clock.now()).toISOString());
   if (step === 'sign' && requestId !== null) await nameNote(world, example, requestId);
   for (const each of set) setField(world, example, each);
-  if (flow === 'contract' && step === null) {
+  if (flow === 'renegotiation' && step === null && hasStore(world)) await leaveOutOwnRate(world, example);
+  if (step === null) {
     const given = new Set([...Object.keys(terms), ...set.map((each) => each.split(/[.=]/, 1)[0]!)]);
     const invented = Object.keys(example).filter((field) => !given.has(field));
-    if (Object.keys(terms).length > 0 && invented.length > 0) world.terminal.say(texts.invented(invented.join(', ')));
+    // Without any field of its own the whole example is made up, which is said of contracts alone.
+    if (given.size > 0 && invented.length > 0) world.terminal.say(texts.invented(invented.join(', ')));
   }
-  if (flow === 'renegotiation' && step === null && hasStore(world)) await leaveOutOwnRate(world, example);
   const read = schema.safeParse(example);
   if (!read.success) {
     const problems = issueTexts(read.error, example, schema).map(([field, text]) => `${field}: ${texts.said(text)}`);

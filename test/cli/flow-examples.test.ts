@@ -101,6 +101,11 @@ test('what example prints works against the sandbox, without a change (line 17)'
     ...['renegotiations', 'example', '--set', `closedContract=${note!.noteNumber}`, '--set', `cpf=${person.cpf}`],
     ...['--set', `registration=${person.registration}`, '--set', `employerId=${person.employerId}`],
   );
+  assert.match(
+    again.said,
+    /Made up, .*installments, rateHundredths/,
+    'whoever sends it as it is may give the rate away',
+  );
   const renegotiation = await ask('renegotiations', 'start', '--file', again.path);
   await until('renegotiations', renegotiation.flowId, 'renegotiated');
 
