@@ -276,7 +276,7 @@ const proposed = z.object({
         numeroProposta: lenient(readId),
         idSolicitacaoResposta: lenient(readText),
         hashOperacao: lenient(readText),
-        dataHoraValidadeProposta: optional(readInstant),
+        dataHoraValidadeProposta: lenient(readInstant),
       })
       .nullish(),
     errors: z.array(z.unknown()).nullish(),
