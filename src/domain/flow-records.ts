@@ -181,8 +181,8 @@ export type FlowResult =
       situation: number | null;
     }
   | { kind: 'rejected'; code: string; errors: readonly string[] }
-  /** `isFinal`: asked again it would be answered the same, so somebody has to look; absent: it would not. */
-  | { kind: 'unknown'; reason: string; isFinal?: true }
+  /** `isFinal`: asked again it would be answered the same, so somebody has to look; absent: it would not. `requestCode`: named beside a refusal. */
+  | { kind: 'unknown'; reason: string; isFinal?: true; requestCode?: string }
   /** Certainly not done. */
   | { kind: 'not-sent'; reason: string; retryAt: EpochMs | null };
 

@@ -323,8 +323,9 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
    */
   async function withOwnCode(record: FlowAnswered): Promise<FlowAnswered> {
     const { flowId, result } = record;
-    if (result.kind !== 'accepted') return record;
-    const { proposalCode, requestCode } = result;
+    if (result.kind !== 'accepted' && result.kind !== 'unknown') return record;
+    const { requestCode = null } = result;
+    const proposalCode = result.kind === 'accepted' ? result.proposalCode : null;
     const indexes = [
       ...(proposalCode === null ? [] : spellingsOf(proposalCode).map(proposalIndex)),
       ...(requestCode === null ? [] : spellingsOf(requestCode)),

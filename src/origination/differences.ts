@@ -109,7 +109,7 @@ export function noteRelease({ note, subject, terms }: Pick<FlowState, 'note' | '
 export function differencesOf(expected: ExpectedLoan | null, note: CreditNote | null): readonly NoteDifference[] {
   if (expected === null || note === null) return [];
   const told: Record<LoanFigure, number | null> = {
-    rateHundredths: hundredths(note.rateMonthlyPercent),
+    rateHundredths: noteRate({ note }),
     loanCents: note.loanCents,
     iofCents: note.iofCents,
     installmentCents: note.installmentCents,
@@ -135,7 +135,12 @@ export function unsaidIn({
   if (expected === null || note === null) return [];
   const told = { ...note, rateHundredths: note.rateMonthlyPercent };
   const isNeeded = (field: LoanFigure) => flow === 'renegotiation' || expected[field] !== undefined;
-  return needed.filter((field) => isNeeded(field) && told[field] === null);
+  // A loan of nothing, or less, is none.
+  const isSaid = (field: (typeof needed)[number]) => {
+    const value = told[field];
+    return value !== null && (field === 'rateHundredths' || value > 0);
+  };
+  return needed.filter((field) => isNeeded(field) && !isSaid(field));
 }
 
 type Marks = Pick<FlowState, 'noteHolder' | 'noteAgain' | 'lateNote'>;
@@ -163,9 +168,19 @@ export function doubtsOf(
   return [...beyond.map(({ field }) => field), ...unsaidIn(state), ...marksOf(state)];
 }
 
-/** What the note says the rate is; null: nothing. */
+/** A percentage as a number is a little off what was written, and by less than this. In hundredths. */
+const slipHundredths = 1e-6;
+
+/** What the note says the rate is, in whole hundredths; null: nothing. What lies between two of them is the higher: it may not exceed a limit. */
 export function noteRate({ note }: Pick<FlowState, 'note'>): RateHundredths | null {
-  return hundredths(note?.rateMonthlyPercent ?? null);
+  const percent = note?.rateMonthlyPercent ?? null;
+  return percent === null ? null : Math.ceil(percent * 100 - slipHundredths);
+}
+
+/** The rate that a later one may not exceed: what lies between two whole hundredths is the lower. */
+export function noteRateAtMost({ note }: Pick<FlowState, 'note'>): RateHundredths | null {
+  const percent = note?.rateMonthlyPercent ?? null;
+  return percent === null ? null : Math.floor(percent * 100 + slipHundredths);
 }
 
 function hundredths(percent: number | null): number | null {

@@ -505,7 +505,9 @@ function takeEvent(state: FlowState, record: FlowTold): FlowState {
   if (noted === null) return takeLateNote(state, record);
   const dated = state.generatedAt === null ? generated(noted, state.operation?.intent?.at ?? record.at) : noted;
   const known = { ...settled(dated), ...codeOf(dated, record.requestCode) };
-  const doubts = holder === undefined ? {} : { noteHolder: holder, noteAgain: null };
+  // A note that comes with errors is not signed before somebody has looked.
+  const noteAgain = errors.length > 0 ? { at: record.at, note: null } : null;
+  const doubts = holder === undefined ? {} : { noteHolder: holder, noteAgain };
   const expected = record.reckoned === undefined ? state.expected : { ...state.expected, ...record.reckoned };
   return {
     ...known,
@@ -514,7 +516,8 @@ function takeEvent(state: FlowState, record: FlowTold): FlowState {
     expected,
     differences: differencesOf(expected, note),
     noteAccepted: null,
-    errors: [],
+    errors,
+    errorsIn: errors.length > 0 ? bodyOf(record) : null,
   };
 }
 

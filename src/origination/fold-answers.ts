@@ -6,6 +6,9 @@ import { sealedPlaces } from '../domain/vault.ts';
 import { codeOf, generated, markStep, move, stray, takeCounted } from './fold-steps.ts';
 import { isAside, readsOnly } from './transitions.ts';
 
+/** Why it is not known: see `readOperationAnswer`. */
+const refusedWithCode = 'refused-with-code';
+
 /** How often the bytes of an operation are known to have been written. */
 export function attemptsOf({ attempts, unknowns }: FlowOperationState): number {
   return attempts ?? unknowns;
@@ -29,8 +32,14 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
       const reason = `rejected after an attempt that may have been taken: ${result.code}`;
       return doubt(kept, operation, record.at, reason, retry);
     }
-    case 'unknown':
-      return doubt(state, operation, record.at, result.reason, result.isFinal ? { ...retry, keyedAttempts: 0 } : retry);
+    case 'unknown': {
+      const terms = result.isFinal ? { ...retry, keyedAttempts: 0 } : retry;
+      const kept = result.reason.startsWith(refusedWithCode) ? withRefusal(state, operation, record) : state;
+      const doubtful = doubt(kept, operation, record.at, result.reason, terms);
+      // What is told under the code that was named says what became of it.
+      const isNamed = result.requestCode !== undefined && doubtful.operation?.status === 'unclear';
+      return isNamed ? named(doubtful, result.requestCode!) : doubtful;
+    }
     case 'not-sent': {
       if (operation.status === 'unclear') return stray(state);
       const retryAt = Math.max(result.retryAt ?? 0, record.at + retry.retryMs);
@@ -42,6 +51,12 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
     default:
       return result satisfies never;
   }
+}
+
+function named(state: FlowState, requestCode: string): FlowState {
+  const known = codeOf(state, requestCode);
+  const isEndorsement = state.operation?.operation === 'endorsement';
+  return isEndorsement ? { ...state, codes: known.codes, endorsementCode: requestCode } : { ...state, ...known };
 }
 
 /** The flow stands where it stood, and the query can be asked for again. */

@@ -24,7 +24,7 @@ import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
 import { type JsonObject, scalarsIn } from '../wire/json.ts';
 import { isId } from '../wire/plain-ids.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
-import { expectedLoan, installmentReleasing, noteRate, noteRelease } from './differences.ts';
+import { expectedLoan, installmentReleasing, noteRate, noteRateAtMost, noteRelease } from './differences.ts';
 import { eventPrefix, evolve, proposalIndex } from './evolve.ts';
 import { workerIndex } from './ledger.ts';
 import { holdersOf, noteIndex, noteProposalIndex, stillHolds } from './notes.ts';
@@ -361,7 +361,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       return refusal('breach', 'closed-by-termination', 'closedContract', text);
     }
     // What the service lent at counts, where that is below the order.
-    const ownRate = own === null ? null : (noteRate(own) ?? own.terms?.rateHundredths ?? null);
+    const ownRate = own === null ? null : (noteRateAtMost(own) ?? own.terms?.rateHundredths ?? null);
     const rate = ownRate ?? asked.originalRateHundredths;
     if (rate === null) {
       const text =

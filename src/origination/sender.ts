@@ -116,12 +116,17 @@ function resultOf(prepared: Prepared, result: OperationResult<AnswerOf<Operation
       return { kind: 'rejected', code, errors: result.errors.map(lineOf) };
     }
     case 'unknown':
-      return { kind: 'unknown', reason: result.reason };
+      return { kind: 'unknown', reason: result.reason, ...codeBeside(prepared, result.code) };
     case 'not-sent':
       return { kind: 'not-sent', reason: result.reason, retryAt: result.retryAt };
     default:
       return result satisfies never;
   }
+}
+
+/** The code of a refused inclusion is no request code: it stands in the answer, for whoever looks. */
+function codeBeside({ operation }: Prepared, code: string | undefined): { requestCode?: string } {
+  return code === undefined || operation === 'inclusion' ? {} : { requestCode: code };
 }
 
 /** What the flow goes on with, of an answer that is kept whole beside it. */

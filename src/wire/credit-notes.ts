@@ -7,7 +7,7 @@ import { isId, readCode } from './plain-ids.ts';
 import { errorsOf, type ServiceError } from './service-errors.ts';
 import { ccbEndpoint, ccbEvent, renegotiatedEvent, renegotiationPath } from './worker-credit.ts';
 
-/** `note` null: the operation failed, and `errors` say why. */
+/** `note` null: the operation failed, and `errors` say why. Both: the service says that it was done and that it failed. */
 export type CreditNoteEvent = {
   requestCode: string;
   of: 'contract' | 'renegotiation';
@@ -17,11 +17,18 @@ export type CreditNoteEvent = {
 
 export function decodeCreditNote(value: JsonValue, of: CreditNoteEvent['of']): Decoded<CreditNoteEvent> {
   const errors = errorsOf(value);
-  if (errors.length > 0) {
-    const code = requestCodeOf(value);
-    if (code === null) return withoutCode();
-    return { kind: 'decoded', value: { requestCode: code, of, note: null, errors } };
-  }
+  const noted = decodeNote(value, of, errors);
+  if (errors.length === 0 || noted.kind === 'decoded') return noted;
+  const code = requestCodeOf(value);
+  if (code === null) return withoutCode();
+  return { kind: 'decoded', value: { requestCode: code, of, note: null, errors } };
+}
+
+function decodeNote(
+  value: JsonValue,
+  of: CreditNoteEvent['of'],
+  errors: readonly ServiceError[],
+): Decoded<CreditNoteEvent> {
   const decoded = (of === 'contract' ? ccbEvent : renegotiatedEvent).decode(value);
   if (decoded.kind === 'refused') return decoded;
   const { requestCode, note } = decoded.value;
@@ -31,7 +38,7 @@ export function decodeCreditNote(value: JsonValue, of: CreditNoteEvent['of']): D
     if (code === null || isId(code)) continue;
     return { kind: 'refused', faults: [{ pointer: `/${field}`, problem: 'does not look like an identifier' }] };
   }
-  return { kind: 'decoded', value: { requestCode: canonicalCode(requestCode), of, note: own, errors: [] } };
+  return { kind: 'decoded', value: { requestCode: canonicalCode(requestCode), of, note: own, errors } };
 }
 
 export function encodeCreditNote(event: { requestCode: string; of: CreditNoteEvent['of']; note: CreditNote }): string {

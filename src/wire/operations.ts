@@ -238,8 +238,8 @@ export function idempotencyKeyOf(path: string, operationId: string): string {
 export type AnswerReading<A> =
   | { kind: 'accepted'; answer: A }
   | { kind: 'rejected'; code: string; errors: readonly ServiceError[] }
-  /** It may have been done: nobody said so, and nobody said no. */
-  | { kind: 'unknown'; reason: string };
+  /** It may have been done: nobody said so, and nobody said no; or both were said, and `code` is what it would be known by. */
+  | { kind: 'unknown'; reason: string; code?: string };
 
 /** What one answer means. 401 and 429 are the client's business before this is asked. */
 export function readOperationAnswer<N extends OperationName>(
@@ -254,6 +254,14 @@ export function readOperationAnswer<N extends OperationName>(
   const parsed = isEmpty ? null : parseJson(bodyText);
   const value = parsed?.kind === 'parsed' ? parsed.value : null;
   const errors = value === null ? [] : errorsOf(value);
+  const isRefused = status >= 400 || errors.length > 0;
+  if (isRefused && !operations[operation].reads) {
+    // The code of something that was done stands beside the refusal.
+    const code = codeIn(operation, value);
+    if (code !== null) return { kind: 'unknown', reason: 'refused-with-code', code };
+    // A conflict says that there is something already, unless an error says more.
+    if (status === 409 && errors.length === 0) return { kind: 'unknown', reason: 'status-409' };
+  }
   if (status >= 400) return { kind: 'rejected', code: errors[0]?.code ?? `status-${status}`, errors };
   if (errors.length > 0) return { kind: 'rejected', code: errors[0]?.code ?? 'unclassified', errors };
   const silent = isEmpty && operation === 'endorsement';
@@ -264,12 +272,34 @@ export function readOperationAnswer<N extends OperationName>(
   return answer === null ? { kind: 'unknown', reason: 'incomplete-success' } : { kind: 'accepted', answer };
 }
 
+/** The code under which the service goes on with what was done, if there is one. */
+function codeIn(operation: OperationName, value: JsonValue): string | null {
+  if (!isJsonObject(value)) return null;
+  switch (operation) {
+    case 'contract':
+    case 'renegotiation':
+    case 'endorsement':
+      return readAcknowledgement(value)?.requestCode ?? null;
+    case 'inclusion':
+      return operations.inclusion.read(value)?.proposalCode ?? null;
+    default:
+      return null;
+  }
+}
+
 /** What became of one operation. */
 export type OperationResult<A> =
   | ({ kind: 'accepted'; answer: A } & Heard)
   | ({ kind: 'rejected'; code: string; errors: readonly ServiceError[] } & Heard)
   /** Bytes were written and no answer that can be relied on came. Where there is no key it is never sent again. */
-  | { kind: 'unknown'; reason: string; response: RawAnswer | null; firstByteAt: number; attempts: number }
+  | {
+      kind: 'unknown';
+      reason: string;
+      code?: string;
+      response: RawAnswer | null;
+      firstByteAt: number;
+      attempts: number;
+    }
   /** Certainly not done: nothing was written, or it was turned away before it was read. */
   | {
       kind: 'not-sent';

@@ -102,8 +102,12 @@ test('an instalment above the estimate of the order, and a loan that is not said
   );
 });
 
-test('a note that does not say its loan is told', async (context) => {
-  const { tell } = await awaiting(context);
-  const view = await tell(asOrdered({ loanCents: null }));
-  assert.deepEqual(view.notSaid, ['loanCents']);
-});
+for (const loanCents of [null, 0, -400_782]) {
+  test(`a note with a loan of ${loanCents} cents does not say what is owed`, async (context) => {
+    const { tell, alarms } = await awaiting(context);
+    const view = await tell({ ...asOrdered(), loanCents });
+    assert.deepEqual(view.notSaid, ['loanCents']);
+    await eventually(() => alarms.includes('note-differs'));
+    assert.ok(view.nextSteps.includes('accept'));
+  });
+}

@@ -875,7 +875,7 @@ export const flowSchema = answerNamed(
     ),
     notSaid: said(
       z.array(z.string()),
-      'Figures that the credit note leaves out or that cannot be read: the loan, the instalment, the rate. It is signed only after the step `accept`',
+      'Figures that the credit note leaves out, that cannot be read, or that are a loan or an instalment of nothing or less: the loan, the instalment, the rate. It is signed only after the step `accept`',
       [],
     ),
     noteHolder: said(

@@ -148,7 +148,7 @@ test('a "no" to the second attempt of a write leaves open what the first one did
 test('how the service says no', async (t) => {
   const cases = [
     [contract, 422, '{"Erros":[{"Codigo":"A","Mensagem":"b"}]}', 'A'],
-    [contract, 200, '{"codigoRequisicao":"1","erros":[{"Codigo":"B"}]}', 'B'],
+    [contract, 200, '{"codigoRequisicao":null,"erros":[{"Codigo":"B"}]}', 'B'],
     [renegotiation, 400, 'no json', 'status-400'],
     [endorsement, 200, '{"errors":["text alone"]}', 'unclassified'],
     [keyed[1]!, 200, '{"HasError":true,"Msg":"only this"}', 'unclassified'],
