@@ -354,8 +354,8 @@ const whole: readonly Sentence[] = [
     [null, (percent) => percent.replace('.', ',')],
   ],
   [
-    /^this worker has a withdrawal under way already: (.*); go on with it or cancel it, or send true for another beside it$/,
-    'este trabalhador já tem um saque em andamento: $1; prossiga com ele ou cancele-o, ou envie true para outro ao lado',
+    /^this worker has a withdrawal under way already: (.*); go on with it or cancel it, or send true in alongside for another beside it$/,
+    'este trabalhador já tem um saque em andamento: $1; prossiga com ele ou cancele-o, ou envie true em alongside para outro ao lado',
   ],
   [/^there is a flow of this proposal already: (.*)$/, 'já existe um fluxo desta proposta: $1'],
   [

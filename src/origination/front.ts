@@ -26,7 +26,7 @@ import { isId } from '../wire/plain-ids.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
 import { expectedLoan, installmentReleasing, noteRate, noteRateAtMost, noteRelease } from './differences.ts';
 import { eventPrefix, evolve, proposalIndex } from './evolve.ts';
-import { workerIndex } from './ledger.ts';
+import { keyIndex, workerIndex } from './ledger.ts';
 import { holdersOf, noteIndex, noteProposalIndex, stillHolds } from './notes.ts';
 import {
   type Asker,
@@ -139,6 +139,11 @@ function bidNotWon(won: RequestState): FrontResult {
   return { kind: 'refused', problem: 'not-allowed', breaches: [notContemplated(won)] };
 }
 
+function withdrawalLive(flowId: string): FrontResult {
+  const text = `this worker has a withdrawal under way already: ${flowId}; go on with it or cancel it, or send true in alongside for another beside it`;
+  return refusal('conflict', 'withdrawal-live', 'alongside', text);
+}
+
 /** These orders identify a person by the CPF alone, so a mistyped one could be somebody else's. */
 function wrongCpfs(named: readonly (readonly [field: string, cpf: string])[]): FrontResult | null {
   const breaches = named.map(([field, cpf]) => validCpf(field, cpf)).filter((check) => check !== null);
@@ -223,6 +228,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       if (state.requestHash === requestHash && isSame) return { kind: fresh ? 'taken' : 'known', state };
       const text = isSame ? 'this key was used for another order; use a new one' : existing(state);
       if (isSame) return refusal('conflict', 'key-reused', 'Idempotency-Key', text);
+      // Somebody else's order for the same worker was the first.
+      if (record.flow === 'withdrawal' && record.proposalCode === undefined) return withdrawalLive(flowId);
       return refusal('conflict', 'flow-exists', namingField[record.flow], text);
     };
     const known = await stateOf(flowId);
@@ -569,11 +576,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       ...(proposalCode === undefined ? {} : { proposalCode }),
     };
     if (proposalCode === undefined) {
-      const own = await idUnderKey('w', 'withdrawal', asker);
-      const live = asked.alongside === true ? null : await liveWithdrawal(subject.workerKey!, own);
-      if (live === null) return begin('withdrawal', own, asker, whole);
-      const text = `this worker has a withdrawal under way already: ${live}; go on with it or cancel it, or send true for another beside it`;
-      return refusal('conflict', 'withdrawal-live', 'alongside', text);
+      const own = await withdrawalUnderKey(asker, asked.alongside === true);
+      if (own !== null) return begin('withdrawal', own, asker, whole);
+      const live = await liveWithdrawal(subject.workerKey!);
+      if (live !== null) return withdrawalLive(live);
+      return begin('withdrawal', await nextOfWorker(subject.workerKey!), asker, whole);
     }
     if (bareGuid.test(proposalCode)) {
       return refusal('breach', 'proposal-code', 'proposalCode', proposalWithHyphens);
@@ -593,13 +600,37 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return begin('withdrawal', flowId, asker, whole);
   }
 
-  /** The id of one that has not ended, and is more than a code; null: there is none, or the flow asked about is there already. */
-  async function liveWithdrawal(workerKey: string, own: string): Promise<string | null> {
+  /** The id of the flow that this key has begun, or that it begins beside others; null: a new one in its turn. */
+  async function withdrawalUnderKey(asker: Asker, alongside: boolean): Promise<string | null> {
+    const ofKey = await idUnderKey('w', 'withdrawal', asker);
+    if (alongside || (await stateOf(ofKey)) !== null) return ofKey;
+    const index = keyIndex('withdrawal', storedKey(vault, asker.key));
+    const inRows = (await flows.findByCode([index])).get(index);
+    if (inRows !== undefined) return inRows;
+    const begun = world.unfolded === null ? [] : await world.unfolded.begun();
+    const isOwn = ({ flow, key }: FlowState): boolean =>
+      flow === 'withdrawal' && isSameKey(vault, key, storedKey(vault, asker.key));
+    return begun.find(isOwn)?.flowId ?? null;
+  }
+
+  /**
+   * One after the other the withdrawals of a worker have ids of their own, known beforehand. Those who order the next one at the same
+   * moment, in whatever process, write to the same id, and the first record in its log begins it.
+   */
+  async function nextOfWorker(workerKey: string): Promise<string> {
+    for (let turn = 0; ; turn += 1) {
+      const flowId = idOf('w', `worker\n${workerKey}\n${turn}`);
+      const state = await stateOf(flowId);
+      if (state === null || !isFinished(state.phase)) return flowId;
+    }
+  }
+
+  /** The id of one that has not ended, and is more than a code; null: there is none. */
+  async function liveWithdrawal(workerKey: string): Promise<string | null> {
     const around = { phase: null, code: workerIndex(workerKey), limit: mostOfWorker, before: null };
     const begun = world.unfolded === null ? [] : await world.unfolded.begun();
     const ofWorker = begun.filter(({ flow, subject }) => flow === 'withdrawal' && subject.workerKey === workerKey);
     const known = [...(await flows.query({ flow: 'withdrawal', ...around })), ...ofWorker];
-    if (known.some(({ flowId }) => flowId === own)) return null;
     return known.find((state) => !isFinished(state.phase) && !isUnseen(state))?.flowId ?? null;
   }
 

@@ -2,7 +2,7 @@
 import { createKeptRows } from '../bidding/kept-rows.ts';
 import type { EventLog, LogBatch, LogEntry } from '../bidding/ports.ts';
 import type { FlowSettings } from '../config/sections.ts';
-import type { FlowRecord } from '../domain/flow-records.ts';
+import type { FlowKind, FlowRecord } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import { placesBefore, withPlace } from '../domain/record-places.ts';
 import { guidOf } from '../domain/request-codes.ts';
@@ -62,6 +62,8 @@ function codesOf(state: FlowState): readonly string[] {
     ...(note === null ? [] : noteCodes(note)),
     ...(state.lateNote == null ? [] : noteCodes(state.lateNote.note)),
     ...(workerKey === null ? [] : [workerIndex(workerKey)]),
+    // The ids of the others say it, or what they are about.
+    ...(state.flow === 'withdrawal' && state.key !== null ? [keyIndex('withdrawal', state.key)] : []),
   ];
 }
 
@@ -76,6 +78,11 @@ export function requestIndex(requestId: string): string {
 
 export function workerIndex(workerKey: string): string {
   return `worker:${workerKey}`;
+}
+
+/** Under which a flow is found by the key that began it, as it is stored. */
+export function keyIndex(flow: FlowKind, key: string): string {
+  return `key:${flow}:${key}`;
 }
 
 export function createFlowLedger(store: FlowStore, settings: FlowSettings, log: Pick<EventLog, 'readKey'>): FlowLedger {

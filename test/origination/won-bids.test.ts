@@ -746,6 +746,54 @@ test('a second withdrawal of a worker beside one under way is refused, unless it
   assert.equal((await start('w7')).kind, 'taken', "those that ended are in nobody's way");
 });
 
+test('of withdrawals of one worker that are ordered at once, one begins', async (context) => {
+  const { front, history, reaches, flows } = await startFlowHouse(context);
+  const order = { cpf: '52998224725', birthDate: null, signerCpfs: [] };
+  const start = (key: string, more: object = {}) => front.startWithdrawal({ by: 'ana', key }, { ...order, ...more });
+  const atOnce = (round: string) => Promise.all([1, 2, 3, 4, 5, 6].map((each) => start(`${round}-${each}`)));
+  const taken: string[] = [];
+  for (const round of ['a', 'b']) {
+    const results = await atOnce(round);
+    const begun = results.flatMap((result) => (result.kind === 'taken' ? [result.state] : []));
+    assert.equal(begun.length, 1, results.map(({ kind }) => kind).join());
+    const { flowId, key } = begun[0]!;
+    for (const result of results.filter(({ kind }) => kind !== 'taken')) {
+      assert(result.kind === 'refused' && result.problem === 'conflict', JSON.stringify(result));
+      const [breach] = result.breaches;
+      assert.deepEqual([breach!.rule, breach!.field], ['withdrawal-live', 'alongside']);
+      assert.ok(breach!.problem.includes(flowId) && breach!.problem.includes('alongside'), breach!.problem);
+    }
+    taken.push(flowId);
+    assert.equal((await start(key!)).kind, 'known', 'its key finds it');
+    const other = await start(key!, { cpf: '39053344705' });
+    assert(other.kind === 'refused' && other.breaches[0]?.rule === 'key-reused', JSON.stringify(other));
+    await front.ask(flowId, { by: 'ana', key: `x-${round}` }, { step: 'cancel', reason: 'not this one' });
+    await reaches(flowId, 'cancelled');
+    const again = await start(key!);
+    assert(again.kind === 'known' && again.state.flowId === flowId, 'its key finds it when it has ended');
+  }
+  assert.equal(new Set(taken).size, 2);
+  const around = { flow: 'withdrawal', phase: null, code: null, limit: 20, before: null } as const;
+  const known = (await flows.query(around)).map(({ flowId }) => flowId);
+  assert.deepEqual(known.toSorted(), taken.toSorted());
+  assert.ok((await history(taken[0]!)).some(({ kind }) => kind === 'started'));
+});
+
+test('a second process whose view has not heard of the first withdrawal begins no other beside it', async (context) => {
+  const { front, flows } = await startFlowHouse(context);
+  const order = { cpf: '52998224725', birthDate: null, signerCpfs: [] };
+  const { query, read } = flows;
+  let isBlind = true;
+  flows.query = async (asked) => (isBlind ? [] : query(asked));
+  flows.read = async (flowIds) => (isBlind ? new Map() : read(flowIds));
+  const first = front.startWithdrawal({ by: 'ana', key: 'one' }, order);
+  const second = front.startWithdrawal({ by: 'bea', key: 'two' }, order);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  isBlind = false;
+  const kinds = (await Promise.all([first, second])).map(({ kind }) => kind);
+  assert.deepEqual(kinds.toSorted(), ['refused', 'taken']);
+});
+
 test("a proposal that was taken up by a code that nobody has seen is in no withdrawal's way (clerk, issue 16)", async (context) => {
   const { front } = await startFlowHouse(context);
   const order = { cpf: '52998224725', birthDate: null, signerCpfs: [] };
