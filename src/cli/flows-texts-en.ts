@@ -252,6 +252,7 @@ export const flowsEn: Texts['flows'] = {
     noteInstallment: 'Note: instalment',
     differences: 'Not as we reckon',
     unsaid: 'Not in the note',
+    ending: 'Reason said for the end of the proposal',
     noteHolder: 'Also the note of',
     noteAgain: 'Told after the note',
     lateNote: 'Note that nobody waited for any more',
@@ -275,12 +276,15 @@ export const flowsEn: Texts['flows'] = {
   figures: {
     rateHundredths: 'rate',
     loanCents: 'loan',
+    creditCents: 'credit',
+    installments: 'instalments',
     iofCents: 'IOF',
     installmentCents: 'instalment',
     insuranceCents: 'insurance',
     cetAnnualHundredths: 'CET a year',
     cetMonthlyHundredths: 'CET a month',
   },
+  proposalEndings: { cancellation: 'cancellation', rejection: 'rejection' },
   difference: (field, ours, theirs) => `${field}: ours ${ours}, the service's ${theirs}`,
   phases: {
     'waiting-proposal': 'waits for the proposal',

@@ -259,6 +259,7 @@ export const flowsPt = {
     noteInstallment: 'CCB: parcela',
     differences: 'Difere do nosso cálculo',
     unsaid: 'Não consta da CCB',
+    ending: 'Motivo informado do fim da proposta',
     noteHolder: 'Também é a CCB de',
     noteAgain: 'Informado depois da CCB',
     lateNote: 'CCB que ninguém esperava mais',
@@ -282,12 +283,15 @@ export const flowsPt = {
   figures: {
     rateHundredths: 'taxa',
     loanCents: 'empréstimo',
+    creditCents: 'crédito',
+    installments: 'parcelas',
     iofCents: 'IOF',
     installmentCents: 'parcela',
     insuranceCents: 'seguro',
     cetAnnualHundredths: 'CET ao ano',
     cetMonthlyHundredths: 'CET ao mês',
   },
+  proposalEndings: { cancellation: 'cancelamento', rejection: 'rejeição' },
   difference: (field: string, ours: string, theirs: string) => `${field}: nosso ${ours}, do serviço ${theirs}`,
   phases: phasesPt,
 };

@@ -143,7 +143,11 @@ export function flowText(
   const { labels, difference, figures } = texts.flows;
   const money = (cents: number | null | undefined) => (cents == null ? null : format.money(cents));
   const figure = (field: string, value: number) =>
-    field.endsWith('Cents') ? format.money(value) : `${format.number(value / 100, 2)} %`;
+    field.endsWith('Cents')
+      ? format.money(value)
+      : field === 'installments'
+        ? String(value)
+        : `${format.number(value / 100, 2)} %`;
   const { subject, operation, terms, note } = state;
   const view = flowView(state, open, situations);
   return labelledText([
@@ -171,12 +175,13 @@ export function flowText(
     [
       labels.differences,
       joined(
-        state.differences.map(({ field, ours, theirs }) =>
-          difference(figures[field], figure(field, ours), figure(field, theirs)),
+        view.differences.map(({ field, ours, theirs }) =>
+          difference(wordOf(figures, field), figure(field, ours), figure(field, theirs)),
         ),
       ),
     ],
     [labels.unsaid, joined(unsaidIn(state).map((field) => figures[field]))],
+    [labels.ending, view.ending === null ? null : texts.flows.proposalEndings[view.ending]],
     [labels.noteHolder, view.noteHolder],
     [labels.noteAgain, noteAgainText(format, state)],
     [labels.lateNote, lateNoteText(format, state)],

@@ -357,6 +357,15 @@ const whole: readonly Sentence[] = [
     /^this worker has a withdrawal under way already: (.*); go on with it or cancel it, or send true in alongside for another beside it$/,
     'este trabalhador já tem um saque em andamento: $1; prossiga com ele ou cancele-o, ou envie true em alongside para outro ao lado',
   ],
+  [
+    /^the proposal is not as included \((.*)\): once you know why, take it as it is with the step accept and a reason, or ask for it again with the step proposal when the service has put it right$/,
+    'a proposta não é como foi incluída ($1): quando souber por quê, aceite-a como está com o passo accept e um motivo, ou consulte-a de novo com o passo proposal quando o serviço a tiver corrigido',
+  ],
+  [
+    /^the service names a reason of (.*) for this proposal: ask for it again with the step proposal, or say that it goes on all the same with the step accept and a reason$/,
+    'o serviço informa um motivo de $1 desta proposta: consulte-a de novo com o passo proposal, ou diga que ela segue assim mesmo com o passo accept e um motivo',
+    [(kind) => (kind === 'rejection' ? 'rejeição' : kind.replace('cancellation', 'cancelamento'))],
+  ],
   [/^there is a flow of this proposal already: (.*)$/, 'já existe um fluxo desta proposta: $1'],
   [
     /^send the code of the proposal with its hyphens, as the service writes it$/,

@@ -133,12 +133,17 @@ export type FlowAsked = OfFlow & {
   sealed: string | null;
 };
 
-/** Our own arithmetic of a contract, to be held against the credit note: what can be told before the service answers. */
+/**
+ * Our own arithmetic of a contract, to be held against the credit note: what can be told before the service answers. Of the
+ * proposal of a withdrawal: what was simulated and asked for, to be held against what is said of it.
+ */
 export type ExpectedLoan = { readonly [F in LoanFigure]?: number };
-/** In cents, or hundredths of a percent. */
+/** In cents, or hundredths of a percent; `installments` is a count. */
 export type LoanFigure =
   | 'rateHundredths'
   | 'loanCents'
+  | 'creditCents'
+  | 'installments'
   | 'iofCents'
   | 'installmentCents'
   | 'insuranceCents'
@@ -172,6 +177,10 @@ type FlowWithheld = OfFlow & {
   breaches: readonly FlowBreach[];
 };
 
+/** `ending`: the answer names a reason for which the proposal has ended; null: none. */
+export type ProposalSaid = { figures: ExpectedLoan; ending: ProposalEnding | null };
+export type ProposalEnding = 'cancellation' | 'rejection';
+
 export type FlowResult =
   | {
       kind: 'accepted';
@@ -179,6 +188,8 @@ export type FlowResult =
       proposalCode: string | null;
       /** Of a proposal query: the service's number for where the proposal stands. */
       situation: number | null;
+      /** Of a proposal query that was answered for the proposal asked about; absent: another one, or an earlier version wrote it. */
+      said?: ProposalSaid;
     }
   | { kind: 'rejected'; code: string; errors: readonly string[] }
   /** `isFinal`: asked again it would be answered the same, so somebody has to look; absent: it would not. `requestCode`: named beside a refusal. */

@@ -10,6 +10,7 @@ import type {
   FlowTerms,
   FlowTold,
   LoanFigure,
+  ProposalEnding,
 } from './flow-records.ts';
 import type { AmountCents, EpochMs } from './glossary.ts';
 import type { RecordPlaces } from './record-places.ts';
@@ -99,7 +100,7 @@ export type FlowStepState = {
   outcome: 'pending' | 'done' | 'rejected' | 'withheld' | 'unclear' | 'ignored';
 };
 
-/** A figure of the credit note that is not ours. Cents, hundredths of a percent. */
+/** A figure of the credit note, or of what is said of a proposal, that is not ours. Cents, hundredths of a percent, or a count. */
 export type NoteDifference = { field: LoanFigure; ours: number; theirs: number };
 
 /**
@@ -167,7 +168,10 @@ export type FlowState = {
   lateNote?: { at: EpochMs; requestCode: string; note: CreditNote; isLast: boolean } | null;
   /** Numbers of notes that the flow has had before, the latest ones: told again they are nothing new. Absent: none. */
   earlierNotes?: readonly string[];
-  /** Who took the note as it is, although it is doubtful or its figures are not ours; absent or null: nobody. */
+  /**
+   * Who took the note as it is, although it is doubtful or its figures are not ours, or the proposal of a withdrawal as it was last
+   * said to be; absent or null: nobody.
+   */
   noteAccepted?: { by: string; at: EpochMs } | null;
   signature: { signedAt: EpochMs; sealed: string } | null;
   /** Of a withdrawal. */
@@ -177,6 +181,8 @@ export type FlowState = {
   /** What was split, by all operations that are known to be done; absent: nothing, or before these were counted. */
   splitCents?: AmountCents;
   situation: number | null;
+  /** Of a withdrawal: why its proposal has ended, as was last said of it; absent or null: nothing says that it has. */
+  ending?: ProposalEnding | null;
   /** `links`: of a lookup. */
   results: { readonly [O in FlowOperation | 'links']?: FlowResultKept };
   /** What an event holds, and whose it turned out to be. */

@@ -1,7 +1,7 @@
 /** Our own arithmetic of a contract, and where the service's credit note says otherwise. Pure. */
 import type { FlowSettings } from '../config/sections.ts';
 import { dayOf } from '../domain/clock.ts';
-import type { ExpectedLoan, FlowTerms, LoanFigure } from '../domain/flow-records.ts';
+import type { ExpectedLoan, FlowTerms, LoanFigure, ProposalSaid } from '../domain/flow-records.ts';
 import type { FlowState, NoteDifference } from '../domain/flow-states.ts';
 import type { AmountCents, EpochMs, RateHundredths } from '../domain/glossary.ts';
 import type { CreditNote } from '../domain/records.ts';
@@ -108,7 +108,7 @@ export function noteRelease({ note, subject, terms }: Pick<FlowState, 'note' | '
 /** Every figure that both name and that differs, to the cent and the hundredth of a percent. */
 export function differencesOf(expected: ExpectedLoan | null, note: CreditNote | null): readonly NoteDifference[] {
   if (expected === null || note === null) return [];
-  const told: Record<LoanFigure, number | null> = {
+  return differing(expected, {
     rateHundredths: noteRate({ note }),
     loanCents: note.loanCents,
     iofCents: note.iofCents,
@@ -116,12 +116,27 @@ export function differencesOf(expected: ExpectedLoan | null, note: CreditNote | 
     insuranceCents: note.insuranceCents,
     cetAnnualHundredths: hundredths(note.cetAnnualPercent),
     cetMonthlyHundredths: hundredths(note.cetMonthlyPercent),
-  };
+  });
+}
+
+function differing(
+  expected: ExpectedLoan,
+  told: { readonly [F in LoanFigure]?: number | null },
+): readonly NoteDifference[] {
   return (Object.keys(told) as LoanFigure[]).flatMap((field) => {
     const ours = expected[field];
     const theirs = told[field];
-    return ours === undefined || theirs === null || theirs === ours ? [] : [{ field, ours, theirs }];
+    return ours === undefined || theirs == null || theirs === ours ? [] : [{ field, ours, theirs }];
   });
+}
+
+/** The same of what is said of a proposal. What it leaves out stands as it was said before. */
+export function proposalDifferences(
+  { expected, differences }: Pick<FlowState, 'expected' | 'differences'>,
+  { figures }: ProposalSaid,
+): readonly NoteDifference[] {
+  const unsaid = differences.filter(({ field }) => figures[field] === undefined);
+  return [...differing(expected ?? {}, figures), ...unsaid];
 }
 
 /** Figures without which nobody can tell what would be signed, and that the note leaves out or writes unreadably. */
@@ -143,29 +158,37 @@ export function unsaidIn({
   return needed.filter((field) => isNeeded(field) && !isSaid(field));
 }
 
-type Marks = Pick<FlowState, 'noteHolder' | 'noteAgain' | 'lateNote'>;
+type Marks = Pick<FlowState, 'noteHolder' | 'noteAgain' | 'lateNote' | 'ending'>;
 
 /**
  * What else is doubtful about the note: another flow has had it, something else was told for the same contract, or there is another
- * note of this flow, which came after its generation counted no more.
+ * note of this flow, which came after its generation counted no more. Of a withdrawal: its proposal is said to have ended.
  */
-export function marksOf({ noteHolder, noteAgain, lateNote }: Marks): readonly string[] {
-  const marks = { noteHolder, noteAgain, lateNote };
+export function marksOf({ noteHolder, noteAgain, lateNote, ending }: Marks): readonly string[] {
+  const marks = { noteHolder, noteAgain, lateNote, ending };
   return Object.entries(marks).flatMap(([name, mark]) => (mark == null ? [] : [name]));
 }
 
 /** What somebody has to look at before the note is signed: a figure where ours is another or that it does not say, and `marksOf`. */
 export function doubtsOf(
   state: Pick<FlowState, 'flow' | 'terms' | 'expected' | 'note' | 'differences'> & Marks,
-  { noteTolerance }: Pick<FlowSettings, 'noteTolerance'>,
+  settings: Pick<FlowSettings, 'noteTolerance'>,
 ): readonly string[] {
+  return [...beyondTolerance(state, settings), ...unsaidIn(state), ...marksOf(state)];
+}
+
+/** The figures that differ by more than rounding does. */
+export function beyondTolerance(
+  state: Pick<FlowState, 'flow' | 'terms' | 'differences'>,
+  { noteTolerance }: Pick<FlowSettings, 'noteTolerance'>,
+): readonly LoanFigure[] {
   const rounding = state.flow === 'contract' && state.terms !== null ? roundingOf(state.terms) : 0;
   const tolerated = (field: LoanFigure) => {
-    if (field === 'rateHundredths') return 0;
+    if (field === 'rateHundredths' || field === 'installments') return 0;
     return field === 'loanCents' || field === 'iofCents' ? noteTolerance + rounding : noteTolerance;
   };
   const beyond = state.differences.filter(({ field, ours, theirs }) => Math.abs(ours - theirs) > tolerated(field));
-  return [...beyond.map(({ field }) => field), ...unsaidIn(state), ...marksOf(state)];
+  return beyond.map(({ field }) => field);
 }
 
 /** A percentage as a number is a little off what was written, and by less than this. In hundredths. */

@@ -421,7 +421,8 @@ function takeIntent(state: FlowState, record: FlowIntended): FlowState {
   const bytes = { intentId, instance, path, idempotencyKey, sealedBody, at };
   const intent = retry === undefined ? bytes : { ...bytes, retry };
   if (state.operation?.status === 'asked') {
-    return { ...state, operation: { ...state.operation, status: 'intended', intent } };
+    const expected = record.expected ?? state.expected;
+    return { ...state, expected, operation: { ...state.operation, status: 'intended', intent } };
   }
   // The table has no such operation here: prepared for where the flow stood before.
   const fits = operation === 'endorsement' ? state.phase === 'signed' : state.phase === 'preparing';

@@ -1,8 +1,10 @@
 /** How an answer changes a flow: accepted > rejected > unknown, whoever asked and however often. */
 
-import type { FlowAnswered, FlowRetryTerms } from '../domain/flow-records.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { FlowAnswered, FlowRetryTerms, ProposalSaid } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-states.ts';
 import { sealedPlaces } from '../domain/vault.ts';
+import { proposalDifferences } from './differences.ts';
 import { codeOf, generated, markStep, move, stray, takeCounted } from './fold-steps.ts';
 import { isAside, readsOnly } from './transitions.ts';
 
@@ -109,7 +111,7 @@ function accept(state: FlowState, operation: FlowOperationState, record: FlowAns
   if (state.flow === 'withdrawal') {
     const moved = takeCounted(move(answered, operation.operation) ?? answered, operation);
     return {
-      ...moved,
+      ...(result.said === undefined ? moved : takeSaid(moved, result.said)),
       proposalCode: operation.operation === 'inclusion' ? result.proposalCode : state.proposalCode,
       situation: result.situation ?? state.situation,
     };
@@ -122,6 +124,14 @@ function accept(state: FlowState, operation: FlowOperationState, record: FlowAns
     return { ...moved, endorsementCode: requestCode, codes };
   }
   return { ...generated(moved, record.firstByteAt ?? operation.intent!.at), ...codeOf(moved, result.requestCode) };
+}
+
+/** What somebody has taken stays taken, until something else is said. */
+function takeSaid(state: FlowState, said: ProposalSaid): FlowState {
+  const { ending } = said;
+  const differences = proposalDifferences(state, said);
+  if (ending === (state.ending ?? null) && isDeepStrictEqual(differences, state.differences)) return state;
+  return { ...state, differences, ending, noteAccepted: null };
 }
 
 /** A refusal is looked for where answers are; what an earlier attempt brought stays in the history. */

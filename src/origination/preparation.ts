@@ -13,6 +13,7 @@ import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import type { Preparation } from '../wire/checks/breach.ts';
 import {
+  type ProposalDoubts,
   prepareAccountUpdate,
   prepareFinalisation,
   prepareInclusion,
@@ -48,7 +49,7 @@ import {
   simulationAnswer,
 } from '../wire/withdrawals.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
-import { doubtsOf, expectedLoan, installmentReleasing, noteRate, noteRelease } from './differences.ts';
+import { beyondTolerance, doubtsOf, expectedLoan, installmentReleasing, noteRate, noteRelease } from './differences.ts';
 import type { Addresses } from './ports.ts';
 import { shownAmount } from './shown-flows.ts';
 
@@ -147,8 +148,10 @@ export function prepareOperation(
       return renegotiation(state, operationId, facts);
     case 'endorsement':
       return unpriced(endorsement(state, operationId, facts));
-    default:
-      return unpriced(withdrawal(state, operation, operationId, facts));
+    default: {
+      const preparation = withdrawal(state, operation, operationId, facts);
+      return { preparation, expected: operation === 'inclusion' ? expectedProposal(state, facts) : null };
+    }
   }
 }
 
@@ -225,6 +228,7 @@ function withdrawal(
     readStored(facts.open(sealedPlaces.flowStep(state.flowId), state.operation!.sealedRequest!)) as StepRequests[O];
   const { cpf, birthDate } = order;
   const dto: ProposalLocator = { proposalCode: state.proposalCode };
+  const doubts = doubtsOfProposal(state, facts.settings);
   // The service looks at the month of birth (contract, BuscarSimulacaoMultiPeriodo and IncluirProposta): what the order says goes along.
   const person = { cpf, ...(birthDate === null ? {} : { birthDay: birthDate }) };
   switch (operation) {
@@ -251,7 +255,7 @@ function withdrawal(
       return prepareSplits(
         operationId,
         { ...read(operation), dto },
-        { loanCents: shownAmount(state, facts.open), splitCents: state.splitCents ?? 0 },
+        { loanCents: shownAmount(state, facts.open), splitCents: state.splitCents ?? 0, doubts },
       );
     case 'signers':
       return prepareSigners(
@@ -261,13 +265,15 @@ function withdrawal(
           now: facts.now,
           includedAt: state.results.inclusion?.at ?? (state.simulatedKey === null ? null : state.startedAt),
           isOfOrder: (document) => state.subject.signerKeys.includes(facts.pseudonym(document)),
+          doubts,
         },
       );
     case 'finalisation': {
       const unsigned = state.subject.signerKeys.filter((key) => !state.signedKeys.includes(key)).length;
       const signersRegistered = state.phase === 'signed';
       const enabled = facts.settings.finalisationEnabled;
-      return prepareFinalisation(operationId, { ...read(operation), dto }, { signersRegistered, unsigned, enabled });
+      const known = { signersRegistered, unsigned, enabled, doubts };
+      return prepareFinalisation(operationId, { ...read(operation), dto }, known);
     }
     case 'account-update': {
       const proposalState = proposalStateOf(state, facts.settings);
@@ -276,6 +282,26 @@ function withdrawal(
     default:
       return operation satisfies never;
   }
+}
+
+/** What is said of the proposal should be what is included: what the order names, else what was simulated for its period. */
+function expectedProposal(state: FlowState, { open }: PreparationFacts): ExpectedLoan {
+  const sealed = open(sealedPlaces.flowStep(state.flowId), state.operation!.sealedRequest!);
+  const asked = readStored(sealed) as StepRequests['inclusion'];
+  const simulated = valuesSimulated(state, open).get(asked.period ?? -1);
+  const creditCents = asked.amountCents ?? simulated?.releasedCents ?? null;
+  const rateHundredths = asked.rateHundredths ?? simulated?.rateHundredths ?? null;
+  return {
+    ...(creditCents === null ? {} : { creditCents }),
+    ...(rateHundredths === null ? {} : { rateHundredths }),
+    ...(asked.period == null ? {} : { installments: asked.period }),
+  };
+}
+
+/** What nobody has taken as it is. */
+function doubtsOfProposal(state: FlowState, settings: FlowSettings): ProposalDoubts {
+  if (state.noteAccepted) return { differing: [], ending: null };
+  return { differing: beyondTolerance(state, settings), ending: state.ending ?? null };
 }
 
 /** By period; none where the last simulation was refused or failed. Whether it was of this worker is another rule's. */

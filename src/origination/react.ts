@@ -19,6 +19,7 @@ export const flowAlarms = [
   'note-late',
   'note-differs',
   'note-unexpected',
+  'proposal-differs',
   'flow-refused',
   'event-unclaimed',
 ] as const;
@@ -226,6 +227,9 @@ export function alarmsOf(before: FlowState | null, after: FlowState, settings: F
   const isOtherwise = after.noteAgain != null && after.noteAgain !== before?.noteAgain;
   if (isNew || isOtherwise) alarms.push('note-differs');
   if (after.lateNote != null && after.lateNote.at !== before?.lateNote?.at) alarms.push('note-unexpected');
+  const isSaidAnew = after.differences !== before?.differences || after.ending !== before.ending;
+  const isDoubtful = after.flow === 'withdrawal' && doubtsOf(after, settings).length > 0;
+  if (isDoubtful && isSaidAnew) alarms.push('proposal-differs');
   const withoutMargin = after.phase === 'withheld' && after.errors.length > 0;
   const refused =
     withoutMargin || after.phase === 'refused' || after.phase === 'endorsement-refused' || after.phase === 'failed';

@@ -1,12 +1,12 @@
 /** From an intent read back to the answer as a record: sends the intent's bytes, and nothing else. */
 import type { Clock } from '../domain/clock.ts';
-import type { FlowAnswered, FlowResult } from '../domain/flow-records.ts';
+import type { FlowAnswered, FlowResult, ProposalSaid } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState } from '../domain/flow-states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { AnswerOf, OperationName, OperationResult, Prepared } from '../wire/operations.ts';
 import { shownCode, shownError } from '../wire/plain-ids.ts';
 import type { ServiceError } from '../wire/service-errors.ts';
-import { situationTold } from '../wire/withdrawals.ts';
+import { isToldOfAsked, type ProposalRecord } from '../wire/withdrawals.ts';
 import { attemptsOf } from './fold-answers.ts';
 import type { LoanService } from './ports.ts';
 import { alreadyEndorsed } from './transitions.ts';
@@ -139,7 +139,7 @@ function factsOf({ operation, body }: Prepared, answer: AnswerOf<OperationName>)
     case 'inclusion':
       return { proposalCode: (answer as AnswerOf<'inclusion'>).proposalCode };
     case 'proposal':
-      return { situation: situationTold(body, answer as AnswerOf<'proposal'>) };
+      return proposalFacts(body, answer as AnswerOf<'proposal'>);
     case 'simulation':
     case 'installments':
     case 'splits':
@@ -150,6 +150,24 @@ function factsOf({ operation, body }: Prepared, answer: AnswerOf<OperationName>)
     default:
       return operation satisfies never;
   }
+}
+
+/** Of another proposal than was asked about it says nothing. */
+function proposalFacts(asked: string, answer: ProposalRecord): { situation: number | null; said?: ProposalSaid } {
+  if (!isToldOfAsked(asked, answer)) return { situation: null };
+  const { totalCreditCents, interestMonthlyPercent, installments, cancellationReason, rejectionReason } = answer;
+  const isNamed = (reason: string | null) => reason !== null && reason.trim() !== '';
+  return {
+    situation: answer.situation ?? null,
+    said: {
+      figures: {
+        ...(totalCreditCents === null ? {} : { creditCents: totalCreditCents }),
+        ...(interestMonthlyPercent === null ? {} : { rateHundredths: Math.round(interestMonthlyPercent * 100) }),
+        ...(installments === null ? {} : { installments }),
+      },
+      ending: isNamed(cancellationReason) ? 'cancellation' : isNamed(rejectionReason) ? 'rejection' : null,
+    },
+  };
 }
 
 /** Its code alone; what the service wrote is in the sealed answer. */

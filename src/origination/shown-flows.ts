@@ -76,9 +76,8 @@ export function shownWorker({ flowId, sealed }: FlowState, open: OpenSealed): st
 }
 
 /**
- * What the loan of the flow comes to: what was ordered, else what the credit note says. Of a withdrawal: what the last answer to
- * `proposal` says is credited, else financed, unless it is of another proposal; without such an answer what the inclusion asked for, else what was simulated for its
- * period; null before.
+ * What the loan of the flow comes to: what was ordered, else what the credit note says. Of a withdrawal: the smaller one of what was
+ * included and what is said of it; null before.
  */
 export function shownAmount(state: FlowState, open: OpenSealed): AmountCents | null {
   if (state.flow !== 'withdrawal') return state.terms?.amountCents ?? state.note?.loanCents ?? null;
@@ -88,22 +87,28 @@ export function shownAmount(state: FlowState, open: OpenSealed): AmountCents | n
     const kept = state.results[of];
     return kept?.sealedAnswer && !kept.refused ? (opened(open, place, kept.sealedAnswer) as JsonValue) : null;
   };
-  const proposal = proposalRecord.decode(answerTo('proposal'));
-  if (
-    proposal.kind === 'decoded' &&
-    isToldOf(proposal.value, state.proposalCode === null ? [] : [state.proposalCode])
-  ) {
-    // Where it does not say what is credited, it is at most what is financed.
-    const saidCents = proposal.value.totalCreditCents ?? proposal.value.financedCents;
-    if (saidCents !== null) return saidCents;
-  }
+  const amounts = [amountSaid(state, answerTo('proposal')), amountIncluded(state, open, answerTo('simulation'))];
+  const known = amounts.filter((cents) => cents !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}
+
+/** What an answer says is credited, else financed, which is not less; null: it says nothing, or is of another proposal. */
+function amountSaid({ proposalCode }: FlowState, answer: JsonValue): AmountCents | null {
+  const proposal = proposalRecord.decode(answer);
+  if (proposal.kind !== 'decoded' || !isToldOf(proposal.value, proposalCode === null ? [] : [proposalCode]))
+    return null;
+  return proposal.value.totalCreditCents ?? proposal.value.financedCents;
+}
+
+/** What the inclusion asked for, else what was simulated for its period. */
+function amountIncluded(state: FlowState, open: Vault['open'], simulationTold: JsonValue): AmountCents | null {
   const { inclusion } = state.results;
   if (inclusion?.sealedRequest === undefined || inclusion.refused) return null;
   const asked = opened(open, sealedPlaces.flowStep(state.flowId), inclusion.sealedRequest) as
     | StepRequests['inclusion']
     | null;
   if (asked?.amountCents != null) return asked.amountCents;
-  const simulation = simulationAnswer.decode(answerTo('simulation'));
+  const simulation = simulationAnswer.decode(simulationTold);
   const simulated = simulation.kind === 'decoded' ? simulation.value.simulations : null;
   return simulated?.find(({ period }) => period !== null && period === asked?.period)?.releasedCents ?? null;
 }
@@ -170,7 +175,8 @@ function factsOf(record: FlowRecord): Record<string, unknown> {
     }
     case 'intended': {
       const { operation, slot, expected } = record;
-      return { operation, slot, expected };
+      // What a withdrawal comes to is for those who work on it.
+      return { operation, slot, expected: operation === 'inclusion' ? null : expected };
     }
     case 'withheld': {
       const { operation, slot, breaches } = record;
@@ -209,6 +215,10 @@ function factsOf(record: FlowRecord): Record<string, unknown> {
 }
 
 function shownResult(result: FlowResult): object {
+  if (result.kind === 'accepted') {
+    const { said: _, ...facts } = result;
+    return facts;
+  }
   if (result.kind !== 'rejected') return result;
   return { kind: result.kind, code: shownCode(result.code), errors: result.errors.map(shownError) };
 }

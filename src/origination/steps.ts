@@ -44,6 +44,9 @@ function noteToAccept({ phase, note, lateNote }: FlowState): FlowState['note'] {
   return lateNote?.isLast ? lateNote.note : null;
 }
 
+/** Of a proposal that is said to have ended nothing of this is done unseen. */
+const needsLive: ReadonlySet<FlowStep> = new Set(['splits', 'signers', 'finalisation']);
+
 /** As far as the flow itself shows: asked for all the same, the step is refused with what is missing. */
 function isReadyFor(state: FlowState, step: FlowStep): boolean {
   const { simulatedKey, subject, signedKeys } = state;
@@ -53,6 +56,7 @@ function isReadyFor(state: FlowState, step: FlowStep): boolean {
     const isWithinRate = (noteRate({ note }) ?? 0) <= (subject.rateLimitHundredths ?? Number.POSITIVE_INFINITY);
     return isWithinRate && noteReleaseWithin(noteRelease({ ...state, note })) === null;
   }
+  if (state.ending && !state.noteAccepted && needsLive.has(step)) return false;
   return step !== 'finalisation' || subject.signerKeys.every((key) => signedKeys.includes(key));
 }
 

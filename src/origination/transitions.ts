@@ -118,9 +118,9 @@ const endorsement: Partial<Record<FlowPhase, Row>> = {
   endorsed: { 'told-done': 'endorsed', 'told-failed': 'endorsement-refused' },
 };
 
-/** Queries, and what may be done with an included proposal wherever it stands. */
+/** Queries, and what may be done with an included proposal wherever it stands; `accept`: as it is said to be. */
 function included(phase: FlowPhase): Row {
-  return { proposal: phase, installments: phase, 'account-update': phase };
+  return { proposal: phase, installments: phase, 'account-update': phase, accept: phase };
 }
 
 export const transitions: Readonly<Record<FlowKind, Partial<Record<FlowPhase, Row>>>> = {

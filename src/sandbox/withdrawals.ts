@@ -125,7 +125,7 @@ export function createWithdrawals(parts: WithdrawalParts): Withdrawals {
   };
 
   function include(dto: JsonObject, hash: string): Deed {
-    const deed = inclusionOf(state, dto, holder(textAt(dto, 'CpfTrabalhador')));
+    const deed = inclusionOf(state, dto, holder(textAt(dto, 'CpfTrabalhador')), clock.now());
     if ('kind' in deed) return deed;
     const proposal: PlayedProposal = {
       ...deed,
@@ -222,7 +222,7 @@ function simulationOf(
 
 type Inclusion = Omit<PlayedProposal, 'code' | 'number' | 'noteNumber' | 'includedAt' | 'state'>;
 
-function inclusionOf(state: State, dto: JsonObject, holder: Holder): Deed | Inclusion {
+function inclusionOf(state: State, dto: JsonObject, holder: Holder, now: EpochMs): Deed | Inclusion {
   const cpf = textAt(dto, 'CpfTrabalhador');
   if (!isCpf(cpf)) return deny('CPF_INVALIDO', 'CPF inválido', 'CpfTrabalhador');
   const problem = birthdayProblem(dto, holder);
@@ -234,13 +234,20 @@ function inclusionOf(state: State, dto: JsonObject, holder: Holder): Deed | Incl
   const simulated = state.simulated.get(cpf);
   if (simulated === undefined) return deny('SIMULACAO_AUSENTE', 'Simule antes de incluir a proposta', 'CpfTrabalhador');
   const period = isGiven(dto, 'Periodo') ? numberAt(dto, 'Periodo') : simulated.transfers.length;
-  const simulation = simulated.simulations.find((one) => one.period === period);
-  if (simulation === undefined) return deny('PERIODO_INVALIDO', 'Período sem simulação', 'Periodo');
+  const whole = simulated.simulations.find((one) => one.period === period);
+  if (whole === undefined) return deny('PERIODO_INVALIDO', 'Período sem simulação', 'Periodo');
+  const askedCents = isGiven(dto, 'VlrEmprestimo') ? centsAt(dto, 'VlrEmprestimo') : 0;
+  const { ratePercent, transfers } = simulated;
+  // Less than was simulated may be borrowed.
+  const simulation =
+    askedCents > 0 && askedCents < whole.releasedCents
+      ? simulate(transfers, period, { ratePercent, feeCents: whole.feeCents, amountCents: askedCents }, now)
+      : whole;
   const operationCode = textAt(dto, 'CodigoOperacao');
   return {
     operationCode: operationCode === '' ? null : operationCode,
     cpf,
-    ratePercent: simulated.ratePercent,
+    ratePercent,
     simulation,
     splits: [...listAt(dto, 'PropostaLancamentos')],
     signers: [],

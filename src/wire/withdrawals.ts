@@ -291,18 +291,14 @@ const proposalRecordFields = {
 export const proposalRecord = message(proposalRecordFields);
 export type ProposalRecord = Output<typeof proposalRecordFields>;
 
-/**
- * The situation that a proposal query brought; null where the answer names other proposals only than the query did, or none is told.
- * `asked`: the bytes of the query.
- */
-export function situationTold(asked: string, answer: ProposalRecord): number | null {
+/** Whether the answer to a proposal query is of what the query named. `asked`: the bytes of the query. */
+export function isToldOfAsked(asked: string, answer: ProposalRecord): boolean {
   const query = parseJson(asked);
   const named = query.kind === 'parsed' ? scalarsIn(query.value, { longest: 128, most: 1_000 }) : [];
-  const isAsked = isToldOf(
+  return isToldOf(
     answer,
     named.map(({ text }) => text),
   );
-  return isAsked ? (answer.situation ?? null) : null;
 }
 
 /** Whether an answer is of a proposal with one of these codes: it names one of them, or none at all. */

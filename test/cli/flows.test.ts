@@ -205,7 +205,10 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const shownPt = await lance({ ...environment, LANCE_LANG: 'pt' }, 'renegotiations', 'show', 'r-9001');
   assert.match(shownPt.stdout, /cancel \(ana\): feito/);
   const stepHelp = await lance(environment, 'withdrawals', 'step', '--help');
-  assert.match(stepHelp.stdout.replaceAll(/\s+/g, ' '), /possible now: cancel, confirm, deny, simulation, inclusion,/);
+  assert.match(
+    stepHelp.stdout.replaceAll(/\s+/g, ' '),
+    /possible now: cancel, confirm, deny, accept, simulation, inclusion,/,
+  );
 
   const sent = await fetch(`http://127.0.0.1:${port}/webhooks/${webhookToken}`, {
     method: 'POST',

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { flowView } from '../../src/http/api/views.ts';
 import type { StepAsked } from '../../src/origination/orders.ts';
-import { shownAmount } from '../../src/origination/shown-flows.ts';
+import { shownAmount, shownRecord } from '../../src/origination/shown-flows.ts';
 import { nextSteps } from '../../src/origination/steps.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
 import { isId } from '../../src/wire/plain-ids.ts';
@@ -87,7 +88,108 @@ test('splits are not held to the amount of another proposal', async (context) =>
   assert.deepEqual(refusedBy(await step({ step: 'splits', request: splits })), [['splits-of-loan', 'splits']]);
   bodies.proposal = told('p-1');
   await step({ step: 'proposal', request: { dto: {} } });
-  assert.equal(await amountOf(), 9_999_999);
+  assert.equal(await amountOf(), 100_000, 'at most what was included');
+  bodies.proposal = told('p-1').replace('99999.99', '900.00');
+  await step({ step: 'proposal', request: { dto: {} } });
+  assert.equal(await amountOf(), 90_000);
+});
+
+test('a state answer that is not as included is shown with an alarm, and keeps signing back until somebody takes it', async (context) => {
+  const { bodies, simulate, include, step, state, flowId, alarms, sent, history } = await withdrawing(context, {
+    simulation: '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00,"TaxaMensal":1.79}]}',
+    signers: '{"hasError":false}',
+    finalisation: '{"hasError":false}',
+  });
+  const told = (credit: number, rate: number, term: number) =>
+    `{"HasError":false,"Codigo":"p-1","CodigoProposta":"p-1","Situacao":1,"VlrTotalCredito":${credit},"PercJurosMensal":${rate},"QtdeParcelas":${term}}`;
+  const query = async (body: string) => {
+    bodies.proposal = body;
+    await step({ step: 'proposal', request: { dto: {} } });
+    return (await state(flowId))!;
+  };
+  const differs = () => alarms.filter((code) => code === 'proposal-differs').length;
+  await simulate({ cpf: '52998224725' });
+  await include();
+  assert.deepEqual((await query(told(1000.02, 1.79, 3))).differences, [
+    { field: 'creditCents', ours: 100_000, theirs: 100_002 },
+  ]);
+  assert.equal(differs(), 0, 'rounding is tolerated');
+  const wrong = await query(told(99_999.99, 0.01, 12));
+  assert.deepEqual(wrong.differences, [
+    { field: 'creditCents', ours: 100_000, theirs: 9_999_999 },
+    { field: 'rateHundredths', ours: 179, theirs: 1 },
+    { field: 'installments', ours: 3, theirs: 12 },
+  ]);
+  await eventually(() => differs() === 1);
+  assert.equal(shownAmount(wrong, plainVault.open as never), 100_000);
+  assert.equal(flowView(wrong, plainVault.open as never, []).differences.length, 3);
+  assert.deepEqual(flowView(wrong, null, []).differences, [], 'amounts are for those who work on it');
+  const toViewers = JSON.stringify((await history(flowId)).map((record) => shownRecord(record, null)));
+  assert.ok(!toViewers.includes('9999999') && !toViewers.includes('100000'), toViewers);
+  assert.ok(nextSteps(wrong).includes('accept'));
+  const split = (amountCents: number) => step({ step: 'splits', request: { splits: [{ amountCents, pixKey }] } });
+  assert.deepEqual(refusedBy(await split(100_001)), [['splits-of-loan', 'splits']]);
+  const signers = {
+    step: 'signers',
+    request: { signers: [{ name: 'A', document: '52998224725', signedAt: Date.now(), ip: '203.0.113.9' }] },
+  } as const;
+  assert.deepEqual(refusedBy(await step(signers)), [['proposal-accepted', 'step']]);
+  // The same again is nothing new; what it leaves out stands as it was said.
+  await query(told(99_999.99, 0.01, 12));
+  const silent = await query('{"HasError":false,"Codigo":"p-1","Situacao":1}');
+  assert.equal(silent.differences.length, 3);
+  assert.equal(differs(), 1);
+  assert.equal((await step({ step: 'accept', reason: 'seen with the service' })).kind, 'taken');
+  assert.equal((await state(flowId))!.noteAccepted?.by, 'ana');
+  assert.ok(!nextSteps((await state(flowId))!).includes('accept'));
+  await query(told(99_999.99, 0.01, 12));
+  assert.equal((await step(signers)).kind, 'taken', 'what was taken stays taken');
+  assert.equal((await state(flowId))!.phase, 'signed');
+  await query(told(500, 1.79, 3));
+  await eventually(() => differs() === 2);
+  assert.equal((await state(flowId))!.noteAccepted, null);
+  assert.deepEqual(refusedBy(await step({ step: 'finalisation', request: {} })), [['proposal-accepted', 'step']]);
+  assert.deepEqual(refusedBy(await split(50_001)), [['splits-of-loan', 'splits']]);
+  assert.deepEqual((await query(told(1000, 1.79, 3))).differences, []);
+  assert.equal((await step({ step: 'finalisation', request: {} })).kind, 'taken');
+  await eventually(async () => (await state(flowId))!.phase === 'finalised');
+  assert.ok(!sent.some(({ operation }) => operation === 'splits'));
+});
+
+test('a proposal that is said to be cancelled is not split, signed or finalised before somebody says so', async (context) => {
+  for (const reason of ['MotivoCancelamento', 'MotivoRejeicao']) {
+    const { bodies, simulate, include, step, state, flowId, alarms, sent } = await withdrawing(context, {
+      signers: '{"hasError":false}',
+      finalisation: '{"hasError":false}',
+    });
+    const query = async (words: string) => {
+      bodies.proposal = `{"HasError":false,"Codigo":"p-1","Situacao":9,"VlrTotalCredito":1000,"${reason}":${words}}`;
+      await step({ step: 'proposal', request: { dto: {} } });
+      return (await state(flowId))!;
+    };
+    await simulate({ cpf: '52998224725' });
+    await include();
+    for (const empty of ['null', '""', '"  "']) assert.equal((await query(empty)).ending ?? null, null, empty);
+    const signers = {
+      step: 'signers',
+      request: { signers: [{ name: 'A', document: '52998224725', signedAt: Date.now(), ip: '203.0.113.9' }] },
+    } as const;
+    const splits = { step: 'splits', request: { splits: [{ amountCents: 1_000, pixKey }] } } as const;
+    const ended = await query('"desistência"');
+    assert.equal(ended.ending, reason === 'MotivoRejeicao' ? 'rejection' : 'cancellation');
+    await eventually(() => alarms.filter((code) => code === 'proposal-differs').length === 1);
+    assert.ok(!nextSteps(ended).some((next) => ['splits', 'signers', 'finalisation'].includes(next)));
+    for (const asked of [signers, splits]) {
+      assert.deepEqual(refusedBy(await step(asked)), [['proposal-live', 'step']]);
+    }
+    assert.equal((await query('null')).ending, null);
+    assert.equal((await step(signers)).kind, 'taken', 'a newer answer without it');
+    await query('"desistência"');
+    assert.deepEqual(refusedBy(await step({ step: 'finalisation', request: {} })), [['proposal-live', 'step']]);
+    assert.ok(!sent.some(({ operation }) => operation === 'splits' || operation === 'finalisation'));
+    assert.equal((await step({ step: 'accept', reason: 'the portal says it stands' })).kind, 'taken');
+    assert.equal((await step({ step: 'finalisation', request: {} })).kind, 'taken');
+  }
 });
 
 const code = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';

@@ -1,8 +1,8 @@
-/** The situation of a proposal is believed where the answer is about the proposal that was asked for. */
+/** What is told of a proposal is believed where the answer is about the proposal that was asked for. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseJson } from '../../src/wire/json.ts';
-import { proposalRecord, situationTold } from '../../src/wire/withdrawals.ts';
+import { isToldOfAsked, proposalRecord } from '../../src/wire/withdrawals.ts';
 
 const code = '4092d844-5a1b-4c3d-9e8f-0a1b2c3d4e5f';
 const asked = JSON.stringify({ dto: { CodigoProposta: code } });
@@ -12,7 +12,7 @@ function told(fields: object): number | null {
   assert.ok(parsed.kind === 'parsed');
   const decoded = proposalRecord.decode(parsed.value);
   assert.ok(decoded.kind === 'decoded', JSON.stringify(decoded));
-  return situationTold(asked, decoded.value);
+  return isToldOfAsked(asked, decoded.value) ? decoded.value.situation : null;
 }
 
 test('of the proposal that was asked for, whichever of its two codes says so', () => {
@@ -21,7 +21,7 @@ test('of the proposal that was asked for, whichever of its two codes says so', (
   assert.equal(told({ Codigo: 'internal', CodigoProposta: code }), 2);
 });
 
-test('an answer about another proposal tells no situation', () => {
+test('an answer about another proposal tells nothing', () => {
   assert.equal(told({ Codigo: 'other-code' }), null);
   assert.equal(told({ Codigo: 'other-code', CodigoProposta: 'another' }), null);
 });

@@ -682,7 +682,8 @@ export const stepTexts: Readonly<Record<(typeof flowSteps)[number], string>> = {
   deny: 'Say that an unclear operation was not done, as seen at the service',
   regenerate:
     'Generate it again: the note does not come, or is not to be signed; what was generated before counts no more',
-  accept: 'Take the credit note as it is, although its figures are not ours',
+  accept:
+    'Take the credit note as it is, although its figures are not ours; of a withdrawal, the proposal as the service says it is',
   simulation: 'Simulate several periods',
   inclusion: 'Include the proposal',
   proposal:
@@ -807,7 +808,7 @@ export const flowSchema = answerNamed(
     ),
     amountCents: said(
       amount.nullable(),
-      'What the loan comes to. Of a contract: what is released to the worker, as ordered; where an instalment was ordered, the loan of the credit note. Of a renegotiation: the loan of the credit note (`note.loanCents`), which has IOF and insurance in it. Of a withdrawal, for operators and admins alone: what the service credits, as it said last, else what was included or simulated. null before it is known, and of a lookup',
+      'What the loan comes to. Of a contract: what is released to the worker, as ordered; where an instalment was ordered, the loan of the credit note. Of a renegotiation: the loan of the credit note (`note.loanCents`), which has IOF and insurance in it. Of a withdrawal, for operators and admins alone: what was included, else simulated, and what the service says that it credits, the smaller one of the two. null before it is known, and of a lookup',
       1_000_000,
     ),
     terms: saidOfParts(flowTerms.nullable(), 'What is asked for; null of a withdrawal'),
@@ -868,10 +869,15 @@ export const flowSchema = answerNamed(
         z.object({
           field: said(z.string(), 'Which figure; its unit is the end of its name', 'iofCents'),
           ours: said(figure, 'What Lance reckoned', 2_000),
-          theirs: said(figure, 'What the note says', 2_001),
+          theirs: said(figure, 'What the note says, or the answer about the proposal', 2_001),
         }),
       ),
-      'Figures of the credit note that our own arithmetic does not confirm',
+      'Figures of the credit note that our own arithmetic does not confirm. Of a withdrawal, for operators and admins alone: figures of the last answers to the step `proposal` that are not as simulated and included; it is signed and finalised only after the step `accept`',
+    ),
+    ending: said(
+      z.enum(['cancellation', 'rejection']).nullable(),
+      'Of a withdrawal: of which kind the reason is that the service last gave for the end of its proposal (`MotivoCancelamento`, `MotivoRejeicao`); null: it gave none. While one stands here, the proposal is split, signed and finalised only after the step `accept`',
+      null,
     ),
     notSaid: said(
       z.array(z.string()),
@@ -912,7 +918,7 @@ export const flowSchema = answerNamed(
     ),
     noteAccepted: saidOfParts(
       z.object({ by: said(z.string(), 'Who', 'ana'), at: said(time, 'When', exampleTime + 9_000) }).nullable(),
-      'Who took the note as it is, although figures of it differ or it is doubtful',
+      'Who took the note as it is, although figures of it differ or it is doubtful; of a withdrawal, what was said of its proposal',
     ),
     breaches: saidOfParts(
       z.array(

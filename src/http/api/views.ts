@@ -100,7 +100,9 @@ export function flowView(state: FlowState, open: OpenSealed, situations: Situati
     generations: state.generations,
     generatedAt: state.generatedAt,
     note,
-    differences: [...state.differences],
+    // What a withdrawal comes to is for those who work on it.
+    differences: state.flow === 'withdrawal' && open === null ? [] : [...state.differences],
+    ending: state.ending ?? null,
     notSaid: [...unsaidIn(state)],
     noteHolder: state.noteHolder ?? null,
     noteAgain: state.noteAgain ?? null,

@@ -444,8 +444,29 @@ function located({ proposalCode, operationCode, proposalNumber }: ProposalLocato
   return found ? null : breach('located', 'dto', 'name the proposal by its code, its operation or its number');
 }
 
-/** `loanCents`: what the loan comes to, as far as is known; null: it is not. `splitCents`: what was split before. */
-export type SplitsFacts = { loanCents: AmountCents | null; splitCents: AmountCents };
+/** What was last said of the proposal and nobody has taken as it is: figures that are not as included, and why it has ended. */
+export type ProposalDoubts = { differing: readonly string[]; ending: string | null };
+
+function asIncluded(doubts: ProposalDoubts | undefined): Check {
+  if (doubts === undefined || doubts.differing.length === 0) return null;
+  return breach(
+    'proposal-accepted',
+    'step',
+    `the proposal is not as included (${doubts.differing.join(', ')}): once you know why, take it as it is with the step accept and a reason, or ask for it again with the step proposal when the service has put it right`,
+  );
+}
+
+function proposalLive(doubts: ProposalDoubts | undefined): Check {
+  if (doubts === undefined || doubts.ending === null) return null;
+  return breach(
+    'proposal-live',
+    'step',
+    `the service names a reason of ${doubts.ending} for this proposal: ask for it again with the step proposal, or say that it goes on all the same with the step accept and a reason`,
+  );
+}
+
+/** `loanCents`: what the loan comes to, as far as is known; null: it is not. `splitCents`: what was split before. `doubts`: absent: none. */
+export type SplitsFacts = { loanCents: AmountCents | null; splitCents: AmountCents; doubts?: ProposalDoubts };
 
 export function prepareSplits(operationId: string, request: SplitsRequest, facts: SplitsFacts): Preparation<'splits'> {
   return prepared('splits', operationId, request, [
@@ -458,6 +479,7 @@ export function prepareSplits(operationId: string, request: SplitsRequest, facts
           'ask for the proposal first (step proposal): what the loan comes to is not known, and splits are at most that',
         )
       : null,
+    proposalLive(facts.doubts),
     ...splitsPayable(request.splits, facts),
     ...centsGiven('splits', request.splits),
     ...splitKeysFormed(request.splits),
@@ -470,6 +492,8 @@ export type SignersFacts = {
   includedAt: EpochMs | null;
   /** Whether the order names the holder of this CPF as one who has to have signed. */
   isOfOrder: (document: string) => boolean;
+  /** Absent: none. */
+  doubts?: ProposalDoubts;
 };
 
 /** Only who has signed is registered: with date, time and origin address of the signature. */
@@ -481,6 +505,7 @@ export function prepareSigners(
   const signers = request.signers ?? [];
   return prepared('signers', operationId, request, [
     located(request.dto),
+    proposalLive(facts.doubts) ?? asIncluded(facts.doubts),
     signers.length > 0 ? null : breach('signers-given', 'signers', 'send at least one signer'),
     ...signers.flatMap((signer, index) => signedWhole(signer, index, facts)),
     ...signers.map(({ document }, index) =>
@@ -535,6 +560,8 @@ export type FinalisationFacts = {
   unsigned: number;
   /** The service was set up for this operation (setting). */
   enabled: boolean;
+  /** Absent: none. */
+  doubts?: ProposalDoubts;
 };
 
 export function prepareFinalisation(
@@ -544,6 +571,7 @@ export function prepareFinalisation(
 ): Preparation<'finalisation'> {
   return prepared('finalisation', operationId, request, [
     located(request.dto),
+    proposalLive(facts.doubts) ?? asIncluded(facts.doubts),
     facts.signersRegistered ? null : breach('signers-registered', 'step', 'register the signers before finalising'),
     facts.unsigned === 0
       ? null
