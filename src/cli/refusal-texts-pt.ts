@@ -366,6 +366,10 @@ const whole: readonly Sentence[] = [
     'o serviço informa um motivo de $1 desta proposta: consulte-a de novo com o passo proposal, ou diga que ela segue assim mesmo com o passo accept e um motivo',
     [(kind) => (kind === 'rejection' ? 'rejeição' : kind.replace('cancellation', 'cancelamento'))],
   ],
+  [
+    /^send the day of the payment, from (.*) to (.*): not before the inclusion, and at most a year from now; or leave it out$/,
+    'envie o dia do pagamento, de $1 a $2: não antes da inclusão e no máximo um ano a partir de hoje; ou omita-o',
+  ],
   [/^there is a flow of this proposal already: (.*)$/, 'já existe um fluxo desta proposta: $1'],
   [
     /^send the code of the proposal with its hyphens, as the service writes it$/,

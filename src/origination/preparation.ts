@@ -255,7 +255,10 @@ function withdrawal(
       return prepareSplits(
         operationId,
         { ...read(operation), dto },
-        { loanCents: shownAmount(state, facts.open), splitCents: state.splitCents ?? 0, doubts },
+        {
+          ...{ now: facts.now, includedAt: includedAt(state), doubts },
+          ...{ loanCents: shownAmount(state, facts.open), splitCents: state.splitCents ?? 0 },
+        },
       );
     case 'signers':
       return prepareSigners(
@@ -263,7 +266,7 @@ function withdrawal(
         { ...read(operation), dto },
         {
           now: facts.now,
-          includedAt: state.results.inclusion?.at ?? (state.simulatedKey === null ? null : state.startedAt),
+          includedAt: includedAt(state),
           isOfOrder: (document) => state.subject.signerKeys.includes(facts.pseudonym(document)),
           doubts,
         },
@@ -296,6 +299,11 @@ function expectedProposal(state: FlowState, { open }: PreparationFacts): Expecte
     ...(rateHundredths === null ? {} : { rateHundredths }),
     ...(asked.period == null ? {} : { installments: asked.period }),
   };
+}
+
+/** At the earliest; null: the proposal was made elsewhere. */
+function includedAt({ results, simulatedKey, startedAt }: FlowState): EpochMs | null {
+  return results.inclusion?.at ?? (simulatedKey === null ? null : startedAt);
 }
 
 /** What nobody has taken as it is. */

@@ -316,7 +316,12 @@ const splitFields = (key: Casing) => ({
     1_000,
     key('VlrTransacao'),
   ),
-  paidOn: said(day.optional(), 'Day of the payment, as YYYY-MM-DD', '2026-03-10', key('DtPagamento')),
+  paidOn: said(
+    day.optional(),
+    'Day of the payment, as YYYY-MM-DD: not before the day of the inclusion, and at most a year from now. Left out: the service decides',
+    '2026-03-10',
+    key('DtPagamento'),
+  ),
   paymentLine: said(
     short.optional(),
     'Line of digits of the payment slip',
@@ -622,7 +627,7 @@ export const stepBodies = {
     }),
     'SplitsStep',
     '/Proposta/SalvarLancamento of the contract',
-    { splits: [{ fieldId: 'A', amountCents: 1_000, paidOn: '2026-03-10' }] },
+    { splits: [{ fieldId: 'A', amountCents: 1_000, pixKey: { key: 'maria@exemplo.example' } }] },
   ),
   signers: order(
     z.strictObject({

@@ -73,10 +73,14 @@ function bornAsOrdered(asked: Day | null | undefined, known: Day | null): Check 
 /** One withdrawal a year may be made; more of them than this nobody pledges. */
 const furthestTransferYears = 50;
 
+function yearsAfter(day: Day, years: number): Day {
+  return `${Number(day.slice(0, 4)) + years}${day.slice(4)}`;
+}
+
 /** What has been withdrawn already cannot be pledged. */
 function transferDays(transfers: SimulationRequest['transfers'], now: EpochMs): Check[] {
   const today = dayOf(now);
-  const latest = `${Number(today.slice(0, 4)) + furthestTransferYears}${today.slice(4)}`;
+  const latest = yearsAfter(today, furthestTransferYears);
   const problem = `send the days of the transfers in order, each once, from ${today} to ${latest}`;
   const days = (transfers ?? []).map(({ onDay }) => onDay);
   return days.map((day, index) =>
@@ -150,6 +154,7 @@ export function prepareInclusion(
     ...centsGiven('splits', request.splits),
     ...splitKeysFormed(request.splits),
     ...splitsPayable(request.splits, { loanCents, splitCents: 0 }),
+    ...splitDays(request.splits, dayOf(facts.now), facts.now),
     bornAsOrdered(request.birthDay, facts.birthDate),
     account !== null && account !== undefined && holder !== cpf
       ? breach('holder-is-worker', 'account.holderCpf', "send an account of the worker's own, with its holder's CPF")
@@ -348,8 +353,24 @@ function splitKeysFormed(splits: Splits): Check[] {
 
 type Splits = SplitsRequest['splits'] | InclusionRequest['splits'];
 
+/** The contract bounds no day of payment. What a loan pays is due when it is paid out; nobody plans it further ahead. */
+const furthestSplitYears = 1;
+
+function splitDays(splits: Splits, earliest: Day, now: EpochMs): Check[] {
+  const latest = yearsAfter(dayOf(now), furthestSplitYears);
+  const problem = `send the day of the payment, from ${earliest} to ${latest}: not before the inclusion, and at most a year from now; or leave it out`;
+  return (splits ?? []).map(({ paidOn }, index) =>
+    paidOn === null || paidOn === undefined || (paidOn >= earliest && paidOn <= latest)
+      ? null
+      : breach('split-day', `splits.${index}.paidOn`, problem),
+  );
+}
+
 /** Without its amount nobody can tell whether a split is within the loan. */
-function splitsPayable(splits: Splits, { loanCents, splitCents }: SplitsFacts): Check[] {
+function splitsPayable(
+  splits: Splits,
+  { loanCents, splitCents }: Pick<SplitsFacts, 'loanCents' | 'splitCents'>,
+): Check[] {
   const entries = splits ?? [];
   const sum = entries.reduce((all, { amountCents }) => all + (amountCents ?? 0), 0);
   return [
@@ -465,8 +486,17 @@ function proposalLive(doubts: ProposalDoubts | undefined): Check {
   );
 }
 
-/** `loanCents`: what the loan comes to, as far as is known; null: it is not. `splitCents`: what was split before. `doubts`: absent: none. */
-export type SplitsFacts = { loanCents: AmountCents | null; splitCents: AmountCents; doubts?: ProposalDoubts };
+export type SplitsFacts = {
+  now: EpochMs;
+  /** Since when there can be something to pay; null: the proposal was made elsewhere. */
+  includedAt: EpochMs | null;
+  /** What the loan comes to, as far as is known; null: it is not. */
+  loanCents: AmountCents | null;
+  /** What was split before. */
+  splitCents: AmountCents;
+  /** Absent: none. */
+  doubts?: ProposalDoubts;
+};
 
 export function prepareSplits(operationId: string, request: SplitsRequest, facts: SplitsFacts): Preparation<'splits'> {
   return prepared('splits', operationId, request, [
@@ -481,6 +511,7 @@ export function prepareSplits(operationId: string, request: SplitsRequest, facts
       : null,
     proposalLive(facts.doubts),
     ...splitsPayable(request.splits, facts),
+    ...splitDays(request.splits, dayOf(facts.includedAt ?? facts.now), facts.now),
     ...centsGiven('splits', request.splits),
     ...splitKeysFormed(request.splits),
   ]);

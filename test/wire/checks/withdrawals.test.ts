@@ -42,9 +42,12 @@ const withCosts = {
   ...included,
   simulated: new Map([[3, { releasedCents: 300_000, rateHundredths: 180, feeCents: 1_000, transferCents: 400_000 }]]),
 };
-const unsplit = { loanCents: 1_000_000, splitCents: 0 };
 const paid = { pixKey: { key: '+5511987654321' } };
 const split = { ...paid, amountCents: 1 };
+/** Included the day before. */
+const splitting = { now, includedAt: now - 86_400_000 };
+const unsplit = { ...splitting, loanCents: 1_000_000, splitCents: 0 };
+const paidOn = (day: string) => ({ ...split, paidOn: day });
 const unborn = { now, birthDate: null };
 const ready = { signersRegistered: true, unsigned: 0, enabled: true };
 
@@ -114,6 +117,17 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   'splits split-amount': () =>
     [paid, { emv: { code: '000201' } }, { paymentLine: '23790' }, { ...paid, amountCents: null }].map((one) =>
       prepareSplits('op', { dto, splits: [split, one] }, unsplit),
+    ),
+  'splits split-day': () => [
+    ...['2020-02-03', '2026-11-08', '2027-11-11', '9999-12-31'].map((day) =>
+      prepareSplits('op', { dto, splits: [split, paidOn(day)] }, unsplit),
+    ),
+    // Of a proposal that was made elsewhere nobody knows since when there could be something to pay.
+    prepareSplits('op', { dto, splits: [paidOn('2026-11-09')] }, { ...unsplit, includedAt: null }),
+  ],
+  'inclusion split-day': () =>
+    ['2020-02-03', '2026-11-09', '2027-11-11', '9999-12-31'].map((day) =>
+      prepareInclusion('op', { ...inclusion, splits: [paidOn(day)] }, included),
     ),
   'simulation amount-least': () =>
     [-1, 0, 1, 1_999].map((amountCents) => prepareSimulation('op', { cpf, amountCents }, unborn)),
@@ -196,9 +210,13 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
           { ...paid, amountCents: 41 },
         ],
       },
-      { loanCents: 100, splitCents: 0 },
+      { ...splitting, loanCents: 100, splitCents: 0 },
     ),
-    prepareSplits('op', { dto, splits: [{ ...paid, amountCents: 41 }] }, { loanCents: 100, splitCents: 60 }),
+    prepareSplits(
+      'op',
+      { dto, splits: [{ ...paid, amountCents: 41 }] },
+      { ...splitting, loanCents: 100, splitCents: 60 },
+    ),
   ],
   'signers signer-once': () => [
     prepareSigners('op', { dto, signers: [signer, { ...signer, ip: '203.0.113.8' }] }, signing),
@@ -216,7 +234,9 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       prepareProposalQuery('op', { dto: named }, { proposalCode: 'P-1' }),
     ),
   'installments located': () => [prepareInstallments('op', { asOf: '2026-11-10' })],
-  'splits loan-known': () => [prepareSplits('op', { dto, splits: [split] }, { loanCents: null, splitCents: 0 })],
+  'splits loan-known': () => [
+    prepareSplits('op', { dto, splits: [split] }, { ...splitting, loanCents: null, splitCents: 0 }),
+  ],
   'splits located': () => [prepareSplits('op', { dto: {}, splits: [split] }, unsplit)],
   'splits entry-amount': () =>
     [-1, 0].map((amountCents) =>
@@ -322,12 +342,19 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
     prepareProposalQuery('op', { dto: { CodigoProposta: 'P-1', detalhes: true } }, { proposalCode: 'P-1' }),
     prepareInstallments('op', { proposalCode: 'P-1' }),
     prepareSplits('op', { dto: { proposalNumber: '12' }, splits: [split, split] }, unsplit),
+    prepareSplits('op', { dto, splits: [paidOn('2026-11-09'), paidOn('2027-11-10')] }, unsplit),
+    prepareSplits('op', { dto, splits: [paidOn('2026-11-10')] }, { ...unsplit, includedAt: null }),
+    prepareInclusion('op', { ...inclusion, splits: [paidOn('2026-11-10'), paidOn('2027-11-10')] }, included),
     prepareSplits(
       'op',
       { dto, splits: [{ bankNumber: '341', branch: '1', account: '2', amountCents: 100 }] },
-      { loanCents: 100, splitCents: 0 },
+      { ...splitting, loanCents: 100, splitCents: 0 },
     ),
-    prepareSplits('op', { dto, splits: [{ ...paid, amountCents: 40 }] }, { loanCents: 100, splitCents: 60 }),
+    prepareSplits(
+      'op',
+      { dto, splits: [{ ...paid, amountCents: 40 }] },
+      { ...splitting, loanCents: 100, splitCents: 60 },
+    ),
     prepareSplits(
       'op',
       {
