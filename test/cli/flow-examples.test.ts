@@ -121,6 +121,10 @@ test('what example prints works against the sandbox, without a change (line 17)'
   const inclusion = await exampleFile('inclusion', 'withdrawals', 'example', '--step', 'inclusion', ...include);
   await ask('withdrawals', 'step', withdrawal.flowId, 'inclusion', '--file', inclusion.path);
   await until('withdrawals', withdrawal.flowId, 'included');
+  const splits = await exampleFile('splits', 'withdrawals', 'example', '--step', 'splits');
+  await ask('withdrawals', 'step', withdrawal.flowId, 'splits', '--file', splits.path);
+  const rest = ['installments', 'account-update', 'finalisation', 'accept', 'cancel', 'confirm', 'deny'];
+  for (const step of rest) await exampleFile(step, 'withdrawals', 'example', '--step', step);
   const signer = ['--step', 'signers', '--set', `signers.0.document=${person.cpf}`];
   const signers = await exampleFile('signers', 'withdrawals', 'example', ...signer);
   await ask('withdrawals', 'step', withdrawal.flowId, 'signers', '--file', signers.path);
@@ -135,6 +139,8 @@ test('what example prints works against the sandbox, without a change (line 17)'
     (await lance(environment, ...told)).stdout.includes(amount),
     'what was included is what the service credits',
   );
+  const listedInstallments = { path: join(directory, 'installments.json') };
+  await ask('withdrawals', 'step', withdrawal.flowId, 'installments', '--file', listedInstallments.path);
   for (const [kind, figure] of [
     ['withdrawals', amount],
     ['contracts', 'R$ '],
