@@ -21,8 +21,8 @@ const whole: readonly Sentence[] = [
   [/^send the 11 digits of a valid CPF$/, 'envie os 11 dígitos de um CPF válido'],
   [/^send a day in the worker's month of birth$/, 'envie um dia do mês de nascimento do trabalhador'],
   [
-    /^send the worker's day of birth: this day is in the future$/,
-    'envie o dia de nascimento do trabalhador: este dia está no futuro',
+    /^send the worker's day of birth, from (.*) to (.*): a loan is made to somebody of (.*) to (.*) years$/,
+    'envie o dia de nascimento do trabalhador, de $1 a $2: empresta-se a quem tem de $3 a $4 anos',
   ],
   [
     /^the order says month (.*): send a day of birth in it; if the order is wrong, cancel this flow and start one with the right birthDate$/,

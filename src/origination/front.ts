@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import type { EventLog, MarginCache, NewEntry, Views } from '../bidding/ports.ts';
 import { sleep } from '../bidding/sleep.ts';
 import type { FlowSettings } from '../config/sections.ts';
-import { type Clock, dayOf } from '../domain/clock.ts';
+import type { Clock } from '../domain/clock.ts';
 import type { FlowAsked, FlowBreach, FlowStarted, FlowStep, FlowSubject, FlowTerms } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs, RateHundredths } from '../domain/glossary.ts';
@@ -18,6 +18,7 @@ import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { employerFormed, isOfOtherUnit, registrationFormed, validCpf } from '../wire/checks/breach.ts';
+import { bornAsAdult } from '../wire/checks/withdrawals.ts';
 import { competenceOf, noteRateWithin, noteReleaseWithin, releaseWithinBid } from '../wire/checks/worker-credit.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
@@ -545,14 +546,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
 
   async function startWithdrawal(asker: Asker, asked: WithdrawalAsked): Promise<FrontResult> {
     const { cpf, birthDate, signerCpfs } = asked;
-    if (birthDate !== null && birthDate > dayOf(clock.now())) {
-      return refusal(
-        'breach',
-        'birth-date-past',
-        'birthDate',
-        "send the worker's day of birth: this day is in the future",
-      );
-    }
+    const unborn = bornAsAdult('birthDate', birthDate, clock.now());
+    if (unborn !== null) return { kind: 'refused', problem: 'breach', breaches: [unborn] };
     const missing = addressMissing('simulation', addresses);
     if (missing !== null) return { kind: 'refused', problem: 'breach', breaches: [missing] };
     const signers = signerCpfs.map((signer, index) => [`signerCpfs.${index}`, signer] as const);

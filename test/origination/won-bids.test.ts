@@ -779,6 +779,18 @@ test('of withdrawals of one worker that are ordered at once, one begins', async 
   assert.ok((await history(taken[0]!)).some(({ kind }) => kind === 'started'));
 });
 
+test('a withdrawal of somebody who is no adult of at most 120 years is refused', async (context) => {
+  const { front } = await startFlowHouse(context);
+  for (const birthDate of ['1800-01-01', '2020-05-17']) {
+    const order = { cpf: '52998224725', birthDate, signerCpfs: [] };
+    const refused = await front.startWithdrawal({ by: 'ana', key: birthDate }, order);
+    assert(refused.kind === 'refused', birthDate);
+    const [breach] = refused.breaches;
+    assert.deepEqual([breach?.rule, breach?.field], ['birth-date-adult', 'birthDate']);
+    assert.match(breach!.problem, /18 to 120 years/);
+  }
+});
+
 test('a second process whose view has not heard of the first withdrawal begins no other beside it', async (context) => {
   const { front, flows } = await startFlowHouse(context);
   const order = { cpf: '52998224725', birthDate: null, signerCpfs: [] };

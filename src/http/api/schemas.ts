@@ -221,7 +221,7 @@ export const renegotiationBody = order(
   },
 );
 
-const birthDate = 'Day of birth of the worker, as YYYY-MM-DD; a wrong month fails';
+const birthDate = 'Day of birth of the worker, of 18 to 120 years, as YYYY-MM-DD; a wrong month fails';
 const birth = {
   birthDate: said(day.optional(), birthDate, '1990-05-17', 'DtAniversario'),
   birthDay: said(

@@ -42,6 +42,7 @@ export function prepareSimulation(
       ? null
       : breach('balance-or-worker', 'cpf', 'send the CPF, whose balance is asked for, or a balance to reckon with'),
     hasWorker ? validCpf('cpf', request.cpf) : null,
+    bornAsAdult('birthDate', request.birthDay, facts.now),
     bornAsOrdered(request.birthDay, facts.birthDate),
     notNegative('balanceCents', request.balanceCents),
     leastCents('amount', 'amountCents', request.amountCents),
@@ -67,6 +68,22 @@ function bornAsOrdered(asked: Day | null | undefined, known: Day | null): Check 
     'birth-month',
     'birthDate',
     `the order says month ${month}: send a day of birth in it; if the order is wrong, cancel this flow and start one with the right birthDate`,
+  );
+}
+
+const leastAgeYears = 18;
+const mostAgeYears = 120;
+
+/** Whoever borrows is of age, and nobody has lived longer. */
+export function bornAsAdult(field: string, day: Day | null | undefined, now: EpochMs): Check {
+  if (day === null || day === undefined) return null;
+  const today = dayOf(now);
+  const [earliest, latest] = [yearsAfter(today, -mostAgeYears), yearsAfter(today, -leastAgeYears)];
+  if (day >= earliest && day <= latest) return null;
+  return breach(
+    'birth-date-adult',
+    field,
+    `send the worker's day of birth, from ${earliest} to ${latest}: a loan is made to somebody of ${leastAgeYears} to ${mostAgeYears} years`,
   );
 }
 
@@ -155,6 +172,7 @@ export function prepareInclusion(
     ...splitKeysFormed(request.splits),
     ...splitsPayable(request.splits, { loanCents, splitCents: 0 }),
     ...splitDays(request.splits, dayOf(facts.now), facts.now),
+    bornAsAdult('birthDate', request.birthDay, facts.now),
     bornAsOrdered(request.birthDay, facts.birthDate),
     account !== null && account !== undefined && holder !== cpf
       ? breach('holder-is-worker', 'account.holderCpf', "send an account of the worker's own, with its holder's CPF")

@@ -59,6 +59,13 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   'simulation balance-or-worker': () => [prepareSimulation('op', { amountCents: 10_000 }, unborn)],
   'simulation cpf-valid': () => [prepareSimulation('op', { cpf: '1' }, unborn)],
   'simulation birth-month': () => [prepareSimulation('op', { cpf, birthDay: '1990-06-17' }, { now, birthDate })],
+  'simulation birth-date-adult': () =>
+    ['1800-01-01', '1906-11-09', '2008-11-11', '2027-01-01'].map((birthDay) =>
+      prepareSimulation('op', { cpf, birthDay }, unborn),
+    ),
+  'inclusion birth-date-adult': () => [
+    prepareInclusion('op', { ...inclusion, birthDay: '1800-01-01' }, { ...included, birthDate: null }),
+  ],
   'simulation birth-date': () => [prepareSimulation('op', { cpf, birthDay: '1990-05-18' }, { now, birthDate })],
   'simulation not-negative': () => [prepareSimulation('op', { balanceCents: -1 }, unborn)],
   'simulation rate-in-bounds': () =>
@@ -329,6 +336,7 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
   const results = [
     prepareSimulation('op', { cpf, birthDay: birthDate, cached: false }, { now, birthDate }),
     prepareSimulation('op', { balanceCents: 0 }, unborn),
+    ...['1906-11-10', '2008-11-10'].map((birthDay) => prepareSimulation('op', { cpf, birthDay }, unborn)),
     prepareSimulation('op', { cpf, amountCents: 2_000, transfers: transfersOn(['2026-11-10', '2027-05-01']) }, unborn),
     prepareInclusion('op', inclusion, included),
     prepareInclusion('op', { cpf, period: 1, pix: { key: cpf } }, included),
