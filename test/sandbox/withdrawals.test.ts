@@ -110,6 +110,18 @@ test('from simulation to release, and what is owed', async () => {
   });
 });
 
+test('a proposal credits what was asked for, where that is less than was simulated', async () => {
+  await withService({}, async ({ perform, birthDate }) => {
+    answered(await perform('simulation', { cpf, birthDay: birthDate }));
+    const asked = { cpf, birthDay: birthDate, period: 3, amountCents: 20_000 };
+    const { proposalCode } = answered(await perform('inclusion', asked));
+    const record = answered(await perform('proposal', { dto: { CodigoProposta: proposalCode! } }));
+    const credited = record.totalCreditCents ?? 0;
+    assert.ok(Math.abs(credited - 20_000) <= 1, `${credited}: each transfer is rounded to the cent`);
+    assert.equal(record.installments, 3);
+  });
+});
+
 test('a balance that is given takes the place of the real one, and what is too much fails by period', async () => {
   await withService({}, async ({ perform }) => {
     const given = { balanceCents: 100_000, birthDay: '1990-05-17', amountCents: 60_000, rateHundredths: 179 };
