@@ -177,6 +177,26 @@ test('a link inside of the folder counts as the file that it leads to, once', ()
   assert.equal(refusalOf(directory), null);
 });
 
+test('folders in examples/ are sets of their own, and what lies there otherwise is refused', () => {
+  const directory = folderWith('with-examples', (path) => {
+    writeFileSync(join(path, 'rules.json'), rulesText);
+    mkdirSync(join(path, 'examples', 'night'), { recursive: true });
+    writeFileSync(join(path, 'examples', 'README.md'), '# Examples');
+    writeFileSync(join(path, 'examples', 'night', 'codes.json'), codesFile.text);
+    writeFileSync(join(path, 'examples', 'night', 'rules.json'), rulesText);
+  });
+  assert.deepEqual(
+    readRuleFiles(directory).map(({ path }) => path),
+    ['codes.json', 'rules.json'],
+  );
+  assert.equal(refusalOf(directory), null);
+  writeFileSync(join(directory, 'examples', 'loose.json'), rulesText);
+  assert.match(refusalOf(directory)!, /examples\/loose\.json .*no part of this set.*codes\.json/);
+  rmSync(join(directory, 'examples', 'loose.json'));
+  rmSync(join(directory, 'examples', 'night', 'codes.json'));
+  assert.match(refusalOf(directory)!, /examples\/night .*no part of this set/);
+});
+
 test('rules that are slow to compare are refused or compiled in time', () => {
   const wide = (count: number, parts: number) =>
     Array.from({ length: count }, (_, index) =>

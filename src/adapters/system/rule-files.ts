@@ -1,9 +1,9 @@
 /**
- * Reads the risk team's folder: JSON files, hidden ones, the generated `schema/` and the candidate in `shadow/` left out. A symbolic link counts as the
- * file it leads to, as long as that lies in the folder; one that leads out is refused, not passed over: the rules in it
- * would be missing without a word.
+ * Reads the risk team's folder: JSON files, hidden ones, the generated `schema/`, the candidate in `shadow/` and the sets in
+ * `examples/` left out. A symbolic link counts as the file it leads to, as long as that lies in the folder; one that leads out
+ * is refused, not passed over: the rules in it would be missing without a word.
  */
-import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { type Dirent, existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { Fault } from '../../errors.ts';
 
@@ -13,10 +13,25 @@ const maxTotalBytes = 32_000_000;
 const maxEntries = 5_000;
 
 /** Folders beside the rules that are no part of the set. */
-const apart = ['schema', 'shadow'];
+const examples = 'examples';
+const apart = ['schema', 'shadow', examples];
 
 function refused(text: string, cause?: unknown): Fault {
   return new Fault('rules-refused', text, cause);
+}
+
+/** Each folder in `examples/` is a whole set of its own. Rules that lie there otherwise would be missing without a word. */
+function refuseLooseExamples(folder: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.name.startsWith('.')) continue;
+    const isApart = entry.isDirectory()
+      ? existsSync(join(folder, entry.name, 'codes.json'))
+      : !entry.name.endsWith('.json');
+    if (isApart) continue;
+    throw refused(
+      `${examples}/${entry.name} is no whole set, and ${examples}/ is no part of this set; give it a folder with a codes.json, or move it out.`,
+    );
+  }
 }
 
 /** Names of all files below, relative; folders that links lead to are not entered. */
@@ -30,6 +45,7 @@ function namesIn(directory: string): string[] {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) {
         if (depth > 0 || !apart.includes(entry.name)) enter(path, depth + 1);
+        else if (entry.name === examples) refuseLooseExamples(path);
       } else if (entry.name.endsWith('.json')) names.push(path);
       if (names.length > maxEntries) throw refused(`More than ${maxEntries} files; keep only rules in this folder.`);
     }
