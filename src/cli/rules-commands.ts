@@ -20,6 +20,7 @@ import {
 } from './rules-activate.ts';
 import { checkRules, type TestOptions } from './rules-check.ts';
 import { folderOf } from './rules-files.ts';
+import { type HitsOptions, tellHits } from './rules-hits.ts';
 import { importRules } from './rules-import.ts';
 import { checkoutRules, diffRules } from './rules-sets.ts';
 import { resumeRule, snoozeRule, tellSnoozes } from './rules-snooze.ts';
@@ -101,6 +102,11 @@ export function registerRules(program: Command, world: CommandWorld, add: Add, {
     .action(async (name: string, options: { last: number; dir?: string; json: boolean }) => {
       await tryRule(world, folderOf(options.dir), name, options);
     });
+  add(rules, 'hits', texts.help.hits, 'lance rules hits --since 2026-11-23')
+    .option('--since <time>', texts.help.hitsSince, (word: string) => time(word).first)
+    .option('--until <time>', texts.help.hitsUntil, (word: string) => time(word).last)
+    .option('--json', help.json, false)
+    .action((options: HitsOptions) => tellHits(world, options));
   add(rules, 'explain', texts.help.explain, 'lance rules explain facts.json')
     .argument('[facts]', texts.help.facts)
     .option('--request <id>', texts.help.request)

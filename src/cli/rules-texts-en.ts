@@ -7,6 +7,10 @@ export const rulesEn: Texts['rules'] = {
     check: 'does with a folder of rules all that activation does, without activating it',
     test: 'runs the tests beside the rules and says what they do not show',
     try: 'shows what one rule would hit among the latest requests',
+    hits: 'how often each rule of the set that decides shaped an outcome, as the decisions recorded it',
+    hitsSince:
+      'decided then or later: a day (2026-11-23) or a minute (2026-11-23T14:30), Brasília time; else since the set is followed',
+    hitsUntil: 'decided then or before; else until now',
     explain: 'each condition of each rule with the value it saw in these facts',
     diff: 'what one set says otherwise than another, value by value: before → after',
     checkout: 'writes the files of a kept set into a folder',
@@ -79,6 +83,14 @@ export const rulesEn: Texts['rules'] = {
   tried: (name, count, hits, unknown, misses) =>
     `"${name}" on ${count} requests: true on ${hits}, unknown on ${unknown}, false on ${misses}.`,
   triedHeader: ['request', 'state', 'code', 'the rule'],
+  reading: 'records',
+  hitsOf: (hash, since, until) => `Set ${hash}, decisions from ${since} to ${until}:`,
+  hitsTotal: (decisions, bids, passes, byRules) =>
+    `${decisions} decisions, ${bids} to bid, ${passes} to pass, ${byRules} of these by a rule.`,
+  hitsByOthers: (count) => `${count} more by other sets, which are not counted.`,
+  hitsHeader: ['rule', 'event', 'effect', 'decided', 'alone', 'missing', 'asleep'],
+  hitsNote:
+    'effect: decisions on which the rule had an effect; decided: passes whose first reason it is; alone: those with no other reason; missing: passes for which it lacked a fact; asleep: decisions without its say.',
   noCpf: 'neither a CPF whose check digits hold nor a pseudonym; write the 11 digits of the CPF',
   noKey: 'LANCE_PSEUDONYM_KEY is missing: without it no pseudonym of a CPF can be made.',
   badLine: (file, line, text) => `${file}:${line}: ${text}`,

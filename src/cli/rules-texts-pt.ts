@@ -6,6 +6,10 @@ export const rulesPt = {
     check: 'faz com uma pasta de regras tudo o que a ativação faz, sem ativá-la',
     test: 'roda os testes ao lado das regras e diz o que eles não mostram',
     try: 'mostra o que uma regra pegaria entre as últimas solicitações',
+    hits: 'quantas vezes cada regra do conjunto que vale moldou um desfecho, como as decisões registraram',
+    hitsSince:
+      'decididas desde então: um dia (2026-11-23) ou um minuto (2026-11-23T14:30), hora de Brasília; senão, desde que o conjunto vale',
+    hitsUntil: 'decididas até então; senão, até agora',
     explain: 'cada condição de cada regra com o valor que viu nestes fatos',
     diff: 'o que um conjunto diz diferente de outro, valor a valor: antes → depois',
     checkout: 'escreve os arquivos de um conjunto guardado em uma pasta',
@@ -78,6 +82,14 @@ export const rulesPt = {
   tried: (name: string, count: number, hits: number, unknown: number, misses: number) =>
     `"${name}" em ${count} solicitações: verdadeira em ${hits}, indefinida em ${unknown}, falsa em ${misses}.`,
   triedHeader: ['solicitação', 'estado', 'código', 'a regra'],
+  reading: 'registros',
+  hitsOf: (hash: string, since: string, until: string) => `Conjunto ${hash}, decisões de ${since} a ${until}:`,
+  hitsTotal: (decisions: string, bids: string, passes: string, byRules: string) =>
+    `${decisions} decisões: ${bids} de lançar, ${passes} de recusar, ${byRules} destas por uma regra.`,
+  hitsByOthers: (count: string) => `Mais ${count} por outros conjuntos, que não entram na conta.`,
+  hitsHeader: ['regra', 'evento', 'efeito', 'decidiu', 'sozinha', 'sem fato', 'suspensa'],
+  hitsNote:
+    'efeito: decisões em que a regra teve efeito; decidiu: recusas cujo primeiro motivo é ela; sozinha: destas, as sem outro motivo; sem fato: recusas em que lhe faltou um fato; suspensa: decisões sem a voz dela.',
   noCpf: 'não é um CPF com dígitos verificadores certos nem um pseudônimo; escreva os 11 dígitos do CPF',
   noKey: 'Falta LANCE_PSEUDONYM_KEY: sem ela não se faz o pseudônimo de um CPF.',
   badLine: (file: string, line: number, text: string) => `${file}:${line}: ${text}`,

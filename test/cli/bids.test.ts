@@ -1,5 +1,6 @@
 /** `bids list`, `show`, `resolve` and `audit verify` beside a real daemon that has just traded with the sandbox. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
@@ -11,8 +12,18 @@ import { reportText } from '../../src/cli/bid-text.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import type { CommandWorld } from '../../src/cli/world.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
+import type { HitsReport } from '../../src/rules/rule-hits.ts';
 import { runningClock } from '../sandbox/clocks.ts';
-import { type Daemon, jsonLines, lance, openStage, type Played, pseudonymKey, startDaemon } from './desk.ts';
+import {
+  type Daemon,
+  jsonLines,
+  lance,
+  linesInTerminal,
+  openStage,
+  type Played,
+  pseudonymKey,
+  startDaemon,
+} from './desk.ts';
 
 type Listed = {
   requestId: string;
@@ -88,6 +99,40 @@ test('a rule is tried on what the desk has decided, with what was known then', a
   assert.equal(offers.true, listed.filter(({ rateHundredths }) => (rateHundredths ?? 0) >= 450).length);
   const unknown = await lance(played.environment, 'rules', 'try', 'Only eligible worker');
   assert.match(unknown.stderr, /"Only eligible workers"/);
+});
+
+test('hits tell what each rule of the live set did, as the decisions recorded it', async () => {
+  const english = { ...played.environment, LANCE_LANG: 'en' };
+  const hits = (...words: string[]) => lance(english, 'rules', 'hits', ...words);
+  const { code, stdout, stderr } = await hits('--json');
+  assert.equal(code, 0, stderr);
+  const report = JSON.parse(stdout) as HitsReport & { since: number; until: number };
+  const passed = listed.filter(({ state }) => state === 'passed');
+  const of = (name: string) => report.rules.find(({ rule }) => rule === name)!;
+  // On a machine that is loaded some requests come to no decision, or find no slot to be sent in.
+  assert.equal(report.decisions, report.bids + report.passes);
+  assert.deepEqual([report.bids, report.byOtherSets], [listed.length - passed.length, 0]);
+  assert.ok(report.passes > 0 && report.passes <= passed.length);
+  const { codes } = JSON.parse(readFileSync(new URL('../../rules/codes.json', import.meta.url), 'utf8'));
+  const ofRules = passed.filter(({ code: why }) => why! in codes || /^(?:fact-missing:|limits-conflict)/.test(why!));
+  assert.equal(report.byRules, ofRules.length);
+  const ineligible = passed.filter(({ code: why }) => why === 'not-eligible');
+  assert.equal(of('Only eligible workers').decided + of('Only eligible links').decided, ineligible.length);
+  assert.equal(of('Desk total a day').effects, report.decisions);
+  assert.deepEqual([of('Optimise').event, of('High rates a day').stage], ['strategy', 'offer']);
+  assert.ok(report.rules.some(({ effects }) => effects === 0));
+  // Nothing was decided on that day.
+  const early = JSON.parse((await hits('--since', '2020-01-01', '--until', '2020-01-01', '--json')).stdout);
+  assert.deepEqual([early.decisions, early.byOtherSets, early.rules.length], [0, 0, report.rules.length]);
+  for (const lang of ['pt', 'en']) {
+    const lines = await linesInTerminal({ ...played.environment, LANCE_LANG: lang }, 80, 'rules', 'hits');
+    assert.ok(lines.every((line) => line.length <= 80));
+    assert.ok(lines.some((line) => line.startsWith('Optimise ')));
+    assert.match(
+      lines.join(' '),
+      lang === 'pt' ? /Conjunto [0-9a-f]{12}, decisões de / : /Set [0-9a-f]{12}, decisions from /,
+    );
+  }
 });
 
 test('explain tells of a request what every rule said of it, with what was known when it was decided', async () => {

@@ -1,0 +1,105 @@
+/**
+ * How often each rule of one set shaped what became of requests, counted from what the decisions recorded. The first decision of a
+ * request counts, as in the log; a claim that was given up before it was sent is a pass.
+ */
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { Reason } from '../domain/offer.ts';
+import type { AuctionRecord } from '../domain/records.ts';
+import type { RuleSet, RuleSummary } from './rule-set.ts';
+
+export type RuleHits = Pick<RuleSummary, 'stage' | 'event'> & {
+  rule: string;
+  /** Decisions on which it had an effect; of an undecided pass, limit or cap as well. */
+  effects: number;
+  /** Passes whose first reason it is. */
+  decided: number;
+  /** Those of them with no reason of another rule. */
+  alone: number;
+  /** Passes among whose reasons it is because a fact was missing. */
+  unknown: number;
+  /** Decisions in which it was asleep. */
+  asleep: number;
+};
+
+export type HitsReport = {
+  hash: string;
+  /** By this set, in the span. */
+  decisions: number;
+  bids: number;
+  /** Among the decisions; `byRules`: those whose first reason is a rule's. */
+  passes: number;
+  byRules: number;
+  /** Decisions in the span by other sets, which count for nothing else. */
+  byOtherSets: number;
+  /** Those with most effects first. */
+  rules: readonly RuleHits[];
+};
+
+type Span = { since: EpochMs; until: EpochMs };
+
+/** `add` is given the records of each request in the order of the log. Days and times are those of the decisions; both ends included. */
+export function createHitCount(
+  { hash, rules }: Pick<RuleSet, 'hash' | 'rules'>,
+  { since, until }: Span,
+): { add: (record: AuctionRecord) => void; report: () => HitsReport } {
+  const none = { effects: 0, decided: 0, alone: 0, unknown: 0, asleep: 0 };
+  const hits = new Map<string, RuleHits>(
+    rules.map(({ name, stage, event }) => [name, { rule: name, stage, event, ...none }]),
+  );
+  const total = { decisions: 0, bids: 0, passes: 0, byRules: 0, byOtherSets: 0 };
+  /** Requests that were decided: by which claim of this set in the span; null: by something else. */
+  const claims = new Map<RequestId, string | null>();
+
+  const pass = (reasons: readonly Reason[]): void => {
+    total.passes += 1;
+    const first = hits.get(reasons[0]?.rule ?? '');
+    if (first !== undefined) {
+      total.byRules += 1;
+      first.decided += 1;
+      if (reasons.every(({ rule }) => rule === first.rule)) first.alone += 1;
+    }
+    const lacking = reasons.filter(({ code }) => code.startsWith('fact-missing:')).map(({ rule }) => rule);
+    for (const rule of new Set(lacking)) if (hits.has(rule ?? '')) hits.get(rule!)!.unknown += 1;
+  };
+
+  const decide = (record: Extract<AuctionRecord, { kind: 'claimed' | 'passed' }>): boolean => {
+    const { trace } = record;
+    if (trace === null || trace.decidedAt < since || trace.decidedAt > until) return false;
+    if (trace.ruleSetHash !== hash) {
+      total.byOtherSets += 1;
+      return false;
+    }
+    total.decisions += 1;
+    for (const name of trace.rulesFired) if (hits.has(name)) hits.get(name)!.effects += 1;
+    for (const { rule } of trace.snoozed ?? []) if (hits.has(rule)) hits.get(rule)!.asleep += 1;
+    return true;
+  };
+
+  return {
+    add: (record) => {
+      if (record.kind !== 'claimed' && record.kind !== 'passed') return;
+      const { requestId } = record;
+      const claim = claims.get(requestId);
+      if (record.kind === 'claimed') {
+        if (claim !== undefined) return;
+        const counts = decide(record);
+        claims.set(requestId, counts ? record.claimId : null);
+        if (counts) total.bids += 1;
+      } else if (claim === undefined) {
+        claims.set(requestId, null);
+        if (decide(record)) pass(record.reasons);
+      } else if (claim !== null && record.claimId === claim) {
+        claims.set(requestId, null);
+        total.bids -= 1;
+        pass(record.reasons);
+      }
+    },
+    report: () => ({
+      hash,
+      ...total,
+      rules: [...hits.values()].sort(
+        (left, right) => right.effects - left.effects || (left.rule < right.rule ? -1 : 1),
+      ),
+    }),
+  };
+}
