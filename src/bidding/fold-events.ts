@@ -1,6 +1,7 @@
 /** What a folded record means to those who watch: counted, alarmed, timed, and set against what was expected. */
 import { type EpochMs, noRivalCell } from '../domain/glossary.ts';
 import type { Trial } from '../domain/offer.ts';
+import type { AuctionRecord } from '../domain/records.ts';
 import type { RequestState } from '../domain/states.ts';
 import { surplusOf } from '../pricing/trial.ts';
 import type { Fold } from './ledger.ts';
@@ -52,6 +53,18 @@ function settledEvent({ offer, position, hasRival, ...result }: Result, trial: T
   };
 }
 
+/** What the rules did; null: the record decides nothing. A claim that is given up has had its effects, and now has its reason. */
+function ruledEvent(record: AuctionRecord, before: RequestState | null, state: RequestState): DeskEvent | null {
+  const isFirst = before === null || before.phase === 'requested';
+  if (record.kind === 'claimed') {
+    if (!isFirst || state.claim?.claimId !== record.claimId) return null;
+    return { kind: 'ruled', effects: record.trace.rulesFired, decidedBy: null };
+  }
+  if (record.kind !== 'passed' || state.phase !== 'passed' || before?.phase === 'passed') return null;
+  const effects = isFirst ? (record.trace?.rulesFired ?? []) : [];
+  return { kind: 'ruled', effects, decidedBy: record.reasons[0]?.rule ?? null };
+}
+
 /** Tells of each record once, in the process that folded it. */
 export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: EpochMs) => void {
   const rivals = createRivalWatch();
@@ -83,6 +96,8 @@ export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: Epoc
     const { requestId } = state;
     const code = record.kind === 'passed' ? record.code : null;
     observer({ kind: 'folded', record: record.kind, requestId, from: before?.phase ?? null, to: state.phase, code });
+    const ruled = ruledEvent(record, before, state);
+    if (ruled !== null) observer(ruled);
     if (state.lateClaims > (before?.lateClaims ?? 0)) observer({ kind: 'late-claim', requestId });
     for (const alarm of alarmsOf(before, state)) observer({ kind: 'alarm', code: alarm, requestId });
     if (record.kind === 'requested') observer({ kind: 'step', step: 'requested-read-back' });

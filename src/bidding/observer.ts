@@ -41,6 +41,8 @@ export type DeskEvent =
       to: Phase;
       code: string | null;
     }
+  /** A decision took hold: rules that had an effect, and the one whose reason a pass gives first; null: no rule's. */
+  | { kind: 'ruled'; effects: readonly string[]; decidedBy: string | null }
   | { kind: 'duration'; stage: Stage; durationMs: number }
   | { kind: 'alarm'; code: AlarmCode; requestId: RequestId | null; text?: string }
   | { kind: 'late-claim'; requestId: RequestId }

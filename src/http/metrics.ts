@@ -126,6 +126,10 @@ function makeCounters(registry: Registry) {
     records: counter('records', 'Records of auctions folded, by kind.', ['kind']),
     phases: counter('phases', 'Requests that entered a phase.', ['phase']),
     passes: counter('passes', 'Requests that ended without a bid, by code.', ['code']),
+    ruleEffects: counter('rule_effects', 'Decisions on which a rule had an effect, by rule.', ['rule']),
+    rulePasses: counter('rule_passes', 'Requests that ended without a bid by a rule, by the rule told first.', [
+      'rule',
+    ]),
     attempts: counter('bid_attempts', 'Attempts to place a bid, by outcome.', ['outcome']),
     lateClaims: counter('late_claims', 'Claims that lost to an earlier one in the log.', []),
     alarms: counter('alarms', 'Alarms raised, by code.', ['code']),
@@ -253,12 +257,16 @@ function setGauges(gauges: Gauges, sample: GaugeSample): void {
   gauges.ruleSetRefused.set(sample.ruleSetRefused ? 1 : 0);
 }
 
+const labelForm = /^[a-z][a-zA-Z0-9:.|_-]{0,199}$/;
+/** As the risk team writes it: any text of one line. */
+const ruleNameForm = /^\P{C}{1,80}$/u;
+
 /** The label itself while the list is short and it has a label's form, else `other`. */
-function limitedLabel(): (value: string) => string {
+function limitedLabel(form = labelForm): (value: string) => string {
   const seen = new Set<string>();
   return (value) => {
     if (seen.has(value)) return value;
-    if (seen.size >= maxLabelValues || !/^[a-z][a-zA-Z0-9:.|_-]{0,199}$/.test(value)) return 'other';
+    if (seen.size >= maxLabelValues || !form.test(value)) return 'other';
     seen.add(value);
     return value;
   };
@@ -334,6 +342,9 @@ function deskObserver(
   const attemptOutcome = limitedLabel();
   const faultCode = limitedLabel();
   const dimensions = limitedLabel();
+  const ruleName = limitedLabel(ruleNameForm);
+  const ruleEffect = tallyOf((rule) => counters.ruleEffects.labels({ rule }));
+  const rulePass = tallyOf((rule) => counters.rulePasses.labels({ rule }));
   const step = tallyOf((name) => counters.steps.labels({ step: name }));
   const record = tallyOf((name) => counters.records.labels({ kind: name }));
   const phase = tallyOf((name) => counters.phases.labels({ phase: name }));
@@ -349,6 +360,10 @@ function deskObserver(
         if (event.from !== event.to) phase.add(event.to);
         if (event.to === 'passed' && event.from !== 'passed')
           counters.passes.inc({ code: passCode(event.code ?? 'none') });
+        return undefined;
+      case 'ruled':
+        for (const rule of event.effects) ruleEffect.add(ruleName(rule));
+        if (event.decidedBy !== null) rulePass.add(ruleName(event.decidedBy));
         return undefined;
       case 'duration':
         return stage(event.stage).observe(Math.max(0, event.durationMs) / 1_000);
@@ -386,7 +401,7 @@ function deskObserver(
     observe,
     countFault,
     tell: () => {
-      for (const { tell } of [step, record, phase, attempt]) tell();
+      for (const { tell } of [step, record, phase, attempt, ruleEffect, rulePass]) tell();
     },
   };
 }

@@ -25,6 +25,8 @@ function fill(metrics: Metrics): void {
     to: 'passed',
     code: 'margin-missing',
   });
+  metrics.observeDesk({ kind: 'ruled', effects: ['One alert', 'Age ≥ 21: "só maiores"'], decidedBy: 'One alert' });
+  metrics.observeDesk({ kind: 'ruled', effects: ['One alert'], decidedBy: null });
   metrics.observeDesk({ kind: 'duration', stage: 'received-to-decided', durationMs: 12 });
   metrics.observeDesk({ kind: 'attempt', outcome: 'accepted' });
   metrics.observeDesk({ kind: 'late-claim', requestId: '1' });
@@ -71,6 +73,9 @@ test('what happened is counted, in base units', async () => {
     'lance_ready{check="webhooks"} 0',
     'lance_phases_total{phase="passed"} 1',
     'lance_passes_total{code="margin-missing"} 1',
+    'lance_rule_effects_total{rule="One alert"} 2',
+    'lance_rule_effects_total{rule="Age ≥ 21: \\"só maiores\\""} 1',
+    'lance_rule_passes_total{rule="One alert"} 1',
     'lance_bid_attempts_total{outcome="accepted"} 1',
     'lance_late_claims_total 1',
     'lance_alarms_total{code="operation-unclear"} 1',
@@ -134,12 +139,15 @@ test('labels from outside cannot grow without end', async () => {
       code: `code-${index}`,
     });
     metrics.observeDesk({ kind: 'fault', code: `fault ${index}`, message: '' });
+    metrics.observeDesk({ kind: 'ruled', effects: [`Rule ${index}`, 'two\nlines'], decidedBy: `Rule ${index}` });
   }
   const text = await metrics.text();
   assert.equal(text.match(/^lance_passes_total/gm)?.length, 101);
   assert.ok(text.includes('lance_passes_total{code="other"} 900'));
   assert.equal(text.match(/^lance_faults_total/gm)?.length, 1);
-  assert.ok(text.split('\n').length < 600, 'the budget of series');
+  assert.equal(text.match(/^lance_rule_(?:effects|passes)_total/gm)?.length, 202);
+  assert.ok(text.includes('lance_rule_effects_total{rule="other"} 1900'));
+  assert.ok(text.split('\n').length < 750, 'the budget of series');
 });
 
 test('the journal writes allow-listed fields in their form and drops the rest', () => {
