@@ -2,15 +2,18 @@
  * What the service tells outside an auction: link details go to the margin cache, winner events to their request.
  * Progress is kept in the views; every step may be done twice.
  */
+
+import { isPromised } from '../domain/cap-book.ts';
 import type { Clock, Timer } from '../domain/clock.ts';
+import { mostHolders } from '../domain/code-holders.ts';
 import type { RequestId } from '../domain/glossary.ts';
-import type { AuctionRecord, CallbackRecord } from '../domain/records.ts';
+import type { Answered, AuctionRecord, CallbackRecord, Contemplated, Proposed } from '../domain/records.ts';
 import type { Link, LinkDetail } from '../domain/request.ts';
 import { Fault } from '../errors.ts';
 import type { DeskObserver } from './observer.ts';
-import { codesOf, createOrphans, type Orphan, orphanLimits, type WinnerEvent } from './orphans.ts';
+import { codesNamedBy, codesOf, createOrphans, type Orphan, orphanLimits, type WinnerEvent } from './orphans.ts';
 import type { Outbox } from './outbox.ts';
-import { callbackPartition, type LogBatch, type MarginCache, type Views } from './ports.ts';
+import { callbackPartition, type LedgerRow, type LogBatch, type MarginCache, type Views } from './ports.ts';
 import { sleep } from './sleep.ts';
 
 /** `requestCode`: of the query; null where the callback does not say. `sealed`: the body of the callback. */
@@ -25,6 +28,8 @@ export type Callbacks = {
   handle: (batch: LogBatch<CallbackRecord>) => Promise<void>;
   /** Bids that became known; winner events that waited for one are given to their request. */
   bidsKnown: (bidIds: readonly string[]) => Promise<void>;
+  /** Answers that were folded: says so where a bid has been given the code of another one. */
+  acknowledged: (answers: readonly Answered[]) => Promise<void>;
   /** A partition of callbacks is somebody else's, who reads on from where the views say. */
   lose: (partition: number) => void;
   close: () => void;
@@ -85,7 +90,7 @@ export function createCallbacks(options: {
       record.kind === 'contemplated' || record.kind === 'proposed' ? [{ offset, event: record, partition }] : [],
     );
     if (winners.length > 0) {
-      const found = await requestsOf(winners);
+      const found = await holdersOf(winners);
       if (!(await keepWithRequests(winners, found))) return;
       for (const winner of winners) if (!found.has(winner)) adopt(winner);
     }
@@ -101,38 +106,40 @@ export function createCallbacks(options: {
     for (const { key, record } of entries) {
       if (record.kind !== 'unreadable') continue;
       const { problem } = record;
-      const requestId = (await views.findByBid([key])).get(key) ?? null;
-      if (requestId === null && isElsewhere()) continue;
-      observer({ kind: 'alarm', code: 'record-undecodable', requestId, text: problem });
-      if (requestId === null) continue;
-      await outbox.keep([
-        { topic: 'auctions', key: requestId, record: { kind: 'frozen', requestId, at: clock.now(), problem } },
-      ]);
+      const holders = (await views.findByBid([key])).get(key) ?? [];
+      if (holders.length === 0 && isElsewhere()) continue;
+      observer({ kind: 'alarm', code: 'record-undecodable', requestId: holders[0] ?? null, text: problem });
+      if (holders.length === 0) continue;
+      const at = clock.now();
+      await outbox.keep(
+        holders.map((requestId) => {
+          return { topic: 'auctions', key: requestId, record: { kind: 'frozen', requestId, at, problem } };
+        }),
+      );
     }
   }
 
-  /** Of those whose bid is known. */
-  async function requestsOf(winners: readonly Orphan[]): Promise<ReadonlyMap<Orphan, RequestId>> {
+  /** Of those whose bid is known: its request; several where the service gave their bids one code. */
+  async function holdersOf(winners: readonly Orphan[]): Promise<ReadonlyMap<Orphan, readonly RequestId[]>> {
     const known = await views.findByBid([...new Set(winners.flatMap(({ event }) => codesOf(event)))]);
-    const found = new Map<Orphan, RequestId>();
+    const found = new Map<Orphan, readonly RequestId[]>();
     for (const winner of winners) {
-      const requestId = codesOf(winner.event)
-        .map((code) => known.get(code))
-        .find((each) => each !== undefined);
-      if (requestId !== undefined) found.set(winner, requestId);
+      const holders = namedBy(winner.event, known);
+      if (holders.length > 0) found.set(winner, holders);
     }
+    const shared = [...found.values()].flatMap((holders) => (holders.length > 1 ? holders : []));
+    if (shared.length === 0) return found;
+    const rows = await views.read([...new Set(shared)]);
+    for (const [winner, holders] of found) if (holders.length > 1) found.set(winner, claimants(holders, rows));
     return found;
   }
 
   /** False: the desk stops, and they are not durable with their requests. */
   async function keepWithRequests(
     winners: readonly Orphan[],
-    requests: ReadonlyMap<Orphan, RequestId>,
+    requests: ReadonlyMap<Orphan, readonly RequestId[]>,
   ): Promise<boolean> {
-    const records = winners.flatMap((winner) => {
-      const requestId = requests.get(winner);
-      return requestId === undefined ? [] : [keyed(winner.event, requestId)];
-    });
+    const records = winners.flatMap((winner) => keyed(winner.event, requests.get(winner) ?? []));
     if (records.length === 0) return true;
     const entries = records.map((record) => ({ topic: 'auctions', key: record.requestId, record }) as const);
     if (!(await outbox.keep(entries))) return false;
@@ -180,10 +187,41 @@ export function createCallbacks(options: {
     const waiting = orphans.under(bidIds);
     if (waiting.length === 0) return;
     // Outside the consumer nobody begins again by itself; after a restart they are read from the log once more.
+    await persist(async () => {
+      if (!(await give(waiting))) return;
+      for (const partition of new Set(waiting.map((orphan) => orphan.partition))) await advance(partition);
+    });
+  }
+
+  async function acknowledged(answers: readonly Answered[]): Promise<void> {
+    await persist(async () => {
+      for (const { requestId, others } of await sharing(answers)) {
+        const text = `the service gave this bid a code that it gave to a bid for ${others.join(', ')} as well: an event under it is of none of them until a person says whose it is`;
+        observer({ kind: 'alarm', code: 'code-shared', requestId, text });
+      }
+    });
+  }
+
+  /** Those whose bids stand and have a code that another bid that stands has as well. */
+  async function sharing(answers: readonly Answered[]): Promise<{ requestId: RequestId; others: RequestId[] }[]> {
+    const known = await views.findByBid([...new Set(answers.flatMap(codesInAnswer))]);
+    const found = answers.map((answer) => {
+      const holders = new Set(codesInAnswer(answer).flatMap((code) => known.get(code) ?? []));
+      return { requestId: answer.requestId, holders: [...holders.add(answer.requestId)] };
+    });
+    const shared = found.filter(({ holders }) => holders.length > 1);
+    if (shared.length === 0) return [];
+    const rows = await views.read([...new Set(shared.flatMap(({ holders }) => holders))]);
+    return shared.flatMap(({ requestId, holders }) => {
+      const others = holders.filter((each) => each !== requestId && stands(rows.get(each)));
+      return others.length > 0 && stands(rows.get(requestId)) ? [{ requestId, others }] : [];
+    });
+  }
+
+  async function persist(work: () => Promise<void>): Promise<void> {
     while (!options.stopping()) {
       try {
-        if (!(await give(waiting))) return;
-        for (const partition of new Set(waiting.map((orphan) => orphan.partition))) await advance(partition);
+        await work();
         return;
       } catch (fault) {
         if (!(fault instanceof Fault) || !fault.retryable) throw fault;
@@ -195,7 +233,7 @@ export function createCallbacks(options: {
 
   /** False: the desk stops. */
   async function give(waiting: readonly Orphan[]): Promise<boolean> {
-    const found = await requestsOf(waiting);
+    const found = await holdersOf(waiting);
     const given = waiting.filter((orphan) => found.has(orphan) && orphans.has(orphan) && !givenNow.has(orphan));
     for (const orphan of given) givenNow.add(orphan);
     try {
@@ -207,17 +245,52 @@ export function createCallbacks(options: {
     return true;
   }
 
-  return { hear, handle, bidsKnown, lose, close: () => timer?.cancel() };
+  return { hear, handle, bidsKnown, acknowledged, lose, close: () => timer?.cancel() };
 }
 
-function keyed(event: WinnerEvent, requestId: RequestId): AuctionRecord {
-  return { ...event, requestId };
+/** One record for its request; where it may be of several, one for each of them, which says so. */
+function keyed(event: WinnerEvent, holders: readonly RequestId[]): (Contemplated | Proposed)[] {
+  return holders.map((requestId) => {
+    const sharedWith = holders.filter((each) => each !== requestId);
+    return sharedWith.length === 0 ? { ...event, requestId } : { ...event, requestId, sharedWith };
+  });
+}
+
+/** The requests that the code of the call names; where these are several, those of them that the other code names as well. */
+function namedBy(event: WinnerEvent, known: ReadonlyMap<string, readonly RequestId[]>): readonly RequestId[] {
+  const named = codesNamedBy(event)
+    .map((spellings) => [...new Set(spellings.flatMap((code) => known.get(code) ?? []))])
+    .filter((holders) => holders.length > 0);
+  const [first = [], second = first] = named;
+  const both = first.filter((requestId) => second.includes(requestId));
+  return first.length > 1 && both.length > 0 ? both : first;
+}
+
+/**
+ * Whose an event may be that names several: the one of which a person has said so, else those whose bids stand, else any. A list
+ * that is full may lack one whose bid stands, so there a person has the only word.
+ */
+function claimants(holders: readonly RequestId[], rows: ReadonlyMap<RequestId, LedgerRow>): readonly RequestId[] {
+  const said = holders.filter((each) => {
+    const row = rows.get(each);
+    return stands(row) && row?.state.resolution?.as === 'contemplated';
+  });
+  if (said.length === 1) return said;
+  const standing = holders.filter((each) => stands(rows.get(each)));
+  return standing.length > 1 || (standing.length === 1 && holders.length < mostHolders) ? standing : holders;
+}
+
+/** Whether money is promised for its bid. */
+function stands(row: LedgerRow | undefined): boolean {
+  return row !== undefined && isPromised(row.state.exposure);
+}
+
+function codesInAnswer({ outcome, codes = [] }: Answered): readonly string[] {
+  return 'bidId' in outcome && outcome.bidId !== null ? [outcome.bidId, ...codes] : codes;
 }
 
 /** Codes under which the service may tell of a bid, that a record makes known; ours or not. */
 export function bidsNamedIn(record: AuctionRecord): readonly string[] {
   if (record.kind === 'ended') return record.bids.map((bid) => bid.bidId);
-  if (record.kind !== 'answered') return [];
-  const { outcome, codes = [] } = record;
-  return 'bidId' in outcome && outcome.bidId !== null ? [outcome.bidId, ...codes] : codes;
+  return record.kind === 'answered' ? codesInAnswer(record) : [];
 }

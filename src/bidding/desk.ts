@@ -184,6 +184,8 @@ export function createDesk(world: DeskWorld): Desk {
     if (!live) return;
     const bidIds = folds.flatMap(({ readBack }) => readBack.flatMap(bidsNamedIn));
     if (bidIds.length > 0) spawn(callbacks.bidsKnown(bidIds));
+    const answers = folds.flatMap(({ record }) => (record?.kind === 'answered' ? [record] : []));
+    if (answers.length > 0) spawn(callbacks.acknowledged(answers));
     const rows = new Map(folds.map(({ row }) => [row.state.requestId, row]));
     await act([...rows.values()]);
   }

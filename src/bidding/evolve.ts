@@ -4,17 +4,20 @@
  */
 
 import { type CapOperation, type CapStanding, capOperationOf, isPromised } from '../domain/cap-book.ts';
-import type { EpochMs } from '../domain/glossary.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { timeAlone } from '../domain/histogram.ts';
 import type {
   Answered,
   AuctionRecord,
   ClaimTerms,
+  Contemplated,
   Ended,
   FoldTerms,
   LifeRecord,
   Passed,
+  Proposed,
   Requested,
+  Resolved,
   Unfrozen,
 } from '../domain/records.ts';
 import { isSameCode } from '../domain/request-codes.ts';
@@ -147,6 +150,9 @@ function exposureChanges(state: RequestState, record: AuctionRecord, earlier: Fo
 }
 
 function live(known: RequestState, record: LifeRecord, earlier: FoldTerms): RequestState {
+  if ((record.kind === 'contemplated' || record.kind === 'proposed') && record.sharedWith !== undefined) {
+    return withUnclaimed(known, record, record.sharedWith);
+  }
   // A record that strayed in before the request leaves it as unseen as it was.
   const phase = known.phase === 'requested' && known.request === null ? 'unseen' : known.phase;
   const trigger = triggerOf(known, record);
@@ -158,6 +164,34 @@ function live(known: RequestState, record: LifeRecord, earlier: FoldTerms): Requ
     if (row.timer !== 'keep') next.timer = timerOf(next, row.timer, record.at, earlier);
   }
   next = settleWhenKnown(next, record.at, earlier);
+  return record.kind === 'resolved' && row !== undefined ? withoutUnclaimed(next, record, earlier) : next;
+}
+
+function withUnclaimed(
+  state: RequestState,
+  record: Contemplated | Proposed,
+  sharedWith: readonly RequestId[],
+): RequestState {
+  const { kind, at, requestCode, errors } = record;
+  const { proposalCode, proposalNumber, validUntil } = kind === 'proposed' ? record : nothingProposed;
+  const event = { at, requestCode, proposalCode, proposalNumber, validUntil, errors, sharedWith };
+  return { ...state, unclaimed: { ...state.unclaimed, [kind]: event } };
+}
+
+const nothingProposed = { proposalCode: null, proposalNumber: null, validUntil: null };
+
+/** Somebody has said how the request went on: if the worker chose it, what was kept is its own, else it is of another one. */
+function withoutUnclaimed(resolved: RequestState, { as }: Resolved, earlier: FoldTerms): RequestState {
+  const { unclaimed, ...state } = resolved;
+  if (unclaimed === undefined || as !== 'contemplated') return state;
+  const { requestId } = state;
+  let next: RequestState = state;
+  for (const kind of ['contemplated', 'proposed'] as const) {
+    const event = unclaimed[kind];
+    if (event === undefined) continue;
+    const { sharedWith: _, ...told } = event;
+    next = live(next, { ...told, kind, requestId, message: null }, earlier);
+  }
   return next;
 }
 

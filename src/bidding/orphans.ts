@@ -33,11 +33,14 @@ export type OrphanLimits = {
 /** A day of events at the pace of a large lender is some thousands; those of one bid are two. */
 export const orphanLimits: OrphanLimits = { ofCode: 8, inAll: 20_000 };
 
-/** Codes of the bid that the event is about, in every spelling: that of the call, and the one in the content of the second event (contract, Winner confirmation events). */
-export function codesOf(event: WinnerEvent): readonly string[] {
-  const { requestCode } = event;
+/** Codes of the bid that the event is about, each in every spelling: that of the call, and the one in the content of the second event (contract, Winner confirmation events). */
+export function codesNamedBy(event: WinnerEvent): readonly (readonly string[])[] {
   const told = event.kind === 'proposed' ? event.proposalCode : null;
-  return [...new Set(spellingsOf(requestCode).concat(told === null ? [] : spellingsOf(told)))];
+  return [event.requestCode, ...(told === null ? [] : [told])].map(spellingsOf);
+}
+
+export function codesOf(event: WinnerEvent): readonly string[] {
+  return [...new Set(codesNamedBy(event).flat())];
 }
 
 /** What the event says, whenever it came. */

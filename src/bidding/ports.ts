@@ -163,7 +163,8 @@ export type Views = {
   readAt: (partition: number, requestIds: readonly RequestId[]) => Promise<readonly RowsAt<LedgerRow>[]>;
   /** Every request with a next step or a timer, of one partition: what an owner goes on with. In pages as `readAt`. */
   open: (partition: number) => Promise<readonly RowsAt<LedgerRow>[]>;
-  findByBid: (bidIds: readonly string[]) => Promise<ReadonlyMap<string, RequestId>>;
+  /** Requests that have the code, by id: one, unless the service gave it to several (`code-holders.ts`). */
+  findByBid: (bidIds: readonly string[]) => Promise<ReadonlyMap<string, readonly RequestId[]>>;
   /** Reservations that have not expired at `at`, summed by cap key. */
   usage: (keys: readonly string[], at: EpochMs) => Promise<ReadonlyMap<string, Usage>>;
   /**

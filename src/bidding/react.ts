@@ -44,6 +44,7 @@ export const alarmCodes = [
   'partition-closed',
   'service-unauthorised',
   'winner-unknown',
+  'code-shared',
   'clock-step',
   'clock-skew',
   'rivals-follow',

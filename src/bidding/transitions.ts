@@ -199,6 +199,8 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
   contemplated: {
     proposed: go('proposed', 'commit', 'validity'),
     'winner-error': go('winner-failed', 'release', null),
+    // Says whose an event is that several requests may have.
+    'resolved-contemplated': go('contemplated', 'keep', 'keep'),
     'resolved-cancelled': go('cancelled', 'release', null),
     'resolved-expired': go('expired', 'release', null),
   },

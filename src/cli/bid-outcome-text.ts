@@ -28,6 +28,10 @@ export function resultSection(page: Page, report: BidReport, format: Format): vo
   }
   rivalLines(page, report, format);
   for (const error of report.winnerErrors) page.line(`✗ ${error}`);
+  for (const kind of ['contemplated', 'proposed'] as const) {
+    const event = state.unclaimed?.[kind];
+    if (event !== undefined) page.line(show.unclaimed(format.texts.states[kind], event.sharedWith.join(', ')));
+  }
   if (state.resolution !== null) {
     const { as, by, reason } = state.resolution;
     page.line(show.resolution(as, by, reason));

@@ -273,6 +273,7 @@ export function reportJson(report: BidReport): object {
       fact: typeof near.fact === 'string' ? near.fact : near.fact.catalogue,
     })),
     winner: winner === null ? null : { ...winner, errors: report.winnerErrors },
+    unclaimed: state.unclaimed ?? null,
     contract: report.contract,
     resolution,
     hindrances: hindrancesIn(report.history),

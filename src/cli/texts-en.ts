@@ -257,6 +257,8 @@ export const en: Texts = {
     missed: 'missed',
     missedWords: (money, rate) => `${money} of expected value: ${rate} would have won`,
     missedNothing: 'nothing: no admissible rate would have won at a profit',
+    unclaimed: (what, others) =>
+      `${what} told under a code that ${others} has too: say whose with bids resolve --as contemplated`,
     resolution: (as, by, reason) => `ended as ${as} by ${by}: ${reason}`,
     nearest: 'What was missing (changing one fact)',
     nearestTo: (fact, from, to, rate) => `${fact}: from ${from} to ${to} → a bid at ${rate}`,

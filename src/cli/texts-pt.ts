@@ -251,6 +251,8 @@ export const pt = {
     missed: 'não ganho',
     missedWords: (money: string, rate: string) => `${money} em valor esperado: ${rate} teria vencido`,
     missedNothing: 'nada: nenhuma taxa permitida venceria com lucro',
+    unclaimed: (what: string, others: string) =>
+      `${what} avisado sob um código que ${others} também tem: diga de quem é com bids resolve --as contemplated`,
     resolution: (as: string, by: string, reason: string) => `encerrado como ${as} por ${by}: ${reason}`,
     nearest: 'O que faltou (mudando um só fato)',
     nearestTo: (fact: string, from: string, to: string, rate: string) =>

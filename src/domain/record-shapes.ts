@@ -287,8 +287,8 @@ const auctionRecord = byName('kind', {
     ...{ ...ofRequest, batchId: text, startedAt: nullable(time), endedAt: nullable(time), bids },
     halfLifeMs: added(halfLife),
   }),
-  contemplated: object({ ...ofRequest, ...winner }),
-  proposed: object({ ...ofRequest, ...winner, ...proposal }),
+  contemplated: object({ ...ofRequest, ...winner, sharedWith: added(texts) }),
+  proposed: object({ ...ofRequest, ...winner, ...proposal, sharedWith: added(texts) }),
   resolved: object({
     ...ofRequest,
     as: oneOf('won', 'contemplated', 'lost', 'not-landed', 'cancelled', 'result-missing', 'expired'),

@@ -125,18 +125,23 @@ type WinnerWords = {
   sealed?: string;
 };
 
-export type Contemplated = OfRequest & {
-  kind: 'contemplated';
-  requestCode: string;
-} & WinnerWords;
+/** Requests that have the code of the event as well: kept with each of them, and of none until a person says so. Absent: it is of this one. */
+type Shared = { sharedWith?: readonly RequestId[] };
 
-export type Proposed = OfRequest & {
-  kind: 'proposed';
-  requestCode: string;
-  proposalCode: string | null;
-  proposalNumber: string | null;
-  validUntil: EpochMs | null;
-} & WinnerWords;
+export type Contemplated = OfRequest &
+  Shared & {
+    kind: 'contemplated';
+    requestCode: string;
+  } & WinnerWords;
+
+export type Proposed = OfRequest &
+  Shared & {
+    kind: 'proposed';
+    requestCode: string;
+    proposalCode: string | null;
+    proposalNumber: string | null;
+    validUntil: EpochMs | null;
+  } & WinnerWords;
 
 export type Resolution = 'won' | 'contemplated' | 'lost' | 'not-landed' | 'cancelled' | 'result-missing' | 'expired';
 

@@ -87,6 +87,8 @@ export type RequestState = {
     validUntil: EpochMs | null;
     errors: readonly string[];
   } | null;
+  /** Winner events under a code that other requests have as well, the last of each kind: of none until a person says so. Absent: none. */
+  unclaimed?: { contemplated?: UnclaimedEvent; proposed?: UnclaimedEvent };
   resolution: { as: Resolution; by: string; reason: string; at: EpochMs } | null;
   exposure: ExposureStatus;
   decidedAt: EpochMs | null;
@@ -100,6 +102,18 @@ export type RequestState = {
 
 /** `at`: of the first record that could not be processed, 0 where it does not say. `retriedAt`: of the last retry, which failed. */
 export type FrozenMark = { at: EpochMs; problem: string; retriedAt?: EpochMs };
+
+/** Its words stand sealed in its record alone. */
+type UnclaimedEvent = {
+  at: EpochMs;
+  requestCode: string;
+  proposalCode: string | null;
+  proposalNumber: string | null;
+  validUntil: EpochMs | null;
+  errors: readonly string[];
+  /** The other requests that it may be of. */
+  sharedWith: readonly RequestId[];
+};
 
 export type Answer = {
   outcome: BidOutcome;

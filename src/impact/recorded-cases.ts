@@ -39,7 +39,8 @@ export type RecordedEnd = {
 };
 
 function isTaken(record: AuctionRecord): boolean {
-  return (record.kind === 'contemplated' || record.kind === 'proposed') && record.errors.length === 0;
+  if (record.kind !== 'contemplated' && record.kind !== 'proposed') return false;
+  return record.errors.length === 0 && record.sharedWith === undefined;
 }
 
 /** Of equal bids any may be ours: the best rival is the same whichever is taken out. */

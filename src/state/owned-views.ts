@@ -4,6 +4,7 @@
  * answers: `missing` names it.
  */
 import { callbackPartition, cursorOf, type LedgerRow, type ViewBatch, type Views } from '../bidding/ports.ts';
+import { mergedHolders } from '../domain/code-holders.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { type PartHistogram, sumHistograms } from '../domain/histogram.ts';
 import { Fault } from '../errors.ts';
@@ -128,11 +129,7 @@ export function createOwnedViews(options: {
     readAt: async (partition, requestIds) => heldAt(partition).readAt(partition, requestIds),
     open: async (partition) => heldAt(partition).open(partition),
     findByBid: async (bidIds) => {
-      const found = new Map<string, RequestId>();
-      for (const requests of await fromAll((each) => each.findByBid(bidIds))) {
-        for (const [bidId, requestId] of requests) found.set(bidId, requestId);
-      }
-      return found;
+      return mergedHolders((await fromAll((each) => each.findByBid(bidIds))).flatMap((found) => [...found]));
     },
     usage: async (keys, at) => (await wholeUsage(keys, at)) ?? ownUsage(keys, at),
     areWhole: async () => (book === null ? caps.complete : book.trouble() === null),

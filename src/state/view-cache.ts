@@ -1,6 +1,7 @@
 /** Ledger rows and statistics in memory: what changed since the last flush, and what was used of late. */
 import assert from 'node:assert/strict';
 import type { Reservation } from '../domain/cap-book.ts';
+import { withHolder } from '../domain/code-holders.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { HalfLives, Histogram, PartHistogram } from '../domain/histogram.ts';
 import type { RequestState } from '../domain/states.ts';
@@ -50,7 +51,8 @@ export type ViewCache = {
   statistic: (key: string) => CachedStatistic;
   /** The same with its half-lives, where the reader has them; null: nothing was learnt. Its cells are those of the cache. */
   part: (key: string) => PartHistogram | null;
-  requestOfBid: (bidId: string) => RequestId | null;
+  /** As `code-holders.ts` writes them. */
+  holdersOfBid: (bidId: string) => string | null;
   markState: (row: CachedRow, bidIds: readonly string[]) => void;
   markExposure: (row: CachedRow) => void;
   markStatistic: (key: string, statistic: CachedStatistic, histogram: Histogram, halfLives: HalfLives) => void;
@@ -170,8 +172,10 @@ export function createViewCache(
   const statistics = createEntries<string, CachedStatistic>(limits.statistics, isDirtyStatistic);
   const dirtyRows = new Set<CachedRow>();
   const dirtyStatistics = new Map<string, CachedStatistic>();
-  let bids = new Map<string, RequestId>();
-  let flushingBids = new Map<string, RequestId>();
+  let bids = new Map<string, string>();
+  let flushingBids = new Map<string, string>();
+
+  const holdersOfBid = (bidId: string) => bids.get(bidId) ?? flushingBids.get(bidId) ?? reader.holdersOfBid(bidId);
 
   /** As they are now; whoever changes them meanwhile makes them dirty again. */
   const takeRows = (exposureOf: (row: CachedRow) => StoredExposure): DirtyRow[] => {
@@ -226,12 +230,12 @@ export function createViewCache(
       assert(halfLives !== null, 'half-lives are stored with what was learnt');
       return { ...statistic.histogram, halfLives };
     },
-    requestOfBid: (bidId) => bids.get(bidId) ?? flushingBids.get(bidId) ?? reader.requestOfBid(bidId),
+    holdersOfBid,
     markState: (row, bidIds) => {
       row.stateDirty = true;
       dirtyRows.add(row);
       storedIds.add(row.requestId);
-      for (const bidId of bidIds) bids.set(bidId, row.requestId);
+      for (const bidId of bidIds) bids.set(bidId, withHolder(holdersOfBid(bidId), row.requestId));
     },
     markExposure: (row) => {
       row.exposureDirty = true;

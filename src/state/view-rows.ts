@@ -161,7 +161,8 @@ export type ViewReader = {
   ids: () => Iterable<RequestId>;
   openRows: (partition: number) => RowsAt<LedgerRow>;
   query: (query: LedgerQuery) => LedgerRow[];
-  requestOfBid: (bidId: string) => RequestId | null;
+  /** As `code-holders.ts` writes them. */
+  holdersOfBid: (bidId: string) => string | null;
   liveExposures: () => StoredExposure[];
   usage: (keys: readonly string[], at: EpochMs) => Map<string, Usage>;
   statistic: (key: string) => Histogram | null;
@@ -274,7 +275,7 @@ export function createViewReader(database: DatabaseSync): ViewReader {
       const rows = phase === null ? latest.all(from, limit) : latestOfPhase.all(phase, from, limit);
       return (rows as JoinedRow[]).map(ledgerRow);
     },
-    requestOfBid: (bidId) => (bid.get(bidId) as { request_id: string } | undefined)?.request_id ?? null,
+    holdersOfBid: (bidId) => (bid.get(bidId) as { request_id: string } | undefined)?.request_id ?? null,
     liveExposures,
     // One pass, however many keys: the auditor asks for those of every worker at once.
     usage: (keys, at) => {

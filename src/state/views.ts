@@ -13,6 +13,7 @@ import {
   type Views,
 } from '../bidding/ports.ts';
 import { type CapBook, isPromised, nothingUsed, type Reservation, type Reserve } from '../domain/cap-book.ts';
+import { holdersIn } from '../domain/code-holders.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { emptyHistogram, foldSums, type Histogram, type PartHistogram } from '../domain/histogram.ts';
 import type { Usage } from '../domain/offer.ts';
@@ -359,10 +360,10 @@ export function createViews(options: {
       return [{ applied, rows: rows.map((row) => ({ ...row, hadRoom: caps.complete })) }];
     },
     findByBid: async (bidIds) => {
-      const found = new Map<string, RequestId>();
+      const found = new Map<string, readonly RequestId[]>();
       for (const bidId of bidIds) {
-        const requestId = guarded(() => cache.requestOfBid(bidId));
-        if (requestId !== null) found.set(bidId, requestId);
+        const holders = guarded(() => cache.holdersOfBid(bidId));
+        if (holders !== null) found.set(bidId, holdersIn(holders));
       }
       return found;
     },

@@ -4,33 +4,52 @@ import { test } from 'node:test';
 import { bidsNamedIn, createCallbacks } from '../../src/bidding/callbacks.ts';
 import type { DeskEvent } from '../../src/bidding/observer.ts';
 import type { Outbox } from '../../src/bidding/outbox.ts';
-import { callbackPartition, type MarginCache, type NewEntry, type Views } from '../../src/bidding/ports.ts';
+import {
+  callbackPartition,
+  type LedgerRow,
+  type MarginCache,
+  type NewEntry,
+  type Views,
+} from '../../src/bidding/ports.ts';
 import type { CallbackRecord } from '../../src/domain/records.ts';
 import type { LinkDetail } from '../../src/domain/request.ts';
+import type { RequestState } from '../../src/domain/states.ts';
 import { Fault } from '../../src/errors.ts';
 import { sampleLink } from '../rules/sample-request.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
-import { answered, at, requestId, settings } from './parts.ts';
+import { accepted, answered, at, claimed, folded, requested, requestId, settings } from './parts.ts';
 
 function contemplated(requestCode: string): CallbackRecord {
   return { kind: 'contemplated', at, requestCode, message: null, errors: [] };
 }
 
 /** What outlives a process: how far callbacks were dealt with, which bids are known, what was appended. */
-type Kept = { applied: number; bids: Map<string, string>; appended: NewEntry[]; details: LinkDetail[] };
+/** Several requests under one code stand in `bids` apart by a blank. */
+type Kept = {
+  applied: number;
+  bids: Map<string, string>;
+  rows: Map<string, LedgerRow>;
+  appended: NewEntry[];
+  details: LinkDetail[];
+};
 
 function setUp(kept: Kept, clock: ManualClock = createManualClock(at)) {
   const events: DeskEvent[] = [];
   const world = { failures: 0, isKept: Promise.resolve(true) };
   const lookups: number[] = [];
-  const views: Pick<Views, 'findByBid' | 'applied' | 'apply'> = {
+  const views: Pick<Views, 'findByBid' | 'read' | 'applied' | 'apply'> = {
+    read: async (requestIds) => {
+      return new Map(requestIds.flatMap((each) => (kept.rows.has(each) ? [[each, kept.rows.get(each)!]] : [])));
+    },
     findByBid: async (bidIds) => {
       lookups.push(bidIds.length);
       if (world.failures > 0) {
         world.failures -= 1;
         throw new Fault('views-unavailable', 'gone for a moment');
       }
-      return new Map(bidIds.flatMap((bidId) => (kept.bids.has(bidId) ? [[bidId, kept.bids.get(bidId)!]] : [])));
+      return new Map(
+        bidIds.flatMap((bidId) => (kept.bids.has(bidId) ? [[bidId, kept.bids.get(bidId)!.split(' ')]] : [])),
+      );
     },
     applied: async () => kept.applied,
     apply: async ({ partition, first, next }) => {
@@ -70,7 +89,7 @@ function setUp(kept: Kept, clock: ManualClock = createManualClock(at)) {
 }
 
 function nothingKept(): Kept {
-  return { applied: 0, bids: new Map(), appended: [], details: [] };
+  return { applied: 0, bids: new Map(), rows: new Map(), appended: [], details: [] };
 }
 
 const keysOf = (kept: Kept) => kept.appended.map(({ key }) => key);
@@ -250,4 +269,94 @@ test('events of very many unknown bids: what is kept and what is looked for at o
   for (let turn = 0; turn < 21; turn += 1) await clock.advance(2_000);
   assert.ok(Math.max(...lookups) <= 1_000, `${Math.max(...lookups)} bids looked for at once`);
   assert.deepEqual(keysOf(kept), ['r1']);
+});
+
+/** A bid for each: its request, and what became of it. */
+function rowsOf(phases: Readonly<Record<string, [exposure: RequestState['exposure'], resolved?: 'contemplated']>>) {
+  return new Map(
+    Object.entries(phases).map(([id, [exposure, as]]): [string, LedgerRow] => {
+      const resolution = as === undefined ? null : { as, by: 'ana', reason: 'the portal says so', at };
+      const state = { ...folded(requested(), claimed(), answered(accepted)), requestId: id, exposure, resolution };
+      return [id, { state, reservation: 'held', hadRoom: true }];
+    }),
+  );
+}
+
+test('an event under a code that the bids of two requests have is kept with both, and is of neither', async () => {
+  const kept = { ...nothingKept(), bids: new Map([['same', 'r1 r2']]), rows: rowsOf({ r1: ['held'], r2: ['held'] }) };
+  const { events, read } = setUp(kept);
+  await read(0, contemplated('same'));
+  assert.deepEqual(
+    kept.appended.map(({ record }) => record),
+    [
+      { ...contemplated('same'), requestId: 'r1', sharedWith: ['r2'] },
+      { ...contemplated('same'), requestId: 'r2', sharedWith: ['r1'] },
+    ],
+  );
+  assert.equal(kept.applied, 1);
+  assert.deepEqual(
+    events.filter(({ kind }) => kind === 'alarm'),
+    [],
+  );
+});
+
+const whose = async (change: Partial<Kept>, event: CallbackRecord) => {
+  const kept = { ...nothingKept(), ...change };
+  await setUp(kept).read(0, event);
+  return keysOf(kept);
+};
+
+test('of the requests that have a code, one is left: the bids of others stand no longer, or somebody has said which', async () => {
+  const bids = new Map([['same', 'r1 r2 r3']]);
+  const rows = rowsOf({ r1: ['released'], r2: ['committed'], r3: ['none'] });
+  assert.deepEqual(await whose({ bids, rows }, contemplated('same')), ['r2']);
+  const said = rowsOf({ r1: ['committed', 'contemplated'], r2: ['held'], r3: ['held'] });
+  assert.deepEqual(await whose({ bids, rows: said }, contemplated('same')), ['r1']);
+  const cancelled = rowsOf({ r1: ['released', 'contemplated'], r2: ['held'], r3: ['held'] });
+  assert.deepEqual(await whose({ bids, rows: cancelled }, contemplated('same')), ['r2', 'r3']);
+  const over = rowsOf({ r1: ['released'], r2: ['released'], r3: ['none'] });
+  assert.deepEqual(await whose({ bids, rows: over }, contemplated('same')), ['r1', 'r2', 'r3']);
+});
+
+test('where eight requests have a code, others may have it too: what is left of the eight decides nothing', async () => {
+  const names = Array.from({ length: 8 }, (_, index) => `r${index}`);
+  const rows = rowsOf(Object.fromEntries(names.map((name) => [name, name === 'r3' ? ['held'] : ['released']])));
+  assert.deepEqual(await whose({ bids: new Map([['same', names.join(' ')]]), rows }, contemplated('same')), names);
+});
+
+test('the code in the content says whose the proposal is, where that of the call names several', async () => {
+  const bids = new Map([
+    ['same', 'r1 r2'],
+    ['own', 'r2'],
+    ['of another', 'r3'],
+  ]);
+  const rows = rowsOf({ r1: ['held'], r2: ['held'], r3: ['held'] });
+  const told = (proposalCode: string): CallbackRecord => ({
+    ...{ kind: 'proposed', at, requestCode: 'same', proposalCode, proposalNumber: '7', validUntil: null },
+    ...{ message: null, errors: [] },
+  });
+  assert.deepEqual(await whose({ bids, rows }, told('own')), ['r2']);
+  assert.deepEqual(await whose({ bids, rows }, told('of another')), ['r1', 'r2']);
+  assert.deepEqual(await whose({ bids, rows }, told('unheard-of')), ['r1', 'r2']);
+});
+
+test('an answer with the code of another bid that stands raises one alarm, which names both requests', async () => {
+  const kept = { ...nothingKept(), bids: new Map([['ours', 'r1 r2']]), rows: rowsOf({ r1: ['held'], r2: ['held'] }) };
+  const { callbacks, events, read } = setUp(kept);
+  await callbacks.acknowledged([{ ...answered(accepted), requestId: 'r2' }]);
+  await read(0, contemplated('ours'));
+  const [alarm, ...others] = events.filter((event) => event.kind === 'alarm');
+  assert.deepEqual([alarm?.code, alarm?.requestId, others], ['code-shared', 'r2', []]);
+  assert.match(alarm?.text ?? '', /a bid for r1 as well/);
+  kept.rows = rowsOf({ r1: ['released'], r2: ['held'] });
+  events.length = 0;
+  await callbacks.acknowledged([{ ...answered(accepted), requestId: 'r2' }]);
+  assert.deepEqual(events, []);
+});
+
+test('an event that cannot be read freezes every request that has its code', async () => {
+  const kept = { ...nothingKept(), bids: new Map([['k', 'r1 r2']]) };
+  const { read } = setUp(kept);
+  await read(0, { kind: 'unreadable', at, requestCode: null, problem: 'not JSON' });
+  assert.deepEqual(keysOf(kept), ['r1', 'r2']);
 });

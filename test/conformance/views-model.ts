@@ -18,14 +18,14 @@ export type ViewsModel = {
   rows: () => ModelRow[];
   open: () => ModelRow[];
   page: (phase: string | null, limit: number, before: string | null) => ModelRow[];
-  requestOfBid: (bidId: string) => string | undefined;
+  holdersOfBid: (bidId: string) => readonly string[] | undefined;
   statistic: (key: string) => Histogram | undefined;
 };
 
 export function createViewsModel(): ViewsModel {
   let applied = 0;
   const states = new Map<string, { state: RequestState; open: boolean }>();
-  const bids = new Map<string, string>();
+  const bids = new Map<string, Set<string>>();
   const exposures = new Map<string, Exposure>();
   const statistics = new Map<string, Histogram>();
 
@@ -53,7 +53,7 @@ export function createViewsModel(): ViewsModel {
     switch (each.kind) {
       case 'state':
         states.set(each.state.requestId, { state: each.state, open: each.open });
-        for (const bidId of each.bidIds) bids.set(bidId, each.state.requestId);
+        for (const bidId of each.bidIds) bids.set(bidId, (bids.get(bidId) ?? new Set()).add(each.state.requestId));
         return;
       case 'reserve':
         reserve(each);
@@ -102,7 +102,7 @@ export function createViewsModel(): ViewsModel {
         )
         .sort((a, b) => (cursorOf(a.state) < cursorOf(b.state) ? 1 : -1))
         .slice(0, limit),
-    requestOfBid: (bidId) => bids.get(bidId),
+    holdersOfBid: (bidId) => (bids.has(bidId) ? [...bids.get(bidId)!].sort() : undefined),
     statistic: (key) => statistics.get(key),
   };
 }

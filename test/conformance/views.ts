@@ -133,7 +133,7 @@ async function assertSame({ views }: Store, model: ViewsModel): Promise<void> {
     }
   }
   const found = await views.findByBid([...bidIds, 'nobody']);
-  for (const bidId of bidIds) assert.equal(found.get(bidId), model.requestOfBid(bidId));
+  for (const bidId of bidIds) assert.deepEqual(found.get(bidId), model.holdersOfBid(bidId));
   const statistics = await views.statistics([...statisticKeys, 'nothing']);
   for (const key of statisticKeys) assert.deepEqual(statistics.get(key), model.statistic(key));
   for (const phase of [null, ...phases]) {
@@ -372,6 +372,25 @@ export function testViews(kind: ViewsKind, plans = 25): void {
       assert.deepEqual(again, { kind: 'out-of-step', applied: 7 });
     }));
 
+  test(`${kind.name}: a code that the service gave to many requests names the first of them, bounded`, () =>
+    withWholeViews(kind, async ({ views }) => {
+      const names = Array.from({ length: 10 }, (_, i) => `r${9 - i}`);
+      const said = (requestId: string): ViewChange => {
+        return {
+          kind: 'state',
+          state: stateOf(requestId, 'accepted', at),
+          open: true,
+          bidIds: ['same', `own ${requestId}`],
+        };
+      };
+      await views.apply(batch(0, said('r5'), said('r7')));
+      assert.deepEqual((await views.findByBid(['same'])).get('same'), ['r5', 'r7']);
+      await views.apply(batch(1, ...names.map(said)));
+      const found = await views.findByBid(['same', 'own r9', 'nobody']);
+      const first = ['r0', 'r1', 'r2', 'r3', 'r4', 'r5', 'r6', 'r7'];
+      assert.deepEqual(Object.fromEntries(found), { same: first, 'own r9': ['r9'] });
+    }));
+
   test(`${kind.name}: what is asked by the thousand is answered whole`, () =>
     withBackend(kind, async ({ views }) => {
       const names = Array.from({ length: 2_300 }, (_, i) => String(i));
@@ -387,7 +406,7 @@ export function testViews(kind: ViewsKind, plans = 25): void {
         names,
       );
       assert.deepEqual((await rowsAt(views.open(0), 1)).map(({ state }) => state.requestId).sort(), [...names].sort());
-      assert.equal((await views.findByBid(names.map((name) => `bid ${name}`))).get('bid 2299'), '2299');
+      assert.equal((await views.findByBid(names.map((name) => `bid ${name}`))).get('bid 2299')?.[0], '2299');
       const usage = await views.usage(
         names.map((name) => `day|${name}`),
         at,

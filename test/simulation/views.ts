@@ -4,6 +4,7 @@
  */
 import { cursorOf, type LedgerRow, type ViewBatch, type ViewChange, type Views } from '../../src/bidding/ports.ts';
 import type { Reservation } from '../../src/domain/cap-book.ts';
+import { holdersIn, withHolder } from '../../src/domain/code-holders.ts';
 import type { EpochMs, RequestId } from '../../src/domain/glossary.ts';
 import { emptyHistogram, foldSums, type Histogram } from '../../src/domain/histogram.ts';
 import type { CapReservation, Usage } from '../../src/domain/offer.ts';
@@ -27,7 +28,7 @@ type Row = { text: string; open: boolean; partition: number };
 export type ViewData = {
   applied: Map<number, number>;
   rows: Map<RequestId, Row>;
-  byBid: Map<string, RequestId>;
+  byBid: Map<string, string>;
   reservations: Map<RequestId, Held>;
   histograms: Map<string, Histogram>;
 };
@@ -114,7 +115,7 @@ function applyChange(store: ViewStore, partition: number, change: ViewChange, re
     case 'state': {
       const { requestId, phase } = change.state;
       data.rows.set(requestId, { text: JSON.stringify(change.state), open: change.open, partition });
-      for (const bidId of change.bidIds) data.byBid.set(bidId, requestId);
+      for (const bidId of change.bidIds) data.byBid.set(bidId, withHolder(data.byBid.get(bidId) ?? null, requestId));
       const trail = store.trails.get(requestId) ?? [];
       if (trail.at(-1) !== phase) trail.push(phase);
       store.trails.set(requestId, trail);
@@ -232,8 +233,8 @@ export function createViews(world: ViewWorld, process: Process): Views {
         () =>
           new Map(
             bidIds.flatMap((bidId) => {
-              const requestId = store.data.byBid.get(bidId);
-              return requestId === undefined ? [] : [[bidId, requestId] as const];
+              const holders = store.data.byBid.get(bidId);
+              return holders === undefined ? [] : [[bidId, holdersIn(holders)] as const];
             }),
           ),
       ),

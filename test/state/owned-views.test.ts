@@ -43,7 +43,7 @@ test('rows of all partitions are found, and listed by time whatever their partit
   for (const [place, name] of names.entries()) await fold(owned, place % 3, state(name, at + ((place * 7) % 20)));
   assert.deepEqual([...(await views.read([...names, 'nobody'])).keys()].sort(), [...names].sort());
   const found = await views.findByBid([...names.map((name) => `bid ${name}`), 'nobody']);
-  assert.deepEqual([...found.values()].sort(), [...names].sort());
+  assert.deepEqual([...found.values()].flat().sort(), [...names].sort());
   const listed: string[] = [];
   for (let before: string | null = null; ; ) {
     const page = await views.query({ phase: 'claimed', limit: 3, before });

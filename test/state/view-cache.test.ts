@@ -15,7 +15,7 @@ const reader = {
   row: () => ({ state: null, open: false, reservation: 'none' }),
   ids: () => [],
   statistic: () => null,
-  requestOfBid: () => null,
+  holdersOfBid: () => null,
 } as unknown as ViewReader;
 const limits = { rows: 16_384, statistics: 4_096, filterBits: 26 };
 

@@ -15,6 +15,8 @@ import type {
   Views,
 } from '../../bidding/ports.ts';
 import type { AuditKey, ChainVerdict } from '../../domain/audit.ts';
+import { holdersIn } from '../../domain/code-holders.ts';
+import type { RequestId } from '../../domain/glossary.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
@@ -92,6 +94,10 @@ function createReader(
     const { state, reservation } = views.row(requestId);
     return state === null ? null : { state: storedJson(state), reservation, hadRoom: true };
   };
+  const holdersOf = (bidId: string): readonly RequestId[] | null => {
+    const stored = views.holdersOfBid(bidId);
+    return stored === null ? null : holdersIn(stored);
+  };
   const writer = createLogWriter(database);
   /** Throws `log-unavailable` where nothing could be written. */
   const stored = <R>(work: () => R): R => {
@@ -112,7 +118,7 @@ function createReader(
       applied: async (partition) => views.applied(partition),
       read: async (requestIds) => collect(requestIds, rowOf),
       open: async (partition) => (partition === 0 ? [views.openRows(partition)] : []),
-      findByBid: async (bidIds) => collect(bidIds, views.requestOfBid),
+      findByBid: async (bidIds) => collect(bidIds, holdersOf),
       usage: async (keys, at) => views.usage(keys, at),
       statistics: async (keys) => collect(keys, views.statistic),
       query: async (query) => views.query(query),

@@ -3,6 +3,7 @@
  * of its own and what is common is summed when read, so that a partition can be made again without touching the others.
  */
 import type { ApplyResult, LedgerRow, RowsAt, Views } from '../../bidding/ports.ts';
+import { holdersIn, mergedHolders } from '../../domain/code-holders.ts';
 import type { RequestId } from '../../domain/glossary.ts';
 import { sumHistograms } from '../../domain/histogram.ts';
 import type { Usage } from '../../domain/offer.ts';
@@ -115,12 +116,13 @@ export function createViews(connection: Connection, prefix: string): Views {
       }
     },
     findByBid: async (bidIds) => {
-      const found = new Map<string, RequestId>();
+      // A pair for each partition that has the code.
+      const found: [string, readonly RequestId[]][] = [];
       for (const page of pagesOf(bidIds)) {
         const pairs = await ask('bids', ...page);
-        for (let i = 0; i + 1 < pairs.length; i += 2) found.set(pairs[i]!, pairs[i + 1]!);
+        for (let i = 0; i + 1 < pairs.length; i += 2) found.push([pairs[i]!, holdersIn(pairs[i + 1]!)]);
       }
-      return found;
+      return mergedHolders(found);
     },
     usage: async (capKeys, at) => {
       const found = new Map<string, Usage>();

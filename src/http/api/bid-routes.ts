@@ -5,6 +5,7 @@ import { shownReasons } from '../../bidding/decide.ts';
 import { hindrancesIn } from '../../bidding/hindrances.ts';
 import type { EventLog, MarginCache, Views } from '../../bidding/ports.ts';
 import type { DecisionTrace } from '../../domain/offer.ts';
+import type { RequestState } from '../../domain/states.ts';
 import { readWorker } from '../../origination/worker-reading.ts';
 import { linkKeyOf } from '../../wire/identity.ts';
 import type { RequestMapping } from '../../wire/mapping-table.ts';
@@ -108,10 +109,21 @@ function addBids(app: ApiApp, { views, log, vault, guard }: BidRouteParts): void
         reasons: shownReasons(trace?.reasons ?? state.pass?.reasons ?? []),
         trace: trace === null ? null : plainTrace(trace),
         hindrances: hindrancesIn(records).map((hindrance) => ({ ...hindrance })),
+        unclaimed: unclaimedIn(state),
         auction: state.auction === null ? null : { ...state.auction, candidates: [...state.auction.candidates] },
       };
     },
   );
+}
+
+/** Winner events that several requests may have, without what the service wrote. */
+function unclaimedIn({
+  unclaimed = {},
+}: RequestState): { event: 'contemplated' | 'proposed'; at: number; sharedWith: string[] }[] {
+  return (['contemplated', 'proposed'] as const).flatMap((event) => {
+    const told = unclaimed[event];
+    return told === undefined ? [] : [{ event, at: told.at, sharedWith: [...told.sharedWith] }];
+  });
 }
 
 /** Recorded before it is shown: who cannot be recorded sees nothing. */

@@ -1157,6 +1157,16 @@ export const decisionSchema = answerNamed(
       ),
       'Attempts and queries that came to nothing, and what the request waited for, by time; none for a viewer',
     ),
+    unclaimed: saidOfParts(
+      z.array(
+        z.object({
+          event: said(z.enum(['contemplated', 'proposed']), 'What the service told', 'proposed'),
+          at: said(time, 'When it came', exampleTime),
+          sharedWith: said(z.array(z.string()), 'The other requests whose bids have its code', ['700000002']),
+        }),
+      ),
+      'Events under a code that the service gave to the bids of several requests: of none until `resolve` says which was `contemplated`',
+    ),
     auction: saidOfParts(auctionSchema.nullable(), 'How the auction ended; null: it has not, or nobody told'),
   }),
   'Decision',

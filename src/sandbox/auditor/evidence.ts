@@ -21,6 +21,8 @@ export type Evidence = {
   ended: Ended | null;
   /** Statistics keys known when the auction's end was first read; null before. */
   learntUnder: readonly string[] | null;
+  /** Winner events that other requests may have as well, until somebody says that this one was chosen. */
+  unclaimed: Map<'contemplated' | 'proposed', WinnerRecord>;
   resultMissing: boolean;
   /** The last thing that a winner event or a resolution said. */
   word: Word | null;
@@ -43,6 +45,7 @@ export function noEvidence(): Evidence {
     answer: null,
     ended: null,
     learntUnder: null,
+    unclaimed: new Map(),
     resultMissing: false,
     word: null,
     frozen: false,
@@ -148,7 +151,14 @@ function absorbAnswer(evidence: Evidence, record: Answered): void {
   evidence.answer = { proof, outcome: record.outcome };
 }
 
-function absorbWinner(evidence: Evidence, record: Extract<AuctionRecord, { kind: 'contemplated' | 'proposed' }>): void {
+type WinnerRecord = Extract<AuctionRecord, { kind: 'contemplated' | 'proposed' }>;
+
+function absorbWinner(evidence: Evidence, record: WinnerRecord): void {
+  if (record.sharedWith !== undefined) evidence.unclaimed.set(record.kind, record);
+  else absorbOwnWinner(evidence, record);
+}
+
+function absorbOwnWinner(evidence: Evidence, record: WinnerRecord): void {
   if (evidence.claim === null) return;
   const end = evidence.word?.end;
   if (record.errors.length > 0) {
@@ -189,6 +199,11 @@ function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { k
       return;
     case 'contemplated':
       if (!won) evidence.word = { end: 'contemplated', money: 'committed', validUntil: null };
+      for (const kind of ['contemplated', 'proposed'] as const) {
+        const event = evidence.unclaimed.get(kind);
+        if (event !== undefined) absorbOwnWinner(evidence, event);
+      }
+      evidence.unclaimed.clear();
       return;
     case 'lost':
     case 'not-landed':

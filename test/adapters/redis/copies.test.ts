@@ -145,7 +145,7 @@ await describeOnRedis('redis copies of views', (redis) => {
       const bids = [`bid 7\t"0`, `bid 7\t"1`];
       assert.deepEqual(
         [...(await views.findByBid(bids))],
-        bids.map((bid) => [bid, ids[7]]),
+        bids.map((bid) => [bid, [ids[7]]]),
       );
     });
 

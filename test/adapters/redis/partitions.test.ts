@@ -43,8 +43,8 @@ await describeOnRedis('redis partitions', ({ url }) => {
       assert.deepEqual(await idsOf(1), []);
       assert.deepEqual([...(await views.read(['1', '4', '5'])).keys()].sort(), ['1', '4']);
       assert.deepEqual([...(await views.findByBid(['bid of 2', 'bid of 3']))].sort(), [
-        ['bid of 2', '2'],
-        ['bid of 3', '3'],
+        ['bid of 2', ['2']],
+        ['bid of 3', ['3']],
       ]);
       const first = await views.query({ phase: null, limit: 3, before: null });
       assert.deepEqual(

@@ -231,8 +231,8 @@ end
 
 local changes = {}
 
--- By request: where it stood before this batch, and the last of its rows. Pairs of bid and request: the last word counts.
-local rows, bids = {}, {}
+-- By request: where it stood before this batch, and the last of its rows. By bid: its requests, and in which order bids came.
+local rows, bids, bidOrder = {}, {}, {}
 
 function changes.S()
   local id, row = take(), take()
@@ -242,7 +242,11 @@ function changes.S()
     rows[id] = own
   end
   own.row = row
-  for _ = 1, tonumber(take()) do bids[#bids + 1], bids[#bids + 2] = take(), id end
+  for _ = 1, tonumber(take()) do
+    local bid = take()
+    if not bids[bid] then bids[bid], bidOrder[#bidOrder + 1] = {}, bid end
+    bids[bid][id] = true
+  end
 end
 
 function changes.R()
@@ -291,6 +295,39 @@ local function cursor(header, id)
   return string.match(header, '|(%d+)$') .. ':' .. id
 end
 
+-- As `domain/code-holders.ts` writes them: one request, unless the service gave a code to several.
+local mostHolders = 8
+
+-- By bytes: what Lua compares by is the locale of the server.
+local function isBefore(one, other)
+  for i = 1, math.min(#one, #other) do
+    local left, right = string.byte(one, i), string.byte(other, i)
+    if left ~= right then return left < right end
+  end
+  return #one < #other
+end
+
+local function holdersAfter(stored, came)
+  for id in string.gmatch(stored or '', '%S+') do came[id] = true end
+  local holders = {}
+  for id in pairs(came) do holders[#holders + 1] = id end
+  table.sort(holders, isBefore)
+  return table.concat(holders, ' ', 1, math.min(#holders, mostHolders))
+end
+
+local function writeBids()
+  local pairsToSet = {}
+  inParts(bidOrder, function(from, upTo)
+    local stored = call('HMGET', base .. 'bids', unpack(bidOrder, from, upTo))
+    for i = from, upTo do
+      local bid, before = bidOrder[i], stored[i - from + 1]
+      local after = holdersAfter(before, bids[bid])
+      if after ~= before then pairsToSet[#pairsToSet + 1], pairsToSet[#pairsToSet + 2] = bid, after end
+    end
+  end)
+  callAll('HSET', base .. 'bids', pairsToSet)
+end
+
 local function writeRows()
   local texts, opened, closed = {}, {}, {}
   local coming, leaving = {}, {}
@@ -314,7 +351,7 @@ local function writeRows()
     end
   end
   callAll('HSET', base .. 'rows', texts)
-  callAll('HSET', base .. 'bids', bids)
+  writeBids()
   callAll('SADD', base .. 'open', opened)
   callAll('SREM', base .. 'open', closed)
   for phase, cursors in pairs(leaving) do callAll('ZREM', base .. 'c:' .. phase, cursors) end

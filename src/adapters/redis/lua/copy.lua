@@ -2,7 +2,7 @@
 -- each fold keeps the value that it is the first to overwrite, and a page shows the kept value instead of the new one.
 -- KEYS applied, generations, taking. ARGV prefix, partition, name of the copy, step, generation, arguments of the step.
 -- A page is lines: a mark, an id as JSON, a value, with tabs between; neither tabs nor line breaks inside.
---   R request, row   E request, reservation   B bid, request   H key, histogram as text
+--   R request, row   E request, reservation   B bid, requests   H key, histogram as text
 -- On the way, closed rows are put on pages: where a row is still what the copy shows of it, its state is replaced by its place.
 
 local prefix, partition, name, step = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -126,9 +126,12 @@ elseif step == 'bids' then
   local page = redis.call('HSCAN', b .. 'bids', cursor, 'COUNT', count)
   found[2] = page[1]
   for i = 1, #page[2], 2 do
-    local id = page[2][i + 1]
-    local row = then_('r', id, redis.call('HGET', b .. 'rows', id) or nil)
-    if row and isWanted(row) then add('B', page[2][i], cjson.encode(id)) end
+    local shown = {}
+    for id in string.gmatch(page[2][i + 1], '%S+') do
+      local row = then_('r', id, redis.call('HGET', b .. 'rows', id) or nil)
+      if row and isWanted(row) then shown[#shown + 1] = id end
+    end
+    if #shown > 0 then add('B', page[2][i], cjson.encode(table.concat(shown, ' '))) end
   end
 elseif step == 'statistics' then
   local page = redis.call('SSCAN', b .. 'stats', cursor, 'COUNT', count)

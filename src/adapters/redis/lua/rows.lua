@@ -6,7 +6,7 @@
 --   pages    hash  page -> squeezed states, as view-pages.ts writes them; page "last": the number given last
 --   open     set   requests with a next step or a timer
 --   c:PHASE  zset  by text: "time:request", the cursors of the rows in a phase
---   bids     hash  bid -> request
+--   bids     hash  bid -> request, or several, by id, apart by a blank
 --   exp      hash  request -> "status|amount|expiry|JSON of the cap keys"; h held, c committed, l released, r refused
 --   sums     hash  cap key -> "cents|requests|first expiry" of what is promised, expired ones too; z:KEY zset: those
 --                  requests by expiry
