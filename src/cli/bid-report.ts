@@ -22,6 +22,7 @@ import type { Explanation } from '../pricing/choose.ts';
 import { accountRules, type ConditionAccount, type RuleAccount } from '../rules/account.ts';
 import type { Facts } from '../rules/facts.ts';
 import { type Contact, encodeBid } from '../wire/bid.ts';
+import { withoutCpfs } from '../wire/hidden-cpf.ts';
 import { createScrubber, type Scrubber } from './scrub.ts';
 import { wholeRequests } from './whole-request.ts';
 import type { CommandWorld, DeskReader } from './world.ts';
@@ -57,6 +58,8 @@ export type BidReport = {
   /** The contract that was ordered for it; null: none was. */
   contract: { flowId: string; phase: FlowPhase } | null;
   scrubber: Scrubber;
+  /** Codes of the service as they may be shown: without the key of the desk, a CPF in one is blotted out. */
+  shownCodes: <T>(said: T) => T;
 };
 
 const wonPhases: readonly Phase[] = ['won', 'contemplated', 'proposed', 'winner-failed'];
@@ -154,6 +157,7 @@ export async function readBidReport(
     winnerErrors: winnerErrorsOf(state, history, scrubber),
     contract: contract === undefined ? null : { flowId: contract.flowId, phase: contract.phase },
     scrubber,
+    shownCodes: pseudonymKey === null ? withoutCpfs : (said) => said,
   };
 }
 
@@ -257,7 +261,8 @@ export function reportJson(report: BidReport): object {
             winCurve: decision.trace.curveHash,
           },
     claim: claim === null ? null : { claimId: claim.claimId, at: claim.at, body: claim.body },
-    answer: answer === null ? null : { outcome: answer.outcome, attempts: answer.attempts, at: answer.at },
+    answer:
+      answer === null ? null : { outcome: report.shownCodes(answer.outcome), attempts: answer.attempts, at: answer.at },
     auction:
       auction === null
         ? null
@@ -265,15 +270,15 @@ export function reportJson(report: BidReport): object {
             endedAt: auction.endedAt,
             position: auction.position,
             bidCount: auction.bidCount,
-            bids: ended?.bids ?? [],
+            bids: report.shownCodes(ended?.bids ?? []),
           },
     hindsight: report.hindsight,
     nearestBids: report.nearest.map((near) => ({
       ...near,
       fact: typeof near.fact === 'string' ? near.fact : near.fact.catalogue,
     })),
-    winner: winner === null ? null : { ...winner, errors: report.winnerErrors },
-    unclaimed: state.unclaimed ?? null,
+    winner: winner === null ? null : { ...report.shownCodes(winner), errors: report.winnerErrors },
+    unclaimed: report.shownCodes(state.unclaimed ?? null),
     contract: report.contract,
     resolution,
     hindrances: hindrancesIn(report.history),

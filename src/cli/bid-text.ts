@@ -257,8 +257,8 @@ function withoutPseudonym(key: string): string {
 }
 
 /** Records, and what kept the request from its end between them. */
-function historySection(page: Page, { history }: BidReport, format: Format): void {
-  const lines = history.map((record) => ({ at: record.at, text: historyText(record, format) }));
+function historySection(page: Page, { history, shownCodes }: BidReport, format: Format): void {
+  const lines = history.map((record) => ({ at: record.at, text: historyText(shownCodes(record), format) }));
   for (const hindrance of hindrancesIn(history)) {
     const line = { at: hindrance.from, text: hindranceText(hindrance, format) };
     const place = lines.findIndex(({ at }) => at > line.at);

@@ -21,6 +21,7 @@ import { isUnseen, nextSteps, stepsOf } from '../origination/steps.ts';
 import { isFinished } from '../origination/transitions.ts';
 import { readUnfolded, type UnfoldedFlows } from '../origination/unfolded.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
+import { withoutCpfs } from '../wire/hidden-cpf.ts';
 import { parseJson } from '../wire/json.ts';
 import { sealedText } from '../wire/plain-ids.ts';
 import type { Format } from './format.ts';
@@ -84,7 +85,7 @@ function lineOf({ format }: CommandWorld, state: FlowState, open: OpenSealed): s
     amount: amountCents === null ? none : format.money(amountCents),
     about: requestId ?? closedContract ?? state.proposalCode ?? state.told?.requestCode ?? none,
   };
-  return columnsOf(state.flow).map((column) => cells[column]);
+  return columnsOf(state.flow).map((column) => (open === null ? withoutCpfs(cells[column]) : cells[column]));
 }
 
 /** Where it stands. A query of the link that the service refused breaks no rule of ours; of a code alone nothing is known. */
@@ -156,7 +157,7 @@ export function flowText(
     [labels.begun, `${format.time(state.startedAt)} (${state.by ?? texts.none})`],
     [labels.changed, format.time(state.changedAt)],
     [labels.request, subject.requestId],
-    [labels.closedContract, subject.closedContract],
+    [labels.closedContract, view.closedContract],
     [labels.worker, view.worker],
     [labels.amount, money(state.flow === 'withdrawal' ? view.amountCents : terms?.amountCents)],
     [labels.installment, money(terms?.installmentCents)],
@@ -167,7 +168,7 @@ export function flowText(
     [labels.operation, operation === null ? null : operationText(format, state, operation)],
     [labels.situation, situationText(state.situation, situations)],
     [labels.code, view.requestCode],
-    [labels.note, note === null ? null : note.noteNumber],
+    [labels.note, view.note?.noteNumber ?? null],
     [labels.noteLoan, money(note?.loanCents)],
     [labels.noteIof, money(note?.iofCents)],
     [labels.noteInsurance, money(note?.insuranceCents)],

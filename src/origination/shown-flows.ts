@@ -9,7 +9,7 @@ import type { AmountCents } from '../domain/glossary.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { fieldOf } from '../wire/casing.ts';
-import { withoutCpf } from '../wire/hidden-cpf.ts';
+import { withoutCpf, withoutCpfs } from '../wire/hidden-cpf.ts';
 import { isJsonObject, type JsonValue, parseJson } from '../wire/json.ts';
 import { shownCode, shownError } from '../wire/plain-ids.ts';
 import { errorsOf } from '../wire/service-errors.ts';
@@ -123,7 +123,7 @@ export function shownSteps({ steps }: FlowState, open: OpenSealed) {
 
 /** For those who read a flow's history. */
 export function shownRecord(record: FlowRecord, open: OpenSealed): Record<string, unknown> {
-  if (open === null) return namesNobody(record);
+  if (open === null) return withoutCpfs(namesNobody(record));
   return { ...withoutSealed(record), ...keysIn(record), ...whatWasWritten(record, open) };
 }
 

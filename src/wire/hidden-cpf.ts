@@ -79,6 +79,21 @@ export function withoutBareCpf(text: string): string {
   return done === 0 ? text : kept + text.slice(done);
 }
 
+/**
+ * What is shown to those who see no persons, with the CPFs blotted out that stand in its texts, codes of the service among them. The
+ * ids of requests stay as they are, for they are how a request is asked for.
+ */
+export function withoutCpfs<T>(shown: T): T {
+  if (typeof shown === 'string') return withoutBareCpf(shown) as T;
+  if (Array.isArray(shown)) return shown.map(withoutCpfs) as T;
+  if (typeof shown !== 'object' || shown === null) return shown;
+  const fields = Object.entries(shown).map(([name, value]) => [
+    name,
+    name === 'requestId' ? value : withoutCpfs(value),
+  ]);
+  return Object.fromEntries(fields) as T;
+}
+
 /** As people write it, right or mistyped. */
 const typedCpf = /(?<!\d)\d{3}[. ]?\d{3}[. ]?\d{3}[-/. ]?\d{2}(?!\d)/g;
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { shownReasons } from '../../src/bidding/decide.ts';
 import type { FlowRecord } from '../../src/domain/flow-records.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
-import { flowView } from '../../src/http/api/views.ts';
+import { flowPageOf, flowView } from '../../src/http/api/views.ts';
 import { evolve } from '../../src/origination/evolve.ts';
 import { shownRecord } from '../../src/origination/shown-flows.ts';
 import { settings } from '../origination/orders.ts';
@@ -94,6 +94,27 @@ test('an event and the errors of a flow are shown by role (defect line 14)', () 
   const viewed = flowView(event, null, []);
   assert.deepEqual([plantedIn(JSON.stringify(viewed)), viewed.errors], [[], ['E7']]);
   assert.deepEqual(flowView(event, vault.open, []).errors, ['E7: Zulmira Plantada sem margem']);
+});
+
+test('a code of the service that is a CPF is masked for who only looks, and whole for who works on flows', () => {
+  for (const code of ['52998224725', '529-982-247-25', 'Quaresmaz.52998224725']) {
+    const note = {
+      ...{ noteNumber: code, proposalCode: code, loanCents: null, iofCents: null, insuranceCents: null },
+      ...{ installmentCents: null, rateMonthlyPercent: null, rateAnnualPercent: null },
+      ...{ cetMonthlyPercent: null, cetAnnualPercent: null },
+    };
+    const told = { ...records[0]!, flowId: `event:${code}`, requestCode: code, note, holder: code } as FlowRecord;
+    const proposed = { ...records[3]!, proposalCode: code, proposalNumber: code } as FlowRecord;
+    const event = { ...evolve(null, told, settings)!, proposalCode: code, owner: code, noteHolder: code, note };
+    const seen = [flowView(event, null, []), shownRecord(told, null), shownRecord(proposed, null)];
+    const page = flowPageOf([event], 1, null, []);
+    assert.doesNotMatch(JSON.stringify([seen, page]), /529.?982.?247.?25/);
+    assert.equal(seen[0]!.requestCode, code.startsWith('Q') ? 'Quaresmaz.***' : '***');
+    const { requestCode, flowId: id, note: shown } = flowView(event, vault.open, []);
+    assert.deepEqual([requestCode, id, shown?.noteNumber], [code, `event:${code}`, code]);
+    const { next } = flowPageOf([event], 1, vault.open, []);
+    assert.ok(next?.endsWith(code));
+  }
 });
 
 test('the reason of a full cap does not say whose it is (defect line 14)', () => {

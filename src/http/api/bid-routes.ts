@@ -7,6 +7,7 @@ import type { EventLog, MarginCache, Views } from '../../bidding/ports.ts';
 import type { DecisionTrace } from '../../domain/offer.ts';
 import type { RequestState } from '../../domain/states.ts';
 import { readWorker } from '../../origination/worker-reading.ts';
+import { withoutCpfs } from '../../wire/hidden-cpf.ts';
 import { linkKeyOf } from '../../wire/identity.ts';
 import type { RequestMapping } from '../../wire/mapping-table.ts';
 import { namesOfBatch } from '../../wire/plain-ids.ts';
@@ -96,7 +97,8 @@ function addBids(app: ApiApp, { views, log, vault, guard }: BidRouteParts): void
       const { requestId } = request.params;
       const state = (await views.read([requestId])).get(requestId)?.state;
       if (state === undefined) return problem(reply, 'not-found', 'No request has this id.');
-      const detailed = guard.callerOf(request).role !== 'viewer';
+      const { role } = guard.callerOf(request);
+      const detailed = role !== 'viewer';
       const entries = detailed ? await log.readKey('auctions', requestId, state.places) : [];
       const records = entries.map(({ record }) => record);
       const traces = records.map((record) =>
@@ -110,10 +112,16 @@ function addBids(app: ApiApp, { views, log, vault, guard }: BidRouteParts): void
         trace: trace === null ? null : plainTrace(trace),
         hindrances: hindrancesIn(records).map((hindrance) => ({ ...hindrance })),
         unclaimed: unclaimedIn(state),
-        auction: state.auction === null ? null : { ...state.auction, candidates: [...state.auction.candidates] },
+        auction: auctionIn(state, role === 'operator' || role === 'admin'),
       };
     },
   );
+}
+
+function auctionIn({ auction }: RequestState, seesPersons: boolean) {
+  if (auction === null) return null;
+  const shown = { ...auction, candidates: [...auction.candidates] };
+  return seesPersons ? shown : withoutCpfs(shown);
 }
 
 /** Winner events that several requests may have, without what the service wrote. */

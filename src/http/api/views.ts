@@ -11,6 +11,7 @@ import { flowCursor, type Situations } from '../../origination/ports.ts';
 import { type OpenSealed, shownAmount, shownErrors, shownSteps, shownWorker } from '../../origination/shown-flows.ts';
 import { nextSteps } from '../../origination/steps.ts';
 import { marginValidityMs } from '../../wire/checks/worker-credit.ts';
+import { withoutCpfs } from '../../wire/hidden-cpf.ts';
 import type { OperationResult } from '../../wire/operations.ts';
 import { shownCode } from '../../wire/plain-ids.ts';
 import type { flowSchema, marginSchema } from './schemas.ts';
@@ -69,7 +70,7 @@ function toEverybody(reason: string | null): string {
  */
 export function flowView(state: FlowState, open: OpenSealed, situations: Situations): z.infer<typeof flowSchema> {
   const { operation, subject, note, results } = state;
-  return {
+  const view: z.infer<typeof flowSchema> = {
     flowId: state.flowId,
     flow: state.flow,
     phase: state.phase,
@@ -120,6 +121,7 @@ export function flowView(state: FlowState, open: OpenSealed, situations: Situati
     frozen: state.frozen?.problem ?? null,
     nextSteps: [...nextSteps(state)],
   };
+  return open === null ? withoutCpfs(view) : view;
 }
 
 /** A lookup has no operation: its code is that of the query of its links. */
@@ -129,7 +131,8 @@ function requestCodeOf({ flow, requestCode, told, marginAsks }: FlowState): stri
 
 export function flowPageOf(states: readonly FlowState[], limit: number, open: OpenSealed, situations: Situations) {
   const last = states.length < limit ? undefined : states.at(-1);
-  const next = last === undefined ? null : flowCursor(last);
+  const cursor = last === undefined ? null : flowCursor(last);
+  const next = open === null ? withoutCpfs(cursor) : cursor;
   return { flows: states.map((state) => flowView(state, open, situations)), next };
 }
 
