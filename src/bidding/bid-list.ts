@@ -21,7 +21,8 @@ type ListedBid = {
 };
 
 export function listedBid(state: RequestState): ListedBid {
-  const { requestId, batchId, phase, claim, answer, auction, decidedAt } = state;
+  const { requestId, batchId, phase, answer, auction, decidedAt } = state;
+  const claim = state.claim?.unread ? null : state.claim;
   const rejection = phase === 'rejected' && answer?.outcome.kind === 'rejected' ? answer.outcome.code : null;
   return {
     requestId,

@@ -6,6 +6,7 @@
 import { type CapOperation, type CapStanding, capOperationOf, isPromised } from '../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { timeAlone } from '../domain/histogram.ts';
+import type { Offer } from '../domain/offer.ts';
 import type {
   Answered,
   AuctionRecord,
@@ -21,7 +22,7 @@ import type {
   Unfrozen,
 } from '../domain/records.ts';
 import { isSameCode } from '../domain/request-codes.ts';
-import type { Answer, ExposureStatus, RequestState, TimerKind } from '../domain/states.ts';
+import type { Answer, Claim, ExposureStatus, Phase, RequestState, TimerKind } from '../domain/states.ts';
 import { lessonsOf } from './learning.ts';
 import { resultOf, resultsKey, standingKeys } from './ledger-facts.ts';
 import type { ViewChange } from './ports.ts';
@@ -36,9 +37,12 @@ export const takenKey = 'acceptance:taken';
 export const declinedKey = 'acceptance:declined';
 
 /** The contract lets a bid be valid for at most 7 days: no auction that it could win is open for longer. */
-const longestAuctionMs = 7 * 86_400_000;
+const longestValidityMs = 7 * 86_400_000;
+const longestAuctionMs = longestValidityMs;
 /** Of one request: each process that sends its claim adds those of its answers. */
 const maxCodes = 64;
+/** Stands for the id of a claim that cannot be read. */
+export const unreadClaimId = 'unreadable';
 /** A proposal that is valid for longer than this past its bid is a mistyped date. */
 const longestProposalMs = 30 * 86_400_000;
 
@@ -59,8 +63,9 @@ export function evolve(state: RequestState | null, record: AuctionRecord, earlie
   const known = state ?? unseen(record.requestId);
   switch (record.kind) {
     case 'unreadable':
+      return freeze(known, record.at, record.problem, state !== null && awaitsClaim(known));
     case 'frozen':
-      return freeze(known, record.at, record.problem);
+      return freeze(known, record.at, record.problem, false);
     case 'unfrozen':
       return thaw(known, record, earlier);
     case 'worker-read':
@@ -71,13 +76,20 @@ export function evolve(state: RequestState | null, record: AuctionRecord, earlie
 }
 
 /** The first problem is kept: what came after it may follow from it. */
-function freeze(state: RequestState, at: EpochMs, problem: string): RequestState {
-  return state.frozen === undefined ? { ...state, frozen: { at, problem } } : state;
+function freeze(state: RequestState, at: EpochMs, problem: string, mayBeClaim: boolean): RequestState {
+  const frozen = state.frozen ?? { at, problem };
+  return { ...state, frozen: mayBeClaim ? { ...frozen, mayBeClaim } : frozen };
+}
+
+/** A claim may be the next record. Only the first record of a request is surely none. */
+function awaitsClaim({ phase, claim }: RequestState): boolean {
+  return phase === 'requested' && claim === null;
 }
 
 /**
  * A retry is the ledger's, which reads the request's records again; by itself it changes nothing. A cancelled request goes on
- * without what could not be processed, which may have been a claim: it is not bid for any more, and a claim is not sent any more.
+ * without what could not be processed: it is not bid for any more, and a claim is not sent any more. What may have been a claim
+ * may have been sent, as a claim that is read may.
  */
 function thaw(state: RequestState, record: Unfrozen, earlier: FoldTerms): RequestState {
   if (state.frozen === undefined) return state;
@@ -85,11 +97,12 @@ function thaw(state: RequestState, record: Unfrozen, earlier: FoldTerms): Reques
   if (action === 'retry') return { ...state, frozen: { ...state.frozen, retriedAt: at } };
   const { frozen: _, ...thawed } = state;
   const text = `frozen and cancelled by ${by}: ${reason}`;
-  if (thawed.phase === 'claimed') {
-    const { claimId } = thawed.claim!;
+  if (thawed.phase === 'claimed' || state.frozen.mayBeClaim) {
+    const claimId = thawed.claim?.claimId ?? unreadClaimId;
     const nothing = { attempts: 0, earlierAttemptPossible: true, firstByteAt: null, response: null };
     const outcome = { kind: 'unknown', reason: text } as const;
-    return live(thawed, { kind: 'answered', requestId, at, claimId, outcome, ...nothing }, earlier);
+    const answer: Answered = { kind: 'answered', requestId, at, claimId, outcome, ...nothing };
+    if (awaitsClaim(thawed) || thawed.phase === 'claimed') return live(thawed, answer, earlier);
   }
   const ended = { kind: 'passed', requestId, at, code: 'internal-error', claimId: null, trace: null } as const;
   const pass: Passed = { ...ended, maybeSent: true, reasons: [{ code: ended.code, rule: null, text }] };
@@ -106,7 +119,9 @@ export function evolveOrFreeze(before: RequestState | null, record: AuctionRecor
     return { state, changes: viewChanges(before, state, record, earlier) };
   } catch (fault) {
     const problem = `${record.kind}: ${problemOf(fault)}`;
-    return { state: freeze(before ?? unseen(record.requestId), record.at, problem), changes: [] };
+    const known = before ?? unseen(record.requestId);
+    const mayBeClaim = awaitsClaim(known) && (before !== null || record.kind === 'claimed');
+    return { state: freeze(known, record.at, problem, mayBeClaim), changes: [] };
   }
 }
 
@@ -114,7 +129,12 @@ export function evolveOrFreeze(before: RequestState | null, record: AuctionRecor
  * The state after all records of a request up to a retry, read again. What earlier retries and freezes found is found again or
  * not; the changes make the views say what the state says, whatever they say now.
  */
-export function evolveAgain(history: readonly AuctionRecord[], retry: Unfrozen, earlier: FoldTerms): Evolved | null {
+export function evolveAgain(
+  before: RequestState | null,
+  history: readonly AuctionRecord[],
+  retry: Unfrozen,
+  earlier: FoldTerms,
+): Evolved | null {
   let state: RequestState | null = null;
   for (const record of history) {
     const isMark = record.kind === 'frozen' || (record.kind === 'unfrozen' && record.action === 'retry');
@@ -122,7 +142,15 @@ export function evolveAgain(history: readonly AuctionRecord[], retry: Unfrozen, 
   }
   if (state === null) return null;
   if (state.frozen !== undefined) state = { ...state, frozen: { ...state.frozen, retriedAt: retry.at } };
-  return { state, changes: exposureChanges(state, retry, earlier) };
+  const isFirstRead = isClaimReadNow(before, state);
+  const changes = exposureChanges(state, retry, earlier, isFirstRead);
+  // What counted in its place was another amount under other keys.
+  const { requestId } = state;
+  return { state, changes: isFirstRead ? [{ kind: 'release', requestId }, ...changes] : changes };
+}
+
+function isClaimReadNow(before: RequestState | null, { claim }: RequestState): boolean {
+  return before?.claim?.unread === true && claim !== null && !claim.unread;
 }
 
 /** The state after these records of one request, which are its first ones, as the ledger folds them. Null: there are none. */
@@ -132,19 +160,24 @@ export function evolveAll(history: readonly AuctionRecord[], earlier: FoldTerms)
     const isRetry = record.kind === 'unfrozen' && record.action === 'retry';
     const again: Evolved | null =
       isRetry && (state as RequestState | null)?.frozen !== undefined
-        ? evolveAgain(history.slice(0, index), record, earlier)
+        ? evolveAgain(state, history.slice(0, index), record, earlier)
         : null;
     ({ state } = again ?? evolveOrFreeze(state, record, earlier));
   }
   return state;
 }
 
-function exposureChanges(state: RequestState, record: AuctionRecord, earlier: FoldTerms): readonly ViewChange[] {
+function exposureChanges(
+  state: RequestState,
+  record: AuctionRecord,
+  earlier: FoldTerms,
+  isFirstRead: boolean,
+): readonly ViewChange[] {
   const { requestId, exposure, claim } = state;
   if (claim === null || exposure === 'none') return [];
   if (exposure === 'released') return [{ kind: 'release', requestId }];
   // A claim that nobody has answered has to find room, as when it was folded first.
-  const held = reserve(state, record, earlier, state.phase !== 'claimed');
+  const held = reserve(state, record, earlier, isFirstRead || state.phase !== 'claimed');
   if (exposure === 'held') return [held];
   return [held, { kind: 'commit', requestId, expiresAt: validityEnd(state, earlier) }];
 }
@@ -153,8 +186,7 @@ function live(known: RequestState, record: LifeRecord, earlier: FoldTerms): Requ
   if ((record.kind === 'contemplated' || record.kind === 'proposed') && record.sharedWith !== undefined) {
     return withUnclaimed(known, record, record.sharedWith);
   }
-  // A record that strayed in before the request leaves it as unseen as it was.
-  const phase = known.phase === 'requested' && known.request === null ? 'unseen' : known.phase;
+  const phase = phaseFor(known, record);
   const trigger = triggerOf(known, record);
   const row = trigger === null ? undefined : transitions[phase][trigger];
   let next = absorb(known, record, row !== undefined, earlier);
@@ -193,6 +225,15 @@ function withoutUnclaimed(resolved: RequestState, { as }: Resolved, earlier: Fol
     next = live(next, { ...told, kind, requestId, message: null }, earlier);
   }
   return next;
+}
+
+/**
+ * A record that strayed in before the request leaves it as unseen as it was. What cannot be read may have been the request: a claim
+ * and its answer count after it.
+ */
+function phaseFor({ phase, request, frozen }: RequestState, { kind }: LifeRecord): Phase | 'unseen' {
+  if (phase !== 'requested' || request !== null) return phase;
+  return frozen !== undefined && (kind === 'claimed' || kind === 'answered') ? phase : 'unseen';
 }
 
 function unseen(requestId: string): RequestState {
@@ -333,7 +374,11 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, earlier
       }
       break;
     case 'answered':
-      if (moved) next.answer = mergedAnswer(state, record);
+      if (moved) {
+        next.answer = mergedAnswer(state, record);
+        next.claim ??= unreadClaim(state, record.at, earlier);
+        next.sealed = null;
+      }
       if (record.codes !== undefined)
         next.codes = [...new Set([...(state.codes ?? []), ...record.codes])].slice(0, maxCodes);
       break;
@@ -360,6 +405,26 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, earlier
   return next;
 }
 
+/** Nobody can read the claim: the offer is at most what was asked for, and valid for at most as long as the contract lets it be. */
+function unreadClaim(state: RequestState, seenAt: EpochMs, earlier: FoldTerms): Claim {
+  const { request } = state;
+  const at = request === null ? seenAt : Math.min(seenAt, deadlineOf(state, earlier));
+  const offer: Offer = {
+    ...{
+      rateHundredths: 0,
+      installments: 0,
+      installmentCents: 0,
+      financedCents: 0,
+      iofCents: 0,
+      cetAnnualHundredths: 0,
+    },
+    ...{ expectedValueCents: 0, winProbability: 0 },
+    amountCents: request?.requestedAmountCents ?? 0,
+    validUntil: at + longestValidityMs,
+  };
+  return { claimId: unreadClaimId, instance: '', at, body: '', offer, caps: [], unread: true };
+}
+
 function takeRequest(next: RequestState, record: Requested): void {
   if (next.request === null) {
     next.request = record.request;
@@ -382,7 +447,8 @@ function takeAuction(next: RequestState, record: Ended, earlier: FoldTerms): voi
   // Scored with this record, and not needed any more.
   next.trial = null;
   // What surely nobody sent is not among the published bids, even where one says the same.
-  const claim = isSurelyUnsent(next) ? null : next.claim;
+  const known = next.frozen?.mayBeClaim ? (next.claim ?? unreadClaim(next, record.at, earlier)) : next.claim;
+  const claim = isSurelyUnsent(next) ? null : known;
   next.auction = readAuction(record, claim, next.answer, deadlineOf(next, earlier));
 }
 
@@ -434,13 +500,15 @@ function exposureAfter(exposure: ExposureStatus, action: ExposureAction): Exposu
 }
 
 function timerOf(state: RequestState, due: TimerKind | null, at: EpochMs, earlier: FoldTerms): RequestState['timer'] {
+  // The request cannot be read: its auction is over a window after the first record that can.
+  const deadlineAt = state.request === null ? (state.claim?.at ?? at) + earlier.windowMs : deadlineOf(state, earlier);
   switch (due) {
     case null:
       return null;
     case 'deadline':
-      return { at: deadlineOf(state, earlier), due };
+      return { at: deadlineAt, due };
     case 'result':
-      return { at: deadlineOf(state, earlier) + termsOf(state, earlier).resultTimeoutMs, due };
+      return { at: deadlineAt + termsOf(state, earlier).resultTimeoutMs, due };
     case 'contemplation':
       return { at: at + termsOf(state, earlier).contemplationTimeoutMs, due };
     case 'validity':
@@ -495,12 +563,12 @@ export function viewChanges(
     // Our own clock bounds it: a result ahead of its time would make all that was learnt before weigh nothing.
     const at = Math.min(endedAt ?? record.at, record.at);
     const { halfLifeMs = earlier.halfLifeMs } = record;
-    const wonHundredths = position === 1 && claim !== null ? claim.offer.rateHundredths : null;
+    const wonHundredths = position === 1 && claim !== null && !claim.unread ? claim.offer.rateHundredths : null;
     const seen = { bestRivalCell, bestRivalOffGrid, wonHundredths };
     changes.push(...lessonsOf({ segmentKeys: keys, trial, ...seen, at, halfLifeMs }));
   }
   const answer = workerAnswer(before, after);
-  if (answer !== null && claim !== null)
+  if (answer !== null && claim !== null && !claim.unread)
     changes.push(ownLesson(answer, claim.offer.rateHundredths, record.at, termsOf(after, earlier)));
   const result = before === null || resultOf(before) === null ? resultOf(after) : null;
   if (result !== null) changes.push(ownLesson(resultsKey, result, record.at, termsOf(after, earlier)));
@@ -521,14 +589,25 @@ function workerAnswer(before: RequestState | null, after: RequestState): string 
 }
 
 /** What the record at `offset`, which led from one state to the other, does to the cap book. */
-export function capOperation(before: RequestState | null, after: RequestState, offset: number): CapOperation | null {
+export function capOperations(
+  before: RequestState | null,
+  after: RequestState,
+  offset: number,
+): readonly CapOperation[] {
   const [was, is] = [capStandingOf(before), capStandingOf(after)];
-  // Read again after a freeze, a request may have lost its claim.
-  const { request, claim } = is.isCounted || before === null ? after : before;
-  if (claim === null) return null;
-  const { amountCents } = claim.offer;
-  const caps = [...claim.caps, ...standingKeys(request, claim.at)];
-  return capOperationOf(was, is, { offset, requestId: after.requestId, amountCents, caps });
+  const operation = ({ request, claim, requestId }: RequestState, from: CapStanding, to: CapStanding) => {
+    if (claim === null) return null;
+    const { amountCents } = claim.offer;
+    const caps = [...claim.caps, ...standingKeys(request, claim.at)];
+    return capOperationOf(from, to, { offset, requestId, amountCents, caps });
+  };
+  const uncounted: CapStanding = { isCounted: false, awaitsVerdict: false };
+  // Read again after a freeze, a request may have lost its claim, or have one that can be read now.
+  const operations =
+    before !== null && isClaimReadNow(before, after)
+      ? [operation(before, was, uncounted), operation(after, uncounted, is)]
+      : [operation(is.isCounted || before === null ? after : before, was, is)];
+  return operations.filter((each) => each !== null);
 }
 
 function capStandingOf(state: RequestState | null): CapStanding {

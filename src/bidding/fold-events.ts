@@ -30,7 +30,8 @@ function surplusBeside({ breakEvens, rates }: Trial, rivalCell: number, offGrid:
 /** How an auction ended that we bid in; null where our bid was not found among the published ones for certain. */
 function resultOf({ claim, auction, decidedAt }: RequestState) {
   const { position = null, bestRivalCell = null } = auction ?? {};
-  if (claim === null || auction === null || position === null || bestRivalCell === null) return null;
+  if (claim === null || claim.unread || auction === null) return null;
+  if (position === null || bestRivalCell === null) return null;
   const { endedAt, bestRivalOffGrid } = auction;
   const hasRival = bestRivalCell < noRivalCell;
   const times = { decidedAt: decidedAt ?? claim.at, endedAt };

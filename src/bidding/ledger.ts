@@ -5,7 +5,7 @@ import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
 import { placesBefore, withPlace } from '../domain/record-places.ts';
 import type { AuctionRecord, FoldTerms, Unfrozen } from '../domain/records.ts';
 import type { RequestState } from '../domain/states.ts';
-import { capOperation, evolveAgain, evolveOrFreeze } from './evolve.ts';
+import { capOperations, evolveAgain, evolveOrFreeze } from './evolve.ts';
 import { createKeptRows } from './kept-rows.ts';
 import type { EventLog, LedgerRow, LogBatch, LogEntry, ViewChange, Views } from './ports.ts';
 import { isSettled } from './transitions.ts';
@@ -148,7 +148,7 @@ export function createLedger(views: Views, earlier: FoldTerms, log: Pick<EventLo
 
 /** What each record did to the cap book: the folds are of these entries, one each. */
 function operationsOf(folds: readonly Fold[], entries: readonly LogEntry<AuctionRecord>[]): CapOperation[] {
-  return folds.flatMap(({ before, row }, index) => capOperation(before, row.state, entries[index]!.offset) ?? []);
+  return folds.flatMap(({ before, row }, index) => capOperations(before, row.state, entries[index]!.offset));
 }
 
 function foldEntries(
@@ -164,7 +164,7 @@ function foldEntries(
     const row = current.get(record.requestId) ?? null;
     const before = row?.state ?? null;
     const history = record.kind === 'unfrozen' && before?.frozen !== undefined ? histories.get(offset) : undefined;
-    const again = history === undefined ? null : evolveAgain(history, record as Unfrozen, earlier);
+    const again = history === undefined ? null : evolveAgain(before, history, record as Unfrozen, earlier);
     const { state: evolved, changes: own } = again ?? evolveOrFreeze(before, record, earlier);
     const state = withPlace(evolved, before, offset);
     changes.push(...own);

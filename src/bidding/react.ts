@@ -9,7 +9,7 @@ import type { EpochMs } from '../domain/glossary.ts';
 import type { Answered, AuctionRecord, Passed, Resolution } from '../domain/records.ts';
 import type { Claim, FrozenMark, RequestState } from '../domain/states.ts';
 import type { ClosedCause } from './bidding-status.ts';
-import { deadlineOf, validityEnd } from './evolve.ts';
+import { deadlineOf, unreadClaimId, validityEnd } from './evolve.ts';
 
 /** Pass codes of the desk itself; all others are declared by the risk team in `rules/codes.json`. */
 export const deskCodes = [
@@ -97,11 +97,11 @@ const frozenAlarmMs = 3_600_000;
 /**
  * Nothing is decided, nothing is sent, and what was promised stays promised. It ends explained all the same: undecided at its
  * deadline as a pass, claimed as unknown, without a result as `result-missing`. A record that cannot be read may have been a claim
- * that somebody has sent, so the pass says that it may have been.
+ * that somebody has sent: where one may have stood, it is unknown at once, so that its money counts.
  */
 function reactToFrozen(
   state: RequestState,
-  { at, problem }: FrozenMark,
+  { at, problem, mayBeClaim }: FrozenMark,
   now: EpochMs,
   settings: BiddingSettings,
 ): readonly Command[] {
@@ -110,6 +110,10 @@ function reactToFrozen(
   const end = (record: AuctionRecord): readonly Command[] => [alarm, { kind: 'append', record }];
   const deadlineAt = request === null ? at + settings.windowMs : deadlineOf(state, settings);
   let until = now + frozenAlarmMs;
+  if (phase === 'requested' && claim === null && mayBeClaim) {
+    const reason = `a record that cannot be read may have been a claim: ${problem}`;
+    return end(unanswered(requestId, { claimId: unreadClaimId }, reason, now));
+  }
   if (phase === 'requested') {
     if (now >= deadlineAt || state.auction !== null) {
       const text = `it was frozen until it could not be bid for any more: ${problem}`;
@@ -184,12 +188,17 @@ export function restoredPass(requestId: string, at: EpochMs): Passed {
 }
 
 /** A claim that is not sent from here on, and may have been sent by whoever wrote it. */
-export function unanswered(requestId: string, claim: Claim, reason: string, at: EpochMs): Answered {
+export function unanswered(
+  requestId: string,
+  { claimId }: Pick<Claim, 'claimId'>,
+  reason: string,
+  at: EpochMs,
+): Answered {
   return {
     kind: 'answered',
     requestId,
     at,
-    claimId: claim.claimId,
+    claimId,
     outcome: { kind: 'unknown', reason },
     attempts: 0,
     earlierAttemptPossible: true,

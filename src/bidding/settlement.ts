@@ -29,6 +29,8 @@ function ownCandidates(
     const { bidId } = answer.outcome;
     return bids.filter((bid) => isSameCode(bid.bidId, bidId));
   }
+  // Nobody knows what it says: each may be ours.
+  if (claim.unread) return bids;
   return bids.filter(
     (bid) =>
       !bid.offGrid &&
@@ -55,7 +57,7 @@ export function readAuction(
     (bid) => bid.placedAt === null || endedAt === null || bid.placedAt <= endedAt + stampToleranceMs,
   );
   const candidates = claim === null ? [] : ownCandidates(claim, answer, deadlineAt, ended.bids);
-  const own = candidates[0] ?? null;
+  const own = isUntold(claim, answer) ? null : (candidates[0] ?? null);
   let bestRivalCell = noRivalCell;
   let bestRivalOffGrid = false;
   for (const bid of inTime) {
@@ -76,10 +78,16 @@ export function readAuction(
   };
 }
 
+/** Neither the bytes of our bid nor its id are known, so no published bid can be told to be ours. */
+function isUntold(claim: Claim | null, answer: Answer | null): boolean {
+  return claim?.unread === true && answer?.outcome.kind !== 'accepted';
+}
+
 /** Null while our own answer is still out: a claim without a match may yet turn out to be accepted. */
 export function settle(claim: Claim | null, answer: Answer | null, auction: AuctionResult | null): Settlement | null {
   if (claim === null || answer === null || auction === null) return null;
   if (answer.outcome.kind === 'rejected' || answer.outcome.kind === 'accepted-outside') return null;
+  if (isUntold(claim, answer)) return null;
   return settleByBids(auction);
 }
 

@@ -91,6 +91,13 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
     claimed: go('claimed', 'hold', 'deadline'),
     passed: go('passed', 'keep', null),
     ended: go('requested', 'keep', 'keep'),
+    // An answer shows that there was a claim, whose record is not here or cannot be read.
+    accepted: go('accepted', 'hold', 'result'),
+    presumed: go('accepted-presumed', 'hold', 'result'),
+    outside: go('accepted-outside', 'hold', 'validity'),
+    rejected: go('rejected', 'keep', null),
+    foreign: go('foreign-bid', 'hold', 'result'),
+    unknown: go('unknown', 'hold', 'result'),
   },
   claimed: {
     unsent: go('passed', 'release', null),

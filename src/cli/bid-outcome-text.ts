@@ -20,7 +20,10 @@ export function resultSection(page: Page, report: BidReport, format: Format): vo
   if (state.phase === 'rejected' && state.answer?.outcome.kind === 'rejected') {
     page.line(codeText(state.answer.outcome.code, format));
   }
-  if (state.claim !== null && state.phase !== 'passed') {
+  if (state.claim?.unread) {
+    const { amountCents } = state.claim.offer;
+    page.wrapped(show.claimUnread(amountCents === 0 ? null : format.money(amountCents)));
+  } else if (state.claim !== null && state.phase !== 'passed') {
     const { rateHundredths, amountCents, installments } = state.claim.offer;
     page.line(
       `${format.rate(rateHundredths)} · ${format.money(amountCents)} · ${installments} ${format.texts.units.months}`,
@@ -73,11 +76,15 @@ export function sendingSection(page: Page, report: BidReport, format: Format): v
   const { claim } = state;
   if (claim === null) return;
   page.section(show.sending);
-  page.field(show.claim, show.claimWords(claim.claimId, format.time(claim.at)));
-  page.field(show.validUntil, format.time(claim.offer.validUntil));
+  if (!claim.unread) {
+    page.field(show.claim, show.claimWords(claim.claimId, format.time(claim.at)));
+    page.field(show.validUntil, format.time(claim.offer.validUntil));
+  }
   if (state.lateClaims > 0) page.field(show.lateClaims, String(state.lateClaims));
-  page.line(report.answers.length > 0 || state.phase !== 'passed' ? show.bytes : show.bytesUnsent);
-  page.line(`  ${claim.body}`);
+  if (!claim.unread) {
+    page.line(report.answers.length > 0 || state.phase !== 'passed' ? show.bytes : show.bytesUnsent);
+    page.line(`  ${claim.body}`);
+  }
   for (const { outcome, attempts, earlierAttemptPossible, firstByteAt, response } of report.answers) {
     page.field(show.attempts, `${attempts}${earlierAttemptPossible ? ` (${show.earlier})` : ''}`);
     page.field(show.firstByte, format.time(firstByteAt));

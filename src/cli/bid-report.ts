@@ -137,7 +137,7 @@ export async function readBidReport(
   const statistics = special === undefined ? new Map() : await reader.views.statistics([special]);
   const { claim, auction } = state;
   const contract = (await reader.flows.read([contractId(requestId)])).get(contractId(requestId));
-  const judged = price !== null && claim !== null && auction !== null && auction.position !== null;
+  const judged = price !== null && claim !== null && !claim.unread && auction !== null && auction.position !== null;
   return {
     state,
     reasons: pseudonymKey === null ? shownReasons(state.pass?.reasons ?? []) : (state.pass?.reasons ?? []),
@@ -260,7 +260,8 @@ export function reportJson(report: BidReport): object {
             settings: decision.trace.settingsHash,
             winCurve: decision.trace.curveHash,
           },
-    claim: claim === null ? null : { claimId: claim.claimId, at: claim.at, body: claim.body },
+    claim: claim === null || claim.unread ? null : { claimId: claim.claimId, at: claim.at, body: claim.body },
+    claimUnread: claim?.unread ? { mostAmountCents: claim.offer.amountCents || null } : null,
     answer:
       answer === null ? null : { outcome: report.shownCodes(answer.outcome), attempts: answer.attempts, at: answer.at },
     auction:

@@ -317,6 +317,8 @@ export const en: Texts = {
       `${key}: ${amount}${limit === null ? '' : ` of ${limit}`} before this bid${countLimit === null ? '' : `; ${count} of ${countLimit} bids`}`,
     sending: 'Sending',
     claim: 'claim',
+    claimUnread: (amount) =>
+      `The record of the claim cannot be read: a bid may have been sent, and its offer is not known. ${amount === null ? 'What it promised is not known either.' : `It promised at most ${amount}, the amount asked for, which counts as promised.`}`,
     claimWords: (id, at) => `${id}, ${at}`,
     lateClaims: 'later claims ignored',
     attempts: 'attempts',

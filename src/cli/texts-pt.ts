@@ -313,6 +313,8 @@ export const pt = {
       `${key}: ${amount}${limit === null ? '' : ` de ${limit}`} antes deste lance${countLimit === null ? '' : `; ${count} de ${countLimit} lances`}`,
     sending: 'Envio',
     claim: 'registro do lance',
+    claimUnread: (amount: string | null) =>
+      `O registro do lance não pode ser lido: um lance pode ter sido enviado, e a oferta não é conhecida. ${amount === null ? 'O valor prometido também não é conhecido.' : `Prometeu no máximo ${amount}, o valor solicitado, que conta como prometido.`}`,
     claimWords: (id: string, at: string) => `${id}, ${at}`,
     lateClaims: 'registros tardios ignorados',
     attempts: 'tentativas',

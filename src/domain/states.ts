@@ -39,6 +39,11 @@ export type Claim = {
   caps: readonly CapReservation[];
   /** Absent: the claim is of an earlier version. */
   terms?: ClaimTerms;
+  /**
+   * The record of it cannot be read: an answer shows that there was one. Its amount is the most that an offer for the request may
+   * be, and the rest of the offer says nothing. Absent: it was read.
+   */
+  unread?: true;
 };
 
 export type AuctionResult = {
@@ -100,8 +105,11 @@ export type RequestState = {
   places?: RecordPlaces;
 };
 
-/** `at`: of the first record that could not be processed, 0 where it does not say. `retriedAt`: of the last retry, which failed. */
-export type FrozenMark = { at: EpochMs; problem: string; retriedAt?: EpochMs };
+/**
+ * `at`: of the first record that could not be processed, 0 where it does not say. `retriedAt`: of the last retry, which failed.
+ * `mayBeClaim`: such a record stands where a claim may stand.
+ */
+export type FrozenMark = { at: EpochMs; problem: string; retriedAt?: EpochMs; mayBeClaim?: true };
 
 /** Its words stand sealed in its record alone. */
 type UnclaimedEvent = {

@@ -164,7 +164,7 @@ export async function readModelCard(
     oldestAt = Math.min(oldestAt ?? endedAt, endedAt);
     if (auction.bestRivalCell === noRivalCell) withoutRivals += 1;
     for (const one of [market, segment]) noteAuction(one, endedAt);
-    if (claim === null || auction.position === null) continue;
+    if (claim === null || claim.unread || auction.position === null) continue;
     const { winProbability } = claim.offer;
     const won = auction.position === 1 ? 1 : 0;
     const bin = bins[Math.min(binCount - 1, Math.floor(winProbability * binCount))]!;

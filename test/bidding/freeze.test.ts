@@ -6,14 +6,16 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
-import { evolveOrFreeze } from '../../src/bidding/evolve.ts';
+import { capOperations, evolve, evolveOrFreeze } from '../../src/bidding/evolve.ts';
 import { createLedger } from '../../src/bidding/ledger.ts';
 import type { LogBatch } from '../../src/bidding/ports.ts';
 import { alarmsOf, react } from '../../src/bidding/react.ts';
+import { capKeysOf } from '../../src/domain/cap-book.ts';
 import { readRecord } from '../../src/domain/record-shapes.ts';
 import type { AuctionRecord, Unfrozen } from '../../src/domain/records.ts';
 import type { RequestState } from '../../src/domain/states.ts';
 import { Fault } from '../../src/errors.ts';
+import { sampleRequest } from '../rules/sample-request.ts';
 import {
   accepted,
   answered,
@@ -23,12 +25,15 @@ import {
   contemplated,
   deadlineAt,
   ended,
+  offer,
   passed,
   proposed,
+  rejected,
   requested,
   requestId,
   resolved,
   settings,
+  trace,
 } from './parts.ts';
 
 const samples: readonly AuctionRecord[] = [
@@ -133,7 +138,8 @@ test('whatever stands in the log, folding it and going on never throws, and send
 
 test('a frozen request ends explained by itself, and keeps what it has promised', () => {
   const ends: readonly [readonly AuctionRecord[], number, string, string][] = [
-    [[requested(), unreadable], deadlineAt, 'passed', 'none'],
+    [[requested(), { kind: 'frozen', requestId, at, problem: 'seen by hand' }], deadlineAt, 'passed', 'none'],
+    [[unreadable], settings.windowMs, 'passed', 'none'],
     [[requested(), claimed(), unreadable], deadlineAt, 'unknown', 'held'],
     [[requested(), claimed(), answered(accepted), unreadable], deadlineAt + 600_000, 'result-missing', 'held'],
   ];
@@ -160,7 +166,7 @@ test('a frozen request ends explained by itself, and keeps what it has promised'
 
 test('cancelled, nothing more is sent: undecided it is passed, claimed it is unknown, and the rest goes on', () => {
   const cancel = thaw('cancel');
-  const undecided = foldAll([requested(), unreadable, cancel]);
+  const undecided = foldAll([requested(), { kind: 'frozen', requestId, at, problem: 'seen by hand' }, cancel]);
   assert.deepEqual([undecided.phase, undecided.pass?.code, undecided.frozen], ['passed', 'internal-error', undefined]);
   assert.match(undecided.pass!.reasons[0]!.text, /cancelled by ana: seen with the vendor/);
   const held = foldAll([requested(), claimed(), unreadable, cancel]);
@@ -169,6 +175,50 @@ test('cancelled, nothing more is sent: undecided it is passed, claimed it is unk
   assert.deepEqual([later.phase, later.exposure, later.frozen], ['accepted', 'held', undefined]);
   const calm = [requested(), claimed()];
   assert.deepEqual(foldAll([...calm, cancel]), foldAll(calm));
+});
+
+test('what may have been a claim is never a pass: its money counts, ended by the desk or cancelled', () => {
+  const asked = sampleRequest.requestedAmountCents!;
+  const readable = foldAll([requested(), unreadable]);
+  const commands = react(readable, readable.exposure, at + 5, settings);
+  const unknownNow = commands.find((command) => command.kind === 'append')!.record;
+  for (const last of [unknownNow, thaw('cancel')]) {
+    const state = foldAll([requested(), unreadable, last]);
+    assert.deepEqual([state.phase, state.exposure, state.pass], ['unknown', 'held', null]);
+    assert.deepEqual([state.claim?.offer.amountCents, state.claim?.unread], [asked, true]);
+    const { changes } = evolveOrFreeze(readable, last, settings);
+    const [reserve] = changes;
+    assert.ok(reserve?.kind === 'reserve' && reserve.force && reserve.amountCents === asked);
+    assert.ok(reserve.expiresAt > deadlineAt + settings.graceMs);
+    assert.deepEqual(
+      capOperations(readable, state, 2).map(({ kind }) => kind),
+      ['hold'],
+    );
+    // Which published bid is ours cannot be told, so none of them ends it.
+    const published = evolve(state, ended([bid('one')]), settings);
+    assert.deepEqual([published.phase, published.auction?.position], ['unknown', null]);
+  }
+  assert.match(JSON.stringify(unknownNow), /may have been a claim: auctions\/0 at 17/);
+});
+
+test('an answer whose claim cannot be read counts, and its bid is found by its id', () => {
+  const cancel = thaw('cancel');
+  for (const first of [[requested(), unreadable], [requested()], [unreadable, unreadable], [unreadable, claimed()]]) {
+    const state = foldAll([...first, answered(accepted)]);
+    assert.deepEqual([state.phase, state.exposure, state.claim !== null], ['accepted', 'held', true]);
+    assert.equal(foldAll([...first, answered(accepted), cancel]).phase, 'accepted');
+  }
+  for (const results of [
+    [answered(accepted), ended([bid('ours'), bid('theirs', { position: 2 })])],
+    [ended([bid('ours'), bid('theirs', { position: 2 })]), answered(accepted)],
+  ]) {
+    const state = foldAll([requested(), unreadable, ...results]);
+    assert.deepEqual([state.phase, state.exposure, state.auction?.position], ['won', 'committed', 1]);
+  }
+  const refused = foldAll([requested(), unreadable, answered(rejected)]);
+  assert.deepEqual([refused.phase, refused.exposure], ['rejected', 'none']);
+  const late = foldAll([requested(), passed(null), answered(accepted)]);
+  assert.deepEqual([late.phase, late.exposure, late.claim?.unread], ['accepted', 'held', true]);
 });
 
 test('a retry reads the records again: what can be processed now is as if it had always been (defect line 9)', async (context) => {
@@ -190,11 +240,23 @@ test('a retry reads the records again: what can be processed now is as if it had
     };
     await ledger.fold(batch(0, 4));
     assert.equal(ledger.frozenCount(), 1);
+    const unmended = ledger.get(requestId)!.state;
+    assert.deepEqual([unmended.phase, unmended.exposure], ['won', 'committed']);
     const [fold] = await ledger.fold(batch(4, 5));
     const { state } = fold!.row;
     if (isMended) {
       assert.deepEqual(state, { ...foldAll(mended), places: { offsets: [0, 1, 2, 3, 4] } });
       assert.equal((await views.read([requestId])).get(requestId)?.reservation, 'committed');
+      const [day] = capKeysOf(trace.caps);
+      assert.equal((await views.usage([day!], at)).get(day!)?.amountCents, offer.amountCents);
+      const steps = capOperations(fold!.before ?? unmended, state, 4);
+      assert.deepEqual(
+        steps.map(({ kind, amountCents }) => [kind, amountCents]),
+        [
+          ['release', sampleRequest.requestedAmountCents],
+          ['hold', offer.amountCents],
+        ],
+      );
     } else {
       assert.equal(state.frozen?.retriedAt, at + 9);
       assert.match(state.frozen.problem, /auctions\/0 at 17: its bytes are no JSON/);

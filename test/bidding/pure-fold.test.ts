@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { capOperation, evolveOrFreeze } from '../../src/bidding/evolve.ts';
+import { capOperations, evolveOrFreeze } from '../../src/bidding/evolve.ts';
 import type { ViewChange } from '../../src/bidding/ports.ts';
 import { createCapBook } from '../../src/domain/cap-book.ts';
 import type { AuctionRecord, FoldTerms } from '../../src/domain/records.ts';
@@ -66,9 +66,8 @@ for (const { life, records, changes } of lives) {
         if (change.kind === 'release') reservation = views.release(reservation, change.requestId);
         if (change.kind === 'commit') reservation = views.commit(reservation, change.requestId, change.expiresAt);
       }
-      const operation = capOperation(state, evolved.state, offset);
-      const operations = operation === null ? [] : [operation];
-      for (const key of operation?.keys ?? []) keys.add(key);
+      const operations = capOperations(state, evolved.state, offset);
+      for (const key of operations.flatMap((operation) => operation.keys)) keys.add(key);
       state = evolved.state;
       await book.apply({ server, id, parts: [{ partition: 0, acknowledged: 0, applied: offset + 1, operations }] });
       // Nothing has expired at 0.

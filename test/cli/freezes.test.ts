@@ -1,6 +1,7 @@
 /** Readers beside a desk with records that nobody can process: they name them or leave them out; retry and cancel are recorded. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedReader } from '../../src/adapters/embedded/reader.ts';
@@ -100,4 +101,33 @@ test('a retry of a flow that freezes again at once says so, with why (clerk, ses
   const retried = await command('renegotiations', 'retry', flowId, ...who);
   assert.equal(retried.code, 65, retried.stdout + retried.stderr);
   assert.match(retried.stderr, /still frozen: .*sealed value does not open/);
+});
+
+test('an accepted bid whose claim record was damaged is not shown as no bid once the views are made again', async () => {
+  await daemon.stop();
+  const database = new DatabaseSync(join(played.environment.LANCE_DATA_DIR!, 'lance.sqlite'));
+  const [damaged] = database
+    .prepare(`SELECT key FROM auctions WHERE value LIKE '%"kind":"answered"%"kind":"accepted"%' LIMIT 1`)
+    .all();
+  const requestId = String(damaged!.key);
+  database
+    .prepare(`UPDATE auctions SET value = replace(value, '"kind":"claimed"', '"kind":"clained"') WHERE key = ?`)
+    .run(requestId);
+  database.close();
+  const rebuilt = await command('views', 'rebuild');
+  assert.equal(rebuilt.code, 0, rebuilt.stderr);
+  daemon = await startDaemon(played.environment);
+  const reader = openEmbeddedReader({ directory: played.environment.LANCE_DATA_DIR! });
+  const row = async () => (await reader.views.read([requestId])).get(requestId);
+  for (let round = 0; round < 200 && (await row())?.state.frozen === undefined; round += 1) await sleep(50);
+  assert.notEqual((await row())?.state.exposure, 'none');
+  reader.close();
+  const shown = await command('bids', 'show', requestId);
+  assert.equal(shown.code, 0, shown.stderr);
+  assert.match(shown.stdout, /frozen +auctions\/0 at \d+/);
+  assert.match(shown.stdout, /record of the claim cannot be read: a bid may have been sent[\s\S]*at most/);
+  assert.doesNotMatch(shown.stdout, /To be decided|No bid|exposure +none/i);
+  const { state, claim, claimUnread } = JSON.parse((await command('bids', 'show', requestId, '--json')).stdout);
+  assert.ok(['accepted', 'won', 'lost', 'contemplated', 'proposed', 'winner-failed'].includes(state), state);
+  assert.deepEqual([claim, claimUnread.mostAmountCents > 0], [null, true]);
 });

@@ -203,6 +203,6 @@ test('a desk with a record that cannot be read moves when what that froze was en
   const arrived = await openStore(elsewhere.LANCE_DATA_DIR);
   const [request, flow] = await fold(arrived);
   await arrived.close();
-  assert.deepEqual([request?.frozen, request?.phase, request?.pass?.code], [undefined, 'passed', 'internal-error']);
+  assert.deepEqual([request?.frozen, request?.phase, request?.exposure], [undefined, 'unknown', 'held']);
   assert.deepEqual([flow?.frozen, flow?.phase], [undefined, 'cancelled']);
 });

@@ -107,7 +107,7 @@ function addBids(app: ApiApp, { views, log, vault, guard }: BidRouteParts): void
       const trace = traces.find((each) => each !== null) ?? null;
       return {
         ...listedBid(state),
-        offer: state.claim === null ? null : { ...state.claim.offer },
+        offer: state.claim === null || state.claim.unread ? null : { ...state.claim.offer },
         reasons: shownReasons(trace?.reasons ?? state.pass?.reasons ?? []),
         trace: trace === null ? null : plainTrace(trace),
         hindrances: hindrancesIn(records).map((hindrance) => ({ ...hindrance })),

@@ -28,6 +28,8 @@ export type Evidence = {
   word: Word | null;
   /** One of its records could not be processed, and nobody has cancelled it since. */
   frozen: boolean;
+  /** One that cannot be read stands where a claim may stand. */
+  mayBeClaim: boolean;
 };
 
 /** Weakest first. */
@@ -49,6 +51,7 @@ export function noEvidence(): Evidence {
     resultMissing: false,
     word: null,
     frozen: false,
+    mayBeClaim: false,
   };
 }
 
@@ -82,8 +85,11 @@ export function absorb(evidence: Evidence, record: AuctionRecord): void {
       return;
     case 'worker-read':
       return;
-    case 'frozen':
     case 'unreadable':
+      evidence.mayBeClaim ||= isUndecided(evidence) && (evidence.requested !== null || evidence.frozen);
+      evidence.frozen = true;
+      return;
+    case 'frozen':
       evidence.frozen = true;
       return;
     case 'unfrozen':
@@ -94,11 +100,18 @@ export function absorb(evidence: Evidence, record: AuctionRecord): void {
   }
 }
 
+function isUndecided({ requested, claim, pass, answer, ended }: Evidence): boolean {
+  return claim === null && pass === null && answer === null && (requested !== null || ended === null);
+}
+
 /** Cancelled without a claim it is over as if it had been passed; with one that nobody has answered nothing is known of it. */
 function absorbThaw(evidence: Evidence, { requestId, at, action, reason }: Unfrozen): void {
   if (!evidence.frozen || action !== 'cancel') return;
   evidence.frozen = false;
-  if (evidence.claim === null) {
+  if (evidence.claim === null && evidence.mayBeClaim) {
+    if (isUndecided(evidence)) evidence.answer = { proof: 'nothing', outcome: { kind: 'unknown', reason } };
+  } else if (evidence.claim === null) {
+    if (evidence.answer !== null) return;
     const code = 'internal-error';
     evidence.pass ??= {
       ...{ kind: 'passed', requestId, at, code, claimId: null, maybeSent: true, trace: null },
@@ -113,7 +126,7 @@ function absorbPass(evidence: Evidence, record: Passed): void {
   const { claim, requested } = evidence;
   if (record.unread && requested !== null) return;
   if (record.claimId === null) {
-    if (claim === null) evidence.pass ??= record;
+    if (claim === null && evidence.answer === null) evidence.pass ??= record;
   } else if (record.claimId === claim?.claimId && evidence.answer === null) {
     evidence.unsent ??= record;
   }
@@ -136,8 +149,15 @@ function proofOf({ outcome, earlierAttemptPossible }: Answered): Proof {
   }
 }
 
+/** Nobody answers what was not claimed: the record of the claim is not there, or cannot be read. */
+function isOfUnreadClaim({ requested, pass, answer, frozen }: Evidence, proof: Proof): boolean {
+  if (answer !== null) return true;
+  if (pass !== null) return proof !== 'rejected' && proof !== 'foreign';
+  return requested !== null || frozen;
+}
+
 function absorbAnswer(evidence: Evidence, record: Answered): void {
-  if (evidence.claim === null) return;
+  if (evidence.claim === null && !isOfUnreadClaim(evidence, proofOf(record))) return;
   const proof = proofOf(record);
   const known = evidence.answer?.proof;
   if (known !== undefined && proofs.indexOf(proof) <= proofs.indexOf(known)) return;
@@ -159,7 +179,7 @@ function absorbWinner(evidence: Evidence, record: WinnerRecord): void {
 }
 
 function absorbOwnWinner(evidence: Evidence, record: WinnerRecord): void {
-  if (evidence.claim === null) return;
+  if (evidence.claim === null && evidence.answer === null) return;
   const end = evidence.word?.end;
   if (record.errors.length > 0) {
     if (end !== 'cancelled') evidence.word = { end: 'winner-failed', money: 'released', validUntil: null };
@@ -234,9 +254,10 @@ function closeOf({ at, endedAt }: Ended): number {
 /** Published bids that may be ours: by the id that we were given, else by what our bytes say and when they can have come. */
 function ownBids(evidence: Evidence): readonly PublishedBid[] {
   const { claim, answer, ended } = evidence;
-  if (claim === null || ended === null) return [];
+  if (ended === null) return [];
   const outcome = answer?.outcome;
   if (outcome?.kind === 'accepted') return ended.bids.filter((bid) => bid.bidId === outcome.bidId);
+  if (claim === null) return [];
   const { offer, at } = claim;
   const closesAt = closeOf(ended);
   return ended.bids.filter((bid) => {
@@ -250,7 +271,7 @@ function ownBids(evidence: Evidence): readonly PublishedBid[] {
 /** Where the request stands, and where the money promised for it does. */
 export function standingOf(evidence: Evidence): Standing {
   const { requested, claim, pass, unsent, answer, ended, word } = evidence;
-  if (claim === null) {
+  if (claim === null && answer === null) {
     if (pass !== null) return { end: 'passed', money: 'none' };
     return { end: requested === null ? 'early-ended' : 'requested', money: 'none' };
   }
@@ -287,6 +308,8 @@ function settled(evidence: Evidence, proof: Exclude<Proof, 'rejected'>): Standin
   const byBids = settledByBids(ownBids(evidence));
   if (byBids !== null) return byBids;
   if (evidence.resultMissing || proof === 'landed') return { end: 'result-missing', money: 'held' };
+  // What was claimed cannot be read, so no published bid can be told to be ours, or not.
+  if (evidence.claim === null) return { end: unsettled(proof), money: 'held' };
   if (proof === 'presumed' || proof === 'foreign') return { end: 'foreign-bid', money: 'released' };
   return { end: 'not-landed', money: 'held' };
 }
