@@ -205,7 +205,9 @@ export function createDesk(world: DeskWorld): Desk {
       agenda.remove(requestId);
       sender.forget(requestId);
     }
-    if (live) tellFold(fold, clock.now());
+    if (!live) return;
+    if (record?.kind === 'requested') time.requestCame(record.request);
+    tellFold(fold, clock.now());
   }
 
   /** Does what each state asks for. */

@@ -2,7 +2,8 @@
  * Whether the time of day is to be believed. A step of the machine's clock is not followed (`SteadyClock`) until the service's
  * own time, read off the Date header of an answer, agrees with it; until then nothing is promised and nothing is sent. The same
  * holds for a start whose time is before the newest record or long after it, and for a service whose time is so far from ours
- * that one of the two must be wrong, or so far ahead that each auction seems to be over when its request comes in.
+ * that one of the two must be wrong, or so far ahead that each auction seems to be over when its request comes in. Where requests
+ * come in after their own end, one after the other, the service is asked: its clock may be right, and ours ahead of it.
  */
 
 import type { BiddingSettings } from '../config/sections.ts';
@@ -22,6 +23,8 @@ export type TimeWatch = {
   /** Compares the time with the newest record before it resolves, then watches. */
   start: () => Promise<void>;
   stop: () => void;
+  /** A request has come in: `closesAt` is the end of its auction, where it names one. */
+  requestCame: (request: { receivedAt: EpochMs; closesAt: EpochMs | null }) => void;
   /** Null: the time is believed. */
   doubt: () => TimeDoubt | null;
   /** The same, with by how much the other clock is ahead of the time kept. */
@@ -32,6 +35,10 @@ const pollMs = 250;
 const askEveryMs = 1_000;
 /** A service that is ahead may be so for good; it is asked only because bids, and with them its Dates, may have become few. */
 const askAheadEveryMs = 5_000;
+/** Bids bring Dates; a desk that sends none asks for one this often. */
+const askIdleEveryMs = 60_000;
+/** So many requests in a row that come after their own end are more than webhooks that were late. */
+const lateRun = 5;
 /** A start later than this after the newest record asks the service first: a clock that is ahead looks the same. */
 const longestSilenceMs = 3_600_000;
 /** A Date is cut to the second and takes up to two seconds on its way; what is left is what a step may be. */
@@ -52,11 +59,12 @@ export function createTimeWatch(options: {
   let timer: Timer | null = null;
   let askedAtMs = Number.NEGATIVE_INFINITY;
   let told: TimeDoubt | null = null;
+  let late = { count: 0, leastMs: Number.POSITIVE_INFINITY };
   let settled = { movedMs: 0, sinceMs: 0 };
 
   function doubt(): TimeDoubt | null {
     if (clock.step() !== null) return 'clock-step';
-    if (leavesNoTime()) return 'clock-skew';
+    if (leavesNoTime() || seemsOverByOurs()) return 'clock-skew';
     return hasWitness && !service.skewBelieved() ? 'clock-skew' : null;
   }
 
@@ -65,10 +73,27 @@ export function createTimeWatch(options: {
     return cutoffOf(settings.windowMs, service, settings) <= 0;
   }
 
+  function isRunLate(): boolean {
+    return late.count >= lateRun;
+  }
+
+  /** By the service's time at least one of those requests came before its end: ours is ahead. */
+  function seemsOverByOurs(): boolean {
+    return isRunLate() && -service.clockSkewMs() > late.leastMs;
+  }
+
+  function requestCame({ receivedAt, closesAt }: { receivedAt: EpochMs; closesAt: EpochMs | null }): void {
+    if (closesAt === null) return;
+    const lateMs = receivedAt - closesAt;
+    if (lateMs < 0) late = { count: 0, leastMs: Number.POSITIVE_INFINITY };
+    else late = { count: late.count + 1, leastMs: Math.min(late.leastMs, lateMs) };
+  }
+
   function isAskDue(): boolean {
     if (leavesNoTime()) return true;
     const sinceMs = clock.monotonicMs() - askedAtMs;
     if (hasWitness && told !== null) return sinceMs >= askEveryMs;
+    if (hasWitness && sinceMs >= (isRunLate() ? askAheadEveryMs : askIdleEveryMs)) return true;
     return service.clockSkewMs() > stepToleranceMs && sinceMs >= askAheadEveryMs;
   }
 
@@ -148,6 +173,7 @@ export function createTimeWatch(options: {
       await watch();
     },
     stop: () => timer?.cancel(),
+    requestCame,
     doubt,
     status,
   };

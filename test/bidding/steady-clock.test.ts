@@ -242,3 +242,72 @@ test('a service that is a little ahead is asked now and then, for no answer may 
   await pass(20_000);
   assert.ok(asked >= 4 && asked <= 6, `asked ${asked} times`);
 });
+
+test('a clock ahead of the service, with requests that all come after their end, asks and closes the gate until it is right', async () => {
+  let skewMs = 0;
+  let asked = 0;
+  const { clock, pass, watch, events } = watched({
+    newestMs: null,
+    aheadMs: () => skewMs,
+    skewMs: () => {
+      asked += 1;
+      if (asked === 2) skewMs = -600_000;
+      return skewMs;
+    },
+  });
+  const come = (closesInMs: number | null) => {
+    const receivedAt = clock.now();
+    watch.requestCame({ receivedAt, closesAt: closesInMs === null ? null : receivedAt + closesInMs });
+  };
+  await watch.start();
+  await pass(10_000);
+  assert.equal(asked, 1);
+  for (let index = 0; index < 5; index += 1) {
+    come(-570_000);
+    come(null);
+  }
+  await pass(1_000);
+  assert.deepEqual([asked, watch.doubt()], [2, 'clock-skew']);
+  assert.deepEqual(events, ['clock-skew', 'time']);
+  skewMs = -100;
+  await pass(1_500);
+  assert.equal(watch.doubt(), null);
+  skewMs = -600_000;
+  assert.equal(watch.doubt(), 'clock-skew');
+  come(20_000);
+  assert.equal(watch.doubt(), null, 'one that came in time shows that the clock leaves time to bid');
+});
+
+test('late requests by a clock that agrees with the service close nothing, and few late ones ask nothing', async () => {
+  let asked = 0;
+  const { clock, pass, watch } = watched({
+    newestMs: null,
+    aheadMs: () => -300,
+    skewMs: () => {
+      asked += 1;
+      return -300;
+    },
+  });
+  await watch.start();
+  const late = () => watch.requestCame({ receivedAt: clock.now(), closesAt: clock.now() - 60_000 });
+  for (let index = 0; index < 4; index += 1) late();
+  await pass(10_000);
+  assert.equal(asked, 1);
+  for (let index = 0; index < 40; index += 1) late();
+  await pass(11_000);
+  assert.deepEqual([asked, watch.doubt()], [4, null]);
+});
+
+test('a desk that sends nothing asks for the time once a minute', async () => {
+  let asked = 0;
+  const { pass, watch } = watched({
+    newestMs: null,
+    skewMs: () => {
+      asked += 1;
+      return 0;
+    },
+  });
+  await watch.start();
+  await pass(185_000);
+  assert.equal(asked, 4);
+});

@@ -69,7 +69,13 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-type NightOptions = { more?: Record<string, string>; windowMs?: number; bidding?: Record<string, number> };
+type NightOptions = {
+  more?: Record<string, string>;
+  windowMs?: number;
+  bidding?: Record<string, number>;
+  /** Of the desk's clock, before its start. */
+  shiftMs?: number;
+};
 
 /** Requests wait for the service longer than it takes to be sure that it is away. */
 const patient: NightOptions = { windowMs: 6_000, bidding: { marginWaitMs: 4_000 } };
@@ -84,7 +90,7 @@ async function withNight(seed: number, options: NightOptions, use: (night: Night
   const front = await openFront(played.environment.LANCE_BASE_URL!);
   const port = await freePort();
   const shiftFile = join(played.directory, 'shift');
-  writeFileSync(shiftFile, '0');
+  writeFileSync(shiftFile, String(options.shiftMs ?? 0));
   const rules = join(played.directory, 'rules');
   cpSync(file('rules'), rules, { recursive: true });
   const environment: Record<string, string> = {
@@ -359,6 +365,18 @@ describe('nights on which no bid flows', { concurrency: 2 }, () => {
       await untilCause(night, 'clock-skew', 20_000);
       await assertShown(night, 'clock-skew');
       await running;
+    });
+  });
+
+  test("the machine's clock is ahead of the service's since the start, so that every auction seems to be over", async () => {
+    await withNight(69, { shiftMs: 10 * 60_000 }, async (night) => {
+      const running = night.played.sandbox.run(20);
+      await untilCause(night, 'clock-skew', 20_000);
+      await assertShown(night, 'clock-skew');
+      await running;
+      night.shift(0);
+      await untilCause(night, null, 20_000);
+      assert.ok(night.daemon.lines.some(({ msg, code }) => msg === 'alarm' && code === 'clock-skew'));
     });
   });
 
