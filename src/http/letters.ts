@@ -43,7 +43,7 @@ export type Letter = {
   pointer: string | null;
   /** When it was read again and understood; null: it was not. */
   replayedAt: EpochMs | null;
-  /** Its keys without their values, dotted, `***` for those of words that nobody knows; null where it cannot be opened or is too long. */
+  /** Its keys without their values, dotted, `***` for those that may be somebody's name or number; null where it cannot be opened or is too long. */
   keys: readonly string[] | null;
   /** What the mapping of today cannot read in it. */
   unreadable: readonly Unreadable[];

@@ -171,12 +171,29 @@ export function beginningOf(value: JsonValue): JsonValue {
   return cut(value, 0);
 }
 
-/** A key that may be somebody's name is not shown, nor where it stands in a pointer. */
-export function maskedKey(key: string, known: (key: string) => boolean): string {
-  return /^\d{1,6}$/.test(key) || known(key) ? shownKey(key) : '***';
+const longestIdentifier = 40;
+/** Of an identifier, as in `linha2`; a number of somebody has more. */
+const mostDigits = 4;
+/** Stand in names of persons as well as in keys. */
+const particle = /^d[aeio]s?$/i;
+
+/**
+ * Words as programs join them, one of them known: `pedidoNumero`, `numero_pedido`, `numero-pedido`. A name may be joined like that
+ * as well, `mariaSilva`, but has no such word in it.
+ */
+function isIdentifier(key: string, known: (key: string) => boolean): boolean {
+  if (key.length > longestIdentifier || !/^[_$@]?[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)*$/.test(key)) return false;
+  if (key.replace(/\D/g, '').length > mostDigits) return false;
+  const words = key.replace(/([a-z0-9])([A-Z])/g, '$1 $2').split(/[^A-Za-z0-9]+/);
+  return words.some((word) => /[A-Za-z]{2}/.test(word) && !particle.test(word) && known(word));
 }
 
-/** Every key of a body, dotted, without its values; of the items of lists each once. Those that are not `known` are masked. */
+/** A key that may be somebody's name or number is not shown, nor where it stands in a pointer. */
+export function maskedKey(key: string, known: (key: string) => boolean): string {
+  return /^\d{1,6}$/.test(key) || known(key) || isIdentifier(key, known) ? shownKey(key) : '***';
+}
+
+/** Every key of a body, dotted, without its values; of the items of lists each once. Those that are not `known` and are no identifiers are masked. */
 export function keysIn(value: JsonValue, known: (key: string) => boolean): readonly string[] {
   const keys = new Set<string>();
   const visit = (inner: JsonValue, shown: string, depth: number): void => {

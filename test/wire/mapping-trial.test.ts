@@ -111,3 +111,22 @@ test('of a long body the beginning is looked at, whole where it is short', () =>
   const known = () => true;
   assert.deepEqual(keysIn(cut, known), ['lista.numero', 'depois']);
 });
+
+test('a key with a known word in it is shown, a name joined like a key is not', () => {
+  const known = (key: string) => ['numero', 'de', 'cpf'].includes(key.toLowerCase());
+  const shown = (key: string) => keysIn({ [key]: 1 }, known)[0];
+  for (const key of ['pedidoNumero', 'NumeroPedido', 'NUMERO_PEDIDO', 'numero-pedido2', 'lei-cpf']) {
+    assert.equal(shown(key), key);
+  }
+  for (const key of [
+    'mariaDeSouza',
+    'maria_de_souza',
+    'mariaSilva',
+    'Maria',
+    'numero josé',
+    'numero52998224725',
+    'numéroX',
+  ])
+    assert.equal(shown(key), '***', key);
+  assert.equal(shown(`numero${'X'.repeat(35)}`), '***');
+});
