@@ -15,7 +15,7 @@ export const lettersEn: Texts['letters'] = {
   more: (next, end) => `The log goes on to ${end}: --from ${next}.`,
   morePartitions: ({ partition, from }) =>
     `There is more: --partition ${partition} --from ${from}, then the partitions after it.`,
-  replayed: ({ read, understood, stillNot, next, more }) =>
-    `${read} read again: ${understood} understood now, ${stillNot} still not. Read on with ${more === undefined ? '' : `--partition ${more.partition} `}--from ${next}.`,
+  replayed: ({ read, understood, stillNot, next, more }, isOver) =>
+    `${read} read again: ${understood} understood now, ${stillNot} still not. ${isOver ? 'Nothing is left to read.' : `Read on with ${more === undefined ? '' : `--partition ${more.partition} `}--from ${next}.`}`,
   tooMany: (count, limit) => `--count ${count} is too many at once: ask for at most ${limit}.`,
 };

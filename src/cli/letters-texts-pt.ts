@@ -15,7 +15,7 @@ export const lettersPt = {
   more: (next: number, end: number) => `O log vai até ${end}: --from ${next}.`,
   morePartitions: ({ partition, from }: { partition: number; from: number }) =>
     `Há mais: --partition ${partition} --from ${from} e depois as partições seguintes.`,
-  replayed: ({ read, understood, stillNot, next, more }: Replay) =>
-    `${read} relidas: ${understood} entendidas agora, ${stillNot} ainda não. Continue com ${more === undefined ? '' : `--partition ${more.partition} `}--from ${next}.`,
+  replayed: ({ read, understood, stillNot, next, more }: Replay, isOver: boolean) =>
+    `${read} relidas: ${understood} entendidas agora, ${stillNot} ainda não. ${isOver ? 'Não há mais nada a reler.' : `Continue com ${more === undefined ? '' : `--partition ${more.partition} `}--from ${next}.`}`,
   tooMany: (count: number, limit: number) => `--count ${count} é demais de uma vez: peça no máximo ${limit}.`,
 };

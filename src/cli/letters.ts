@@ -76,7 +76,8 @@ function shortened(text: string): string {
 async function replay(world: CommandWorld, options: Options): Promise<void> {
   const { terminal, format, clock } = world;
   const { letters: texts } = format.texts;
-  const tell = (result: Replay) => terminal.write(options.json ? JSON.stringify(result) : texts.replayed(result));
+  const tell = (result: Replay) =>
+    terminal.write(options.json ? JSON.stringify(result) : texts.replayed(result, result.read < options.count));
   const remote = await remoteDesk(world, {});
   if (remote !== null) return tell(await remote.replay(options));
   const { http, api, bidding } = world.writing();

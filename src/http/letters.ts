@@ -65,9 +65,11 @@ const isLetter = ({ record }: LetterEntry) => record.replayOf === undefined;
 /** Where a partition was read to, and how far there is anything in it. */
 type Stand = { partition: number; next: number; end: number };
 
+/** `isWanted`: what is not counts for nothing. */
 async function* pagesOf(
   log: LetterLog,
   { partition, from, count }: LetterRange,
+  isWanted: (entry: LetterEntry) => boolean = () => true,
 ): AsyncGenerator<{ entries: LetterEntry[]; marks: LetterEntry[]; stand: Stand }> {
   const ends = await log.ends('dead-letters');
   const partitions = partition === null ? [...ends.keys()].sort((left, right) => left - right) : [partition];
@@ -82,7 +84,8 @@ async function* pagesOf(
       const entries = await log.read('dead-letters', each, next, Math.min(left, atOnce));
       // What expired at the beginning of a partition leaves a gap.
       next = entries.length === 0 ? end : entries.at(-1)!.offset + 1;
-      const [letters, marks] = [entries.filter(isLetter), entries.filter((entry) => !isLetter(entry))];
+      const letters = entries.filter((entry) => isLetter(entry) && isWanted(entry));
+      const marks = entries.filter((entry) => !isLetter(entry));
       left -= letters.length;
       // As long as the longest of those before: what is read in one piece keeps decisions waiting.
       const longest = Math.max(1, ...entries.map(({ record }) => record.sealedPayload.length));
@@ -196,13 +199,20 @@ export async function countLetters(log: LetterLog): Promise<{ letters: number; r
 
 export type Replay = { read: number; understood: number; stillNot: number; next: number } & GoesOn;
 
-/** What is understood now is appended like any webhook, as received when it was; read twice it is absorbed like one that came twice. */
+/**
+ * What is understood now is appended like any webhook, as received when it was; read twice it is absorbed like one that came twice.
+ * What was understood before is not read again. Less than `count` read: nothing is left.
+ */
 export async function replayLetters(parts: ReplayParts, range: LetterRange): Promise<Replay> {
   const { log, vault, clock, readBody } = parts;
   let understood = 0;
   let read = 0;
   let stand: Stand = { partition: range.partition ?? 0, next: 0, end: 0 };
-  for await (const page of pagesOf(log, range)) {
+  const before = new Set<string>();
+  for await (const { marks } of pagesOf(log, { ...range, count: mostMarked })) {
+    for (const { partition, record } of marks) before.add(placeOf({ partition, offset: record.replayOf!.offset }));
+  }
+  for await (const page of pagesOf(log, range, (entry) => !before.has(placeOf(entry)))) {
     stand = page.stand;
     read += page.entries.length;
     for (const { key, offset, record } of page.entries) {

@@ -89,6 +89,10 @@ test('letters read again after the mapping was mended, so many at once, count fr
       stillNot: 0,
       next: 0,
     });
+    // What was understood is not read again and does not count.
+    const rest = await replay(mended, { ...whole, from: 1, count: 2 });
+    assert.deepEqual([rest.read, rest.next], [2, 5]);
+    assert.equal((await replay(mended, whole)).read, 3 - rest.understood);
   }));
 
 test('a letter shows its keys and the facts that could not be read, and none of its values', () =>
