@@ -441,11 +441,12 @@ function tellBidding({ status, before }: Extract<DeskEvent, { kind: 'bidding' }>
     journal.info('bidding-open', { from, durationMs });
     return;
   }
-  const { cause: code, by, detail } = status;
+  const { cause: code, by, detail, until } = status;
   journal.warn('bidding-closed', {
     code,
     from,
     by,
+    ...(until === undefined ? {} : { until }),
     text: [detail, biddingEn.remedies[code]].filter(Boolean).join('; '),
   });
 }
@@ -718,15 +719,16 @@ function withoutPerson(status: DaemonStatus): DaemonStatus {
 
 function shownBidding(bidding: BiddingStatus): NonNullable<DaemonStatus['bidding']> {
   const { kind, since } = bidding;
-  if (kind === 'open') return { kind, cause: null, since, by: null, detail: null, remedy: null };
-  const { cause, by, detail } = bidding;
-  return { kind, cause, since, by, detail, remedy: biddingEn.remedies[cause] };
+  if (kind === 'open') return { kind, cause: null, since, until: null, by: null, detail: null, remedy: null };
+  const { cause, until = null, by, detail } = bidding;
+  return { kind, cause, since, until, by, detail, remedy: biddingEn.remedies[cause] };
 }
 
-function closedText({ cause, since, by, detail }: Extract<BiddingStatus, { kind: 'closed' }>): string {
+function closedText({ cause, since, until, by, detail }: Extract<BiddingStatus, { kind: 'closed' }>): string {
   const who = by === null ? '' : ` by ${by}`;
   const why = detail === null ? '' : `: ${detail}`;
-  return `bidding is closed: ${cause}${who} since ${new Date(since).toISOString()}${why}; ${biddingEn.remedies[cause]}`;
+  const end = until === undefined ? '' : ` until ${new Date(until).toISOString()}`;
+  return `bidding is closed: ${cause}${who} since ${new Date(since).toISOString()}${end}${why}; ${biddingEn.remedies[cause]}`;
 }
 
 async function metricsText(

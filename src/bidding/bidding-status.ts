@@ -26,13 +26,24 @@ export const closedCauses = [
   'service-unauthorised',
   'service-unreachable',
   'service-throttled',
+  'restored',
 ] as const;
 export type ClosedCause = (typeof closedCauses)[number];
 
-/** `since`: when the cause was first seen, or the pause was ordered. `by`: who paused. `detail`: for people, without personal data. */
+/**
+ * `since`: when the cause was first seen, or the pause was ordered. `by`: who paused. `detail`: for people, without personal data.
+ * `until`: when the cause ends by itself, where that is known.
+ */
 export type BiddingStatus =
   | { kind: 'open'; since: EpochMs }
-  | { kind: 'closed'; cause: ClosedCause; since: EpochMs; by: string | null; detail: string | null };
+  | {
+      kind: 'closed';
+      cause: ClosedCause;
+      since: EpochMs;
+      by: string | null;
+      detail: string | null;
+      until?: EpochMs;
+    };
 
 export type BiddingWatch = {
   start: () => void;
@@ -64,9 +75,11 @@ export function createBiddingWatch(options: {
   logSilence?: () => string | null;
   /** Partitions that are not bid for, in words; null when some are. */
   partitionsNotLive: () => string | null;
+  /** After an accepted restore: nothing received before this time is bid for. */
+  noBidReceivedBefore?: EpochMs;
   observer: DeskObserver;
 }): BiddingWatch {
-  const { clock, gate, health, observer } = options;
+  const { clock, gate, health, observer, noBidReceivedBefore: until = 0 } = options;
   let told: BiddingStatus | null = null;
   let refusal: { atMs: number; message: string } | null = null;
   let timer: Timer | null = null;
@@ -91,7 +104,9 @@ export function createBiddingWatch(options: {
       return closedBy('log-refused', refusal.message);
     const trouble = health.trouble();
     if (atGate !== null) return closedBy(atGate, null);
-    return trouble === null ? null : closedBy(trouble.cause, trouble.detail);
+    if (trouble !== null) return closedBy(trouble.cause, trouble.detail);
+    // Last, for it ends by itself, and whatever else keeps the desk from bidding can be mended meanwhile.
+    return clock.now() < until ? { ...closedBy('restored', null), until } : null;
   }
 
   function status(): BiddingStatus {
@@ -152,7 +167,13 @@ export function createBiddingWatch(options: {
 }
 
 /** `since`: null where it counts from when it was first seen. */
-type Closure = { cause: ClosedCause; detail: string | null; by: string | null; since: EpochMs | null };
+type Closure = {
+  cause: ClosedCause;
+  detail: string | null;
+  by: string | null;
+  since: EpochMs | null;
+  until?: EpochMs;
+};
 
 function closedBy(cause: ClosedCause, detail: string | null): Closure {
   return { cause, detail, by: null, since: null };

@@ -25,7 +25,6 @@ export const deskCodes = [
   'no-send-slot',
   'overload',
   'request-unusable',
-  'restored',
   'term-missing',
 ] as const;
 /** Why bidding is closed is the code of each request that ends meanwhile; a process that stops ends none. */
@@ -70,7 +69,7 @@ export function react(
   if (state.frozen !== undefined) return reactToFrozen(state, state.frozen, now, settings);
   if (phase === 'requested') {
     if ((state.request?.receivedAt ?? now) < noBidReceivedBefore) {
-      return [{ kind: 'append', record: restoredPass(state.requestId, now) }];
+      return [{ kind: 'append', record: restoredPass(state.requestId, now, noBidReceivedBefore) }];
     }
     return reactToRequest(state, now, settings);
   }
@@ -181,9 +180,10 @@ export function deskPass(requestId: string, code: DeskCode, text: string, at: Ep
   return { kind: 'passed', requestId, at, code, claimId, reasons, trace: null };
 }
 
-/** A request that may have been bid for in a part of the log that was lost. */
-export function restoredPass(requestId: string, at: EpochMs): Passed {
-  const text = 'the log was set back and restored: the request may have been bid for in the part that was lost';
+/** A request that may have been bid for in a part of the log that was lost. `before`: as everything received before that time. */
+export function restoredPass(requestId: string, at: EpochMs, before?: EpochMs): Passed {
+  const all = before === undefined ? '' : `, as any that was received before ${new Date(before).toISOString()}`;
+  const text = `the log was set back and restored: the request may have been bid for in the part that was lost${all}`;
   return { ...deskPass(requestId, 'restored', text, at, null), maybeSent: true };
 }
 

@@ -15,6 +15,7 @@ export const biddingEn: Texts['bidding'] = {
     'service-unauthorised': 'the service refuses the token',
     'service-unreachable': 'the service does not answer',
     'service-throttled': 'the service answers 429',
+    restored: 'after a restore, what is received before a time is not bid for',
   },
   remedies: {
     stopping: 'the process is about to end',
@@ -32,5 +33,7 @@ export const biddingEn: Texts['bidding'] = {
     'service-unreachable':
       'the service does not answer: look at its status page and at the network from here to LANCE_BASE_URL',
     'service-throttled': 'the service answers 429: lower bidding.sendLimit or ask it for more',
+    restored:
+      'which requests were bid for in the part of the log that was lost is not known, so nothing received before that time is bid for; it ends by itself',
   },
 };

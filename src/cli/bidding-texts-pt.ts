@@ -14,6 +14,7 @@ export const biddingPt = {
     'service-unauthorised': 'o serviço recusa o token',
     'service-unreachable': 'o serviço não responde',
     'service-throttled': 'o serviço responde 429',
+    restored: 'depois de uma restauração, o que chega antes de certa hora não recebe lance',
   },
   remedies: {
     stopping: 'o processo está para terminar',
@@ -30,5 +31,7 @@ export const biddingPt = {
       'o serviço recusa o token: ponha um LANCE_ACCESS_TOKEN novo e reinicie, ou conserte o comando do token; se o serviço voltar a aceitar este, a mesa reabre sozinha',
     'service-unreachable': 'o serviço não responde: veja a página de estado dele e a rede daqui até LANCE_BASE_URL',
     'service-throttled': 'o serviço responde 429: baixe bidding.sendLimit ou peça mais a ele',
+    restored:
+      'não se sabe que solicitações receberam lance na parte perdida do registro; por isso nada do que chega antes dessa hora recebe lance; termina sozinho',
   },
 };

@@ -96,10 +96,17 @@ export async function resumeDesk(
 ): Promise<void> {
   const { resumed, notPaused, storedResume, storedNotPaused, changeNotStored, changeUnsure, changeUnkept } =
     world.format.texts.control;
+  const { restored, storedRestored } = world.format.texts.control;
   const outcome = await orderOf(world, orderer, (desk) => desk.resume(reason));
+  const until = outcome.kind === 'stored' ? (outcome.restoredUntil ?? null) : null;
+  const time = until === null ? null : world.format.minute(until);
   tellControl(world, outcome, (wasPaused) => ({
-    told: wasPaused ? resumed : notPaused,
-    stored: wasPaused ? storedResume : storedNotPaused,
+    ...(time === null
+      ? { told: wasPaused ? resumed : notPaused, stored: wasPaused ? storedResume : storedNotPaused }
+      : {
+          told: (revision: number, count: number) => restored(time, revision, count),
+          stored: (revision: number) => storedRestored(time, revision),
+        }),
     notStored: changeNotStored,
     unsure: changeUnsure,
     unkept: changeUnkept,

@@ -91,8 +91,8 @@ export const doctorEn: Texts['doctor'] = {
       'free space; a restart does not help',
     ],
     'bidding-open': ({ since }) => [`open since ${since}`],
-    'bidding-closed': ({ cause, since, text }) => [
-      `closed since ${since}: ${biddingEn.causes[cause as ClosedCause]} (${cause})${text === undefined ? '' : `: ${text}`}`,
+    'bidding-closed': ({ cause, since, until, text }) => [
+      `closed since ${since}: ${biddingEn.causes[cause as ClosedCause]} (${cause})${until === undefined ? '' : `, until ${until}`}${text === undefined ? '' : `: ${text}`}`,
       biddingEn.remedies[cause as ClosedCause],
     ],
     'bidding-unasked': ({ url, text }) => [
@@ -158,7 +158,7 @@ export const doctorEn: Texts['doctor'] = {
       `${count} records behind the log`,
       'normal while the desk is stopped; if it runs, see its journal',
     ],
-    'control-free': () => ['bidding is open'],
+    'control-free': () => ['nobody has paused'],
     'control-paused': ({ by, text }) => [`paused by ${by}: ${text}`, 'lance resume opens it'],
     'control-changed': ({ kind, name, by, text }) => [
       `${{ paused: 'paused', resumed: 'resumed', 'cap-set': `cap ${name} set`, 'cap-removed': `cap ${name} removed`, 'rule-snoozed': `rule "${name}" put to sleep`, 'rule-resumed': `rule "${name}" woken` }[String(kind)]} by ${by}${text === undefined ? '' : `: ${text}`}`,

@@ -95,8 +95,8 @@ export const doctorPt = {
       'libere espaço; reiniciar não ajuda',
     ],
     'bidding-open': ({ since }: DoctorFigures) => [`abertos desde ${since}`],
-    'bidding-closed': ({ cause, since, text }: DoctorFigures) => [
-      `fechados desde ${since}: ${biddingPt.causes[cause as ClosedCause]} (${cause})${text === undefined ? '' : `: ${text}`}`,
+    'bidding-closed': ({ cause, since, until, text }: DoctorFigures) => [
+      `fechados desde ${since}: ${biddingPt.causes[cause as ClosedCause]} (${cause})${until === undefined ? '' : `, até ${until}`}${text === undefined ? '' : `: ${text}`}`,
       biddingPt.remedies[cause as ClosedCause],
     ],
     'bidding-unasked': ({ url, text }: DoctorFigures) => [
@@ -171,7 +171,7 @@ export const doctorPt = {
       `${count} registros atrás do registro`,
       'normal com a mesa parada; rodando, veja o diário',
     ],
-    'control-free': () => ['lances liberados'],
+    'control-free': () => ['ninguém pôs em pausa'],
     'control-paused': ({ by, text }: DoctorFigures) => [`em pausa por ${by}: ${text}`, 'lance resume libera'],
     'control-changed': ({ kind, name, by, text }: DoctorFigures) => [
       `${{ paused: 'pausa', resumed: 'liberação', 'cap-set': `teto ${name} posto`, 'cap-removed': `teto ${name} tirado`, 'rule-snoozed': `regra "${name}" suspensa`, 'rule-resumed': `regra "${name}" de volta` }[String(kind)]} por ${by}${text === undefined ? '' : `: ${text}`}`,

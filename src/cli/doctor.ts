@@ -424,7 +424,8 @@ async function checkBidding(world: CommandWorld, reader: DeskReader | null, stor
   // Why somebody paused is told by the process only to those with a token.
   const pause = bidding.cause === 'paused' && reader !== null ? (await reader.control.read()).pause : null;
   const detail = bidding.detail ?? pause?.reason;
-  const figures = { cause: bidding.cause, since, ...(detail == null ? {} : { text: detail }) };
+  const until = bidding.until == null ? {} : { until: world.format.minute(bidding.until) };
+  const figures = { cause: bidding.cause, since, ...until, ...(detail == null ? {} : { text: detail }) };
   return [found('bidding', bidding.cause === 'paused' ? 'warn' : 'fail', 'bidding-closed', figures)];
 }
 

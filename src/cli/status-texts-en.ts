@@ -6,6 +6,7 @@ export const statusEn: Texts['status'] = {
   labels: {
     bidding: 'bidding',
     since: 'since',
+    until: 'until',
     by: 'by',
     detail: 'detail',
     remedy: 'remedy',

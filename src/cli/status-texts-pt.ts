@@ -8,6 +8,7 @@ export const statusPt = {
   labels: {
     bidding: 'lances',
     since: 'desde',
+    until: 'até',
     by: 'por',
     detail: 'detalhe',
     remedy: 'remédio',

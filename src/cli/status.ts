@@ -83,6 +83,7 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
       bidding === null ? status.doorOnly : cause === null ? status.open : status.closed(texts.causes[cause], cause),
     ],
     [labels.since, bidding === null ? null : format.minute(bidding.since)],
+    [labels.until, bidding?.until == null ? null : format.minute(bidding.until)],
     [labels.by, bidding?.by ?? null],
     [labels.detail, bidding?.detail ?? null],
     [labels.remedy, cause === null ? null : texts.remedies[cause]],

@@ -411,6 +411,10 @@ export const en: Texts = {
     notPaused: (revision, count) =>
       `It was not paused; bidding goes on (revision ${revision}), by ${count} process(es).`,
     storedNotPaused: (revision) => `It was not paused (revision ${revision}). No process is running.`,
+    restored: (until, revision, count) =>
+      `The desk is not paused any more (revision ${revision}), obeyed by ${count} process(es), but bids for nothing that was received before ${until}: after the restore it is not known what was bid for.`,
+    storedRestored: (until, revision) =>
+      `Resumption stored (revision ${revision}). No process is running; nothing that was received before ${until} is bid for: after the restore it is not known what was bid for.`,
     storedResume: (revision) => `Resumption stored (revision ${revision}). No process is running.`,
     cap: (name, limit, revision, count) =>
       `Cap ${name}: ${limit} a day (revision ${revision}), obeyed by ${count} process(es). It counts bids decided while a cap of this name is set; what was promised before is not in it.`,

@@ -413,6 +413,10 @@ export const pt = {
       `A mesa não estava em pausa; os lances continuam (revisão ${revision}), por ${count} processo(s).`,
     storedNotPaused: (revision: number) =>
       `A mesa não estava em pausa (revisão ${revision}). Nenhum processo está rodando.`,
+    restored: (until: string, revision: number, count: number) =>
+      `A mesa não está mais em pausa (revisão ${revision}), obedecida por ${count} processo(s), mas não dá lance a nada recebido antes de ${until}: depois da restauração não se sabe o que recebeu lance.`,
+    storedRestored: (until: string, revision: number) =>
+      `Liberação guardada (revisão ${revision}). Nenhum processo está rodando; nada recebido antes de ${until} recebe lance: depois da restauração não se sabe o que recebeu lance.`,
     storedResume: (revision: number) => `Liberação guardada (revisão ${revision}). Nenhum processo está rodando.`,
     cap: (name: string, limit: string, revision: number, count: number) =>
       `Teto ${name}: ${limit} por dia (revisão ${revision}), obedecido por ${count} processo(s). Conta os lances decididos enquanto há um teto com este nome; o que foi prometido antes não entra.`,

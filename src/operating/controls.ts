@@ -1,9 +1,11 @@
 /** Pause, resumption and caps by hand: ordered, and waited for until every live process obeys. The same for API and command line. */
+import { noBidReceivedBefore } from '../bidding/house.ts';
 import {
   type Control,
   type ControlArchive,
   type ControlHistory,
   type ControlState,
+  type House,
   lastChanges,
   type OperatorChange,
   type RuleBook,
@@ -23,6 +25,7 @@ export type ControlParts = {
   control: Control & ControlArchive;
   ruleBook: Pick<RuleBook, 'read' | 'append'>;
   views: Pick<Views, 'usage'>;
+  house: Pick<House, 'origins'>;
   clock: Clock;
 };
 
@@ -54,8 +57,8 @@ export async function changeControl(
 
 /** What became of an order. Where the store failed, whoever wants bidding to stop has to hear whether it was told. */
 export type ControlOutcome =
-  /** `wasPaused`: before it. */
-  | ({ kind: 'stored'; wasPaused: boolean } & Obeyed)
+  /** `wasPaused`: before it. `restoredUntil`: of a resumption, where nothing received before that time is bid for; null: it is. */
+  | ({ kind: 'stored'; wasPaused: boolean; restoredUntil?: EpochMs | null | undefined } & Obeyed)
   /** `nearest`: one that is set by hand, and was perhaps meant. */
   | { kind: 'cap-unknown'; nearest?: string }
   /** It raises a cap, and another person has to order the same within a day; nothing was changed. */
@@ -110,8 +113,20 @@ export function pause(parts: ControlParts, who: Identity, reason: string): Promi
 }
 
 /** Also where no pause was read: one that Redis has lost comes back from the processes that know it. */
-export function resume(parts: ControlParts, who: Identity, reason: string): Promise<ControlOutcome> {
-  return ordered(parts, (control) => control.resume({ ...who, reason, at: parts.clock.now() }));
+export async function resume(parts: ControlParts, who: Identity, reason: string): Promise<ControlOutcome> {
+  const outcome = await ordered(parts, (control) => control.resume({ ...who, reason, at: parts.clock.now() }));
+  return outcome.kind === 'stored' ? { ...outcome, restoredUntil: await restoredUntil(parts) } : outcome;
+}
+
+/** Null also where the store does not say: the order is stored all the same, and the status of the desk tells it. */
+async function restoredUntil({ house, clock }: ControlParts): Promise<EpochMs | null> {
+  try {
+    const until = await noBidReceivedBefore({ house });
+    return clock.now() < until ? until : null;
+  } catch (fault) {
+    if (!(fault instanceof Fault)) throw fault;
+    return null;
+  }
 }
 
 /** Names that differ in case and marks only would be two caps, both of which hold. */

@@ -55,6 +55,11 @@ export const obeyedSchema = answerNamed(
   z.object({
     revision: said(revision, 'Of the controls: it grows with each change', 17),
     wasPaused: said(z.boolean(), 'Whether bidding was paused before', false),
+    restoredUntil: said(
+      time.nullable().optional(),
+      'Of a resumption: after a restore nothing received before this time is bid for; null: it is',
+      null,
+    ),
     obeyedBy: said(z.array(z.string()), 'Processes that have acknowledged it', [exampleInstance]),
     late: said(z.array(z.string()), 'Processes that live and have not acknowledged it yet', []),
   }),
@@ -323,8 +328,8 @@ function noCap(reply: FastifyReply, nearest?: string): FastifyReply {
 export function ordered(reply: FastifyReply, outcome: ControlOutcome, texts: FailedTexts): FastifyReply {
   switch (outcome.kind) {
     case 'stored': {
-      const { revision: stored, wasPaused, obeyedBy, late } = outcome;
-      return reply.code(late.length === 0 ? 200 : 202).send({ revision: stored, wasPaused, obeyedBy, late });
+      const { kind: _, ...stored } = outcome;
+      return reply.code(stored.late.length === 0 ? 200 : 202).send(stored);
     }
     case 'cap-unknown':
       return noCap(reply, outcome.nearest);

@@ -14,6 +14,7 @@ const bidding = z.object({
   kind: said(z.enum(['open', 'closed']), 'Whether bids may flow', 'closed'),
   cause: said(z.enum(closedCauses).nullable(), 'Why they do not; null: they do', 'service-unauthorised'),
   since: said(time, 'When the cause was first seen, or the pause was ordered; while open: when it opened', exampleTime),
+  until: said(time.nullable().optional(), 'When the cause ends by itself; null: that is not known', null),
   by: said(z.string().nullable(), 'Who paused; null: nobody did', null),
   detail: said(z.string().nullable(), 'More of it, in words', 'unauthorised'),
   remedy: said(

@@ -50,6 +50,7 @@ export const defaultClairvoyant: Omit<ClairvoyantSettings, 'limitsOf'> = {
     'no-send-slot',
     'overload',
     'partitions-not-live',
+    'restored',
     'rule-set-missing',
     'service-throttled',
     'service-unauthorised',
