@@ -13,7 +13,7 @@ import { dayOf } from '../domain/clock.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { countLetters } from '../http/letters.ts';
-import { lifeMs } from '../operating/living.ts';
+import { living } from '../operating/living.ts';
 import { confirmRules, reasonsAgainst } from '../rules/verdict.ts';
 import { readOutcomeTable } from '../wire/outcomes.ts';
 import { remedyOf } from './audit.ts';
@@ -385,7 +385,7 @@ async function checkCaps({ clock, format }: CommandWorld, { control, views }: De
 /** Whether a process runs on this store, as far as can be seen from here. */
 async function isHeld(world: CommandWorld, { control }: DeskReader, store: StorePlace): Promise<boolean> {
   if (store.backend === 'embedded') return world.isHeld(store.dataDir);
-  return (await control.acknowledged()).some(({ at }) => world.clock.now() - at < lifeMs);
+  return (await living(control, world.clock)).length > 0;
 }
 
 function daemonPlace(world: CommandWorld): ReturnType<CommandWorld['daemon']> {
@@ -430,8 +430,7 @@ async function checkBidding(world: CommandWorld, reader: DeskReader | null, stor
 }
 
 async function checkDaemon(world: CommandWorld, reader: DeskReader, store: StorePlace): Promise<Finding[]> {
-  const now = world.clock.now();
-  const live = (await reader.control.acknowledged()).filter(({ at }) => now - at < lifeMs);
+  const live = await living(reader.control, world.clock);
   const held = await isHeld(world, reader, store);
   const { pause, revision, changes } = await reader.control.read();
   const late = live.filter((process) => process.revision < revision).length;

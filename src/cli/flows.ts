@@ -576,7 +576,7 @@ async function withFront(
     const result = await work(front, { flows, unfolded });
     if (result.kind === 'written') {
       const { flowId } = result;
-      if (await livesSince(control, askedAt)) throw new Fault('not-acknowledged', texts.late(flowId));
+      if (await livesSince(control, clock, askedAt)) throw new Fault('not-acknowledged', texts.late(flowId));
       terminal.write(json ? JSON.stringify({ flowId, stored: true }) : texts.stored(flowId));
       return;
     }

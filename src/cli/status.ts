@@ -1,7 +1,7 @@
 /** `lance status`: why no bids flow, if they do not, and the essentials of a running process, as it says itself. */
 import type { Pause } from '../bidding/ports.ts';
 import type { DaemonStatus } from '../http/api/status.ts';
-import { lifeMs } from '../operating/living.ts';
+import { living } from '../operating/living.ts';
 import { askStatus, type DaemonPlace, type StatusAnswer } from './daemon.ts';
 import { labelledText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
@@ -62,8 +62,7 @@ async function withPerson(world: CommandWorld, { named }: DaemonPlace, found: Da
 async function knownOfStore(world: CommandWorld): Promise<{ alive: number; pause: Pause | null } | null> {
   try {
     return await withReader(world, async ({ control }) => {
-      const now = world.clock.now();
-      const alive = (await control.acknowledged()).filter(({ at }) => now - at < lifeMs).length;
+      const alive = (await living(control, world.clock)).length;
       return { alive, pause: (await control.read()).pause };
     });
   } catch {

@@ -19,7 +19,7 @@ import type { EpochMs } from '../domain/glossary.ts';
 import { nearestWord } from '../domain/nearest-word.ts';
 import type { Identity, Via } from '../domain/roles.ts';
 import { Fault } from '../errors.ts';
-import { lifeMs, lookFor } from './living.ts';
+import { lifeMs, living, lookFor, watchLiving } from './living.ts';
 
 export type ControlParts = {
   control: Control & ControlArchive;
@@ -42,15 +42,16 @@ export async function changeControl(
 ): Promise<Obeyed> {
   const revision = await change();
   let seen: Obeyed = { revision, obeyedBy: [], late: [] };
+  const look = watchLiving(control, clock);
   await lookFor(clock, timeoutMs, async () => {
-    const live = (await control.acknowledged()).filter(({ at }) => clock.now() - at < lifeMs);
+    const { living: live, unsure } = await look();
     const isLate = (known: { revision: number }) => known.revision < revision;
     seen = {
       revision,
       obeyedBy: live.filter((known) => !isLate(known)).map(({ instance }) => instance),
       late: live.filter(isLate).map(({ instance }) => instance),
     };
-    return seen.late.length === 0 ? seen : null;
+    return seen.late.length === 0 && !unsure.some(isLate) ? seen : null;
   });
   return seen;
 }
@@ -250,9 +251,8 @@ export type ControlStanding = {
 
 export async function controlStanding({ control, clock }: ControlParts): Promise<ControlStanding> {
   const { revision, pause: paused, caps, changes } = await control.read();
-  const now = clock.now();
   const orders = lastChanges(changes);
-  const live = (await control.acknowledged()).filter(({ at }) => now - at < lifeMs);
+  const live = await living(control, clock);
   return {
     revision,
     pause: paused,

@@ -11,7 +11,7 @@ import type { Resolved, ThawAction, Topic } from '../domain/records.ts';
 import type { Identity } from '../domain/roles.ts';
 import type { FrozenMark, Phase, RequestState } from '../domain/states.ts';
 import type { FlowStore } from '../origination/ports.ts';
-import { lifeMs, livesSince, lookFor, wait } from './living.ts';
+import { livesSince, living, lookFor, wait } from './living.ts';
 
 export type EndingParts = {
   log: Pick<EventLog, 'ends'>;
@@ -66,12 +66,12 @@ export async function resolveRequest(
   const partition = await parts.partitionOf('auctions', requestId);
   // Our record stands before it.
   const end = (await parts.log.ends('auctions')).get(partition) ?? 0;
-  const live = (await control.acknowledged()).some(({ at }) => clock.now() - at < lifeMs);
+  const live = (await living(control, clock)).length > 0;
   if (!live) return { kind: 'stored' };
   const folded = await lookFor(clock, foldTimeoutMs, async () =>
     (await parts.views.applied(partition)) >= end ? true : null,
   );
-  if (folded === null) return (await livesSince(control, record.at)) ? { kind: 'late' } : { kind: 'stored' };
+  if (folded === null) return (await livesSince(control, clock, record.at)) ? { kind: 'late' } : { kind: 'stored' };
   const after = (await stateOf(parts, requestId)) ?? before;
   const isOurs = after.resolution?.at === record.at && after.resolution.by === who.by;
   return { kind: isOurs ? 'done' : 'overtaken', phase: after.phase };
@@ -100,7 +100,7 @@ export async function thaw(parts: EndingParts, who: Identity, order: ThawOrder):
   if (before === null) return { kind: 'not-frozen' };
   const at = clock.now();
   await parts.append([thawEntry(order, who, at)]);
-  const live = (await control.acknowledged()).some((known) => at - known.at < lifeMs);
+  const live = (await living(control, clock)).length > 0;
   if (!live) return { kind: 'stored' };
   const look = async () => {
     const mark = (await markOf(parts, order)) ?? null;
@@ -113,7 +113,7 @@ export async function thaw(parts: EndingParts, who: Identity, order: ThawOrder):
     await wait(clock, againMs);
     answer = await look();
   }
-  if (answer === null) return (await livesSince(control, at)) ? { kind: 'late' } : { kind: 'stored' };
+  if (answer === null) return (await livesSince(control, clock, at)) ? { kind: 'late' } : { kind: 'stored' };
   return answer.mark === null ? { kind: 'done' } : { kind: 'still', problem: answer.mark.problem };
 }
 

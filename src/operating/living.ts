@@ -6,12 +6,55 @@ import type { EpochMs } from '../domain/glossary.ts';
 /** A process that has not been heard of for this long is not alive. */
 export const lifeMs = 5_000;
 
+/** Each process shows itself every second, so whoever lives was seen to move after so long. */
+const moveMs = 2_500;
+
+type Acknowledgements = Pick<Control, 'acknowledged'>;
+type Acknowledged = Awaited<ReturnType<Control['acknowledged']>>[number];
+
+/**
+ * Looks who lives. What lies further in the future than clocks differ may be of a process that is gone, written when its clock was
+ * ahead: it counts once it was seen to move between two looks. `unsure`: of some nobody can say yet.
+ */
+export function watchLiving(
+  control: Acknowledgements,
+  clock: Clock,
+): () => Promise<{ living: readonly Acknowledged[]; unsure: readonly Acknowledged[] }> {
+  const startedAtMs = clock.monotonicMs();
+  const first = new Map<string, number>();
+  const moved = new Set<string>();
+  return async () => {
+    const now = clock.now();
+    const shown = (await control.acknowledged()).filter(({ at }) => now - at < lifeMs);
+    const ahead = shown.filter(({ at }) => at - now >= lifeMs);
+    for (const { instance, at } of ahead) {
+      if (!first.has(instance)) first.set(instance, at);
+      else if (first.get(instance) !== at) moved.add(instance);
+    }
+    const isWaited = clock.monotonicMs() - startedAtMs < moveMs;
+    return {
+      living: shown.filter((known) => !ahead.includes(known) || moved.has(known.instance)),
+      unsure: isWaited ? ahead.filter(({ instance }) => !moved.has(instance)) : [],
+    };
+  };
+}
+
+/** Takes some seconds only where an acknowledgement lies in the future. */
+export async function living(control: Acknowledgements, clock: Clock): Promise<readonly Acknowledged[]> {
+  const look = watchLiving(control, clock);
+  for (;;) {
+    const seen = await look();
+    if (seen.unsure.length === 0) return seen.living;
+    await wait(clock, lookEveryMs);
+  }
+}
+
 /**
  * Whether a process has shown since `at` that it lives: each does every second. One that has just stopped did so before, and is not
  * waited for.
  */
-export async function livesSince(control: Pick<Control, 'acknowledged'>, at: EpochMs): Promise<boolean> {
-  return (await control.acknowledged()).some((known) => known.at >= at);
+export async function livesSince(control: Acknowledgements, clock: Clock, at: EpochMs): Promise<boolean> {
+  return (await living(control, clock)).some((known) => known.at >= at);
 }
 
 export function wait(clock: Clock, ms: number): Promise<void> {

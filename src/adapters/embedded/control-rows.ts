@@ -68,6 +68,8 @@ export type ControlRows = {
   /** Inside the caller's transaction; returns the new revision. */
   change: (change: ControlChange) => number;
   acknowledge: (acknowledgement: Acknowledgement) => void;
+  /** By the process that holds the directory, before its first sign of life: nobody else can live there. */
+  forgetOthers: () => void;
   house: () => HouseMark | null;
   setHouse: (mark: HouseMark | null) => void;
   /** Without `add`: whose transaction that is inside of differs. */
@@ -132,6 +134,7 @@ export function createControlRows(database: DatabaseSync): ControlRows {
     'INSERT INTO acknowledgements (instance, revision, at) VALUES (?, ?, ?) ON CONFLICT (instance) DO UPDATE SET revision = excluded.revision, at = excluded.at',
   );
   const forget = database.prepare('DELETE FROM acknowledgements WHERE at < ?');
+  const forgetAll = database.prepare('DELETE FROM acknowledgements');
 
   const selectOrders = database.prepare('SELECT orders FROM rule_orders WHERE id = 1');
   const upsertOrders = database.prepare('INSERT OR REPLACE INTO rule_orders (id, orders) VALUES (1, ?)');
@@ -218,6 +221,7 @@ export function createControlRows(database: DatabaseSync): ControlRows {
       upsert.run(instance, revision, at);
       forget.run(at - forgottenAfterMs);
     },
+    forgetOthers: () => forgetAll.run(),
     house: () => {
       const row = selectHouse.get() as { mark: string } | undefined;
       return row === undefined ? null : JSON.parse(row.mark);

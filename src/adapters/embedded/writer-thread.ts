@@ -50,6 +50,7 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
   const writeMargins = createMarginWriter(database);
   const takeDirectQuery = createDirectQueryCounter(database);
   const control = createControlRows(database);
+  control.forgetOthers();
 
   const runs: WriterRuns = {
     append: ({ entries }) => log.write(entries),
