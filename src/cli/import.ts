@@ -1,6 +1,7 @@
 /** `lance import`: a desk out of a file into an empty place. The views are made there by the fold, when the desk starts. */
 import { resolve } from 'node:path';
-import { callbackPartition, type NewEntry } from '../bidding/ports.ts';
+import { refuseOtherKey } from '../bidding/key-check.ts';
+import { callbackPartition, type EventLog, type NewEntry } from '../bidding/ports.ts';
 import type { LinkDetail } from '../domain/request.ts';
 import { Fault } from '../errors.ts';
 import { wait } from '../operating/living.ts';
@@ -23,6 +24,7 @@ export async function importDesk(world: CommandWorld, path: string, json: boolea
     if (!json) checking.show(Math.min(read, of), of, '');
   });
   checking.end();
+  await refuseOtherKeyOf(file, world);
   const { store: place } = world.place();
   const store = await world.openWhole(place, { create: true });
   try {
@@ -54,6 +56,23 @@ export async function importDesk(world: CommandWorld, path: string, json: boolea
   } finally {
     await store.close();
   }
+}
+
+/**
+ * Under another pseudonym key no start would take what came in, and the chains would be signed with it. Where none is given, the next
+ * start looks. Reads only.
+ */
+async function refuseOtherKeyOf(file: DeskFile, world: CommandWorld): Promise<void> {
+  const key = world.pseudonymKey();
+  if (key === null) return;
+  const inputs: FileEntry[] = [];
+  for await (const page of file.pages(pageEntries)) {
+    // They come first.
+    if (page[0]!.topic !== fileTopics[0]) break;
+    inputs.push(...page.filter((entry) => entry.topic === 'inputs' && entry.record.kind === 'key-check'));
+  }
+  const read: EventLog['readKey'] = async (_topic, wanted) => inputs.filter((entry) => entry.key === wanted) as never;
+  await refuseOtherKey({ read: async () => [], readKey: read, ends: async () => new Map() }, world.createVault(key));
 }
 
 async function refuseFull({ format }: CommandWorld, store: WholeStore, backend: 'embedded' | 'kafka'): Promise<void> {
