@@ -432,7 +432,7 @@ async function openWhole(place: StorePlace, { create }: { create: boolean }): Pr
 }
 
 /** The store of a command that accepts what became of it; null where it is what its anchors say. */
-async function openSetBack(place: StorePlace): Promise<SetBackStore | null> {
+async function openSetBack(place: StorePlace, emptied: boolean): Promise<SetBackStore | null> {
   const onFault = (fault: Fault) => {
     throw fault;
   };
@@ -442,7 +442,7 @@ async function openSetBack(place: StorePlace): Promise<SetBackStore | null> {
   }
   if (place.backend === 'embedded') {
     const anchor = anchorAt(place.dataDir, here())!;
-    return openEmbeddedSetBack({ directory: place.dataDir, onFault, anchor, checkKey: keyCheckHere() });
+    return openEmbeddedSetBack({ directory: place.dataDir, onFault, anchor, checkKey: keyCheckHere(), emptied });
   }
   const { openAnchors } = await sharedAdapters.anchors();
   const store = await openWhole(place, { create: false });

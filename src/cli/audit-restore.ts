@@ -11,11 +11,11 @@ const pageEntries = 500;
 
 export async function acceptRestore(
   world: CommandWorld,
-  { by, reason, json }: { by: string; reason: string; json: boolean },
+  { by, reason, emptied, json }: { by: string; reason: string; emptied: boolean; json: boolean },
 ): Promise<void> {
   const { clock, format, terminal } = world;
   const { store: place, audit } = world.place();
-  const store = await world.openSetBack(place);
+  const store = await world.openSetBack(place, emptied);
   if (store === null) {
     terminal.write(json ? JSON.stringify({ kind: 'nothing-to-accept' }) : format.texts.audit.nothingToAccept);
     return;

@@ -393,8 +393,11 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
   )
     .requiredOption('--by <name>', help.by, read.said)
     .requiredOption('--reason <text>', help.reason, read.said)
+    .option('--emptied', format.texts.audit.help.emptied, false)
     .option('--json', help.json, false)
-    .action((options: { by: string; reason: string; json: boolean }) => acceptRestore(world, options));
+    .action((options: { by: string; reason: string; emptied: boolean; json: boolean }) =>
+      acceptRestore(world, options),
+    );
   add(audit, 'export', format.texts.impact.help.export, 'lance audit export leiloes.ndjson --last 20000')
     .argument('<file>', format.texts.impact.help.target)
     .option('--last <n>', format.texts.impact.help.last, read.count, defaultExport)

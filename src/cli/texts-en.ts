@@ -540,6 +540,7 @@ export const en: Texts = {
       `Accepted, and recorded. ${count} requests that were bid for in the lost part end as passed (restored) and are not bid for again.${until === null ? '' : ` Which others there were is not known: nothing is bid for that was received before ${until}.`} Bidding is paused, for what was promised in the lost part counts under no cap: compare with the service, set caps (lance cap), then lance resume.`,
     help: {
       accept: 'take a log that was set back (a restored backup) as it is, and never bid again for what was lost',
+      emptied: 'the records are lost for good, and the desk begins with none',
     },
   },
   move: moveEn,

@@ -548,6 +548,7 @@ export const pt = {
     help: {
       accept:
         'aceita um registro que voltou a um estado anterior (cópia restaurada) e nunca repete lances da parte perdida',
+      emptied: 'os registros se perderam de vez, e a mesa começa sem nenhum',
     },
   },
   move: movePt,

@@ -110,9 +110,10 @@ export type CommandWorld = {
   openWhole: (store: StorePlace, options: { create: boolean }) => Promise<WholeStore>;
   /**
    * Opens a store that was set back, and says what of it is lost; null where it was not. Rejects with `data-directory-in-use` as
-   * `openWhole`, and with `pseudonym-key-changed`. Writes nothing.
+   * `openWhole`, and with `pseudonym-key-changed`; with `store-set-back` where an embedded
+   * desk is not there at all, unless `emptied` says that it is lost. Writes nothing.
    */
-  openSetBack: (store: StorePlace) => Promise<SetBackStore | null>;
+  openSetBack: (store: StorePlace, emptied: boolean) => Promise<SetBackStore | null>;
   /** Why the store's log and anchors would make a start refuse; null where they would not. Reads only. */
   startRefusal: (store: StorePlace) => Promise<Fault | null>;
   /** The next start makes the views of an embedded store again. Throws `data-directory-in-use`. */

@@ -1,6 +1,6 @@
 /** What the commands around the audit say and write: of a desk that moved, was set back, or is asked with another key. */
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -109,6 +109,45 @@ test('accept-restore takes a log that was set back, and pauses', async () => {
   await live(directory, 1);
 });
 
+test('an empty directory is not accepted for that of its anchor unless it is said to be lost (operator, session 37)', async () => {
+  const directory = join(root, 'right');
+  await live(directory, 3);
+  const environment = {
+    ...environmentOf(join(root, 'mistyped-directory')),
+    LANCE_AUDIT_ANCHOR: anchorFileOf(directory, null).file,
+  };
+  const mark = markOf(directory);
+  const started = await lanceCommand(environment, ['run']);
+  assert.equal(started.code, 65, started.said);
+  assert.match(started.said, /holds no desk.*is LANCE_DATA_DIR mistyped/);
+  const refused = await lanceCommand(environment, accepting);
+  assert.equal(refused.code, 65, refused.said);
+  assert.match(refused.said, /holds no desk.*--emptied/);
+  assert.equal(markOf(directory), mark);
+  assert.equal(existsSync(join(environment.LANCE_DATA_DIR, 'lance.sqlite')), false);
+  await live(directory, 1);
+  const lost = await lanceCommand(environment, [...accepting, '--emptied']);
+  assert.match(lost.said, /^Accepted, and recorded/);
+});
+
+test('a desk is not taken in under another pseudonym key, and nothing is left (operator, session 37)', async () => {
+  const [left, came] = [join(root, 'keyed'), join(root, 'came-with-other-key')];
+  await live(left, 2);
+  const store = await openEmbeddedStore({ directory: left, onFault: assert.fail });
+  await store.views.apply({ partition: 0, first: 0, next: 2, changes: [] });
+  await store.control.setPause({ by: 'ana', reason: 'moving', at: Date.now() });
+  await store.close();
+  const file = join(root, 'keyed.ndjson');
+  const exported = await lanceCommand(environmentOf(left), ['export', file]);
+  assert.equal(exported.code, 0, exported.said);
+  const refused = await lanceCommand({ ...environmentOf(came), ...mistyped }, ['import', file]);
+  assert.equal(refused.code, 78, refused.said);
+  assert.match(refused.said, /written under another LANCE_PSEUDONYM_KEY/);
+  assert.equal(existsSync(came), false);
+  const imported = await lanceCommand(environmentOf(came), ['import', file]);
+  assert.equal(imported.code, 0, imported.said);
+});
+
 const verifying = ['audit', 'verify', '--lang', 'en'];
 
 test('after an older copy a newer one is put back, and the log is whole again', async () => {
@@ -197,7 +236,7 @@ test('doctor says what makes a start refuse', async () => {
   await live(emptied, 2);
   rmSync(emptied, { recursive: true });
   const gone = await lanceCommand(environmentOf(emptied), ['doctor']);
-  assert.match(gone.said, /next start would be refused: .* has 0 records/);
+  assert.match(gone.said, /next start would be refused: .* holds no desk/);
 });
 
 test('a desk that starts on a changed record raises an alarm', async () => {

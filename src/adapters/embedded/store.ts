@@ -231,9 +231,9 @@ export async function startRefusal(
 
 /**
  * A store that was set back, open without being compared; null: it was not, and nothing was changed. `accept` closes it and lets its
- * anchor begin with what it holds. Rejects where the log is of another key: its anchor would be signed with one that no start has.
+ * anchor begin with what it holds. Rejects where there is no file, unless `emptied` says that it is lost, and where the log is of another key: its anchor would be signed with one that no start has.
  */
-export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPlace }): Promise<
+export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPlace; emptied: boolean }): Promise<
   | (EmbeddedStore & {
       heads: ChainHeads;
       lost: ChainHeads | null;
@@ -247,6 +247,7 @@ export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPla
   const heads = await withFile(directory, async (database) => {
     await checkKeyOf(database, options.checkKey);
     if (findSetBack(database, anchor) === null) return null;
+    if (database === null && !options.emptied) throw nothingThere(directory, anchor.file);
     return database === null ? {} : headsOf(database);
   });
   if (heads === null) return null;
@@ -269,10 +270,19 @@ const takenOver =
   'the log is of a version that signed nothing, and is signed from this start on: what stood there before cannot be checked; if there was no upgrade, somebody took its signed heads away';
 const accept = 'accept what is there with: lance audit accept-restore --by NAME --reason TEXT';
 
+/** Another directory than was meant, more often than a lost one. */
+function nothingThere(directory: string, file: string): Fault {
+  return new Fault(
+    'store-set-back',
+    `The data directory ${directory} holds no desk, and the anchor ${file} is that of one: is LANCE_DATA_DIR mistyped, or LANCE_AUDIT_ANCHOR that of another desk? Accepted as it is, the anchor would begin anew, and the desk in the right directory would not start any more. Put back the directory or a backup of it; only where it is lost for good, ${accept} --emptied.`,
+  );
+}
+
 function setBackFault(directory: string, file: string, setBack: SetBack): Fault {
   const set = (why: string) => new Fault('store-set-back', why);
   switch (setBack.kind) {
     case 'behind':
+      if (!existsSync(databasePath(directory))) return nothingThere(directory, file);
       return set(
         `The data directory ${directory} was set back: ${setBack.table} has ${setBack.has} records, and had ${setBack.had} on ${new Date(setBack.at).toISOString()} (${file}). A bid that was sent since would be sent again with other bytes. Put back what is missing (lance.sqlite-wal after a crash, or a newer backup of the whole directory), or ${accept}.`,
       );

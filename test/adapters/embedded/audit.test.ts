@@ -224,7 +224,12 @@ test('a store behind its anchor is refused, and accepted with the requests that 
   rmSync(place.directory, { recursive: true });
   cpSync(backup, place.directory, { recursive: true });
   await assert.rejects(open(place), isFault('store-set-back', 65, /has 2 records, and had 5.*accept-restore/));
-  const setBack = await openSetBack({ directory: place.directory, onFault, anchor: anchor(place.file) });
+  const setBack = await openSetBack({
+    directory: place.directory,
+    onFault,
+    anchor: anchor(place.file),
+    emptied: false,
+  });
   assert(setBack !== null);
   assert.deepEqual(setBack.claimed, { requestIds: ['sent-1', 'sent-2'], complete: true });
   assert.deepEqual([setBack.heads.auctions?.[0], setBack.lost?.auctions?.[0]], [2, 5]);
@@ -242,12 +247,17 @@ test('a store behind its anchor is refused, and accepted with the requests that 
 
   // An empty directory in its place, and one whose anchor is gone, are refused as well.
   rmSync(place.directory, { recursive: true });
-  await assert.rejects(open(place), isFault('store-set-back', 65, /has 0 records/));
+  await assert.rejects(open(place), isFault('store-set-back', 65, /holds no desk/));
   assert.ok(!existsSync(join(place.directory, 'lance.sqlite')));
   cpSync(backup, place.directory, { recursive: true });
   for (const suffix of ['', '.mark', '.claims']) rmSync(`${place.file}${suffix}`);
   await assert.rejects(open(place), isFault('store-set-back', 65, /is not there/));
-  const unknown = await openSetBack({ directory: place.directory, onFault, anchor: anchor(place.file) });
+  const unknown = await openSetBack({
+    directory: place.directory,
+    onFault,
+    anchor: anchor(place.file),
+    emptied: false,
+  });
   assert(unknown !== null);
   assert.deepEqual([unknown.claimed, unknown.lost], [{ requestIds: [], complete: false }, null]);
   await unknown.accept();
