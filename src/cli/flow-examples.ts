@@ -59,7 +59,8 @@ export async function showExample(
 /** Other terms of a renegotiation, which is what most often has to change; null: it is no amendment of one. */
 function termsToAmend(flow: StartedKind, step: string | null): Fields | null {
   if (step !== 'amend' || flow !== 'renegotiation') return null;
-  return { renegotiation: structuredClone(exampleOf(stepBodies.amend.shape.renegotiation)) };
+  const { rateHundredths: _, ...terms } = structuredClone(exampleOf(stepBodies.amend.shape.renegotiation)) as Fields;
+  return { renegotiation: terms };
 }
 
 /** Whatever says when it was signed: a made-up time would lie before the flow. */

@@ -394,6 +394,27 @@ const whole: readonly Sentence[] = [
   [/^no request has this id$/, 'nenhuma solicitação tem este código'],
   [/^no flow has this id$/, 'nenhum fluxo tem este código'],
   [
+    /^the bid of this request is (.*), not contemplated: no contract can be ordered for it; look whether it is the request that you mean$/,
+    'o lance desta solicitação está em $1, não contemplado: não se pode pedir contrato para ela; veja se é a solicitação que você quer',
+    [statePt],
+  ],
+  [
+    /^the service has told since then that an operation was done, under a code that no flow knows \((.*)\): if it is this one, another would be a second loan; once you know that it is not, send true in despiteEvents$/,
+    'o serviço informou depois que uma operação foi feita, com um código que nenhum fluxo conhece ($1): se é esta, outra seria um segundo empréstimo; quando souber que não é, envie true em despiteEvents',
+  ],
+  [
+    /^the service says that the contract of this flow is endorsed already, and (.*) would lead to a second loan: take the step confirm$/,
+    'o serviço diz que o contrato deste fluxo já está averbado, e $1 levaria a um segundo empréstimo: use a etapa confirm',
+  ],
+  [
+    /^the very same splits were sent before, under another key, and taken; if the payee is to get as much once more, send an entry with another fieldId or day$/,
+    'exatamente os mesmos repasses já foram enviados, com outra chave, e aceitos; se o recebedor deve receber o mesmo valor mais uma vez, envie um item com outro fieldId ou outro dia',
+  ],
+  [
+    /^nothing was told under this code, and under others that no flow knows the service has told of operations that were done \((.*)\): send the one that tells of this operation; once you know that none does, send true in despiteEvents$/,
+    'nada foi informado com este código, e com outros que nenhum fluxo conhece o serviço informou operações feitas ($1): envie o que fala desta operação; quando souber que nenhum fala, envie true em despiteEvents',
+  ],
+  [
     /^the bid of this request is (.*), not contemplated; once you have seen that it is, say so on the machine of the desk: (.*)$/,
     'o lance desta solicitação está em $1, não contemplado; quando vir que foi, diga na máquina da mesa: $2',
     [statePt],

@@ -374,6 +374,8 @@ export const en: Texts = {
     stored: (id) => `Request ${id}: recorded. No process is running; it holds when the desk is back.`,
     refused: (id, state, allowed) =>
       `Request ${id} is "${state}" and cannot be ended like this. ${allowed === '' ? 'In this state there is nothing to end by hand.' : `Possible: ${allowed}.`}`,
+    underContract: (id, flowId, phase) =>
+      `The contract of request ${id} is under way (${flowId}, "${phase}"): what the bid promised counts until that is cancelled. Nothing was changed.`,
     late: (id) => `Recorded for ${id}, but the desk did not read it within 2 s; see lance bids show ${id}.`,
     overtaken: (id, state) => `Another record came first: request ${id} is now "${state}"; nothing was changed.`,
   },

@@ -372,6 +372,8 @@ export const pt = {
     stored: (id: string) => `Solicitação ${id}: registrado. Nenhum processo está rodando; vale quando a mesa voltar.`,
     refused: (id: string, state: string, allowed: string) =>
       `A solicitação ${id} está "${state}" e não pode ser encerrada assim. ${allowed === '' ? 'Neste estado não há o que encerrar à mão.' : `Possíveis: ${allowed}.`}`,
+    underContract: (id: string, flowId: string, phase: string) =>
+      `O contrato da solicitação ${id} está em andamento (${flowId}, "${phase}"): o que o lance prometeu conta até ele ser cancelado. Nada foi mudado.`,
     late: (id: string) => `Registrado para ${id}, mas a mesa não o leu em 2 s; veja lance bids show ${id}.`,
     overtaken: (id: string, state: string) =>
       `Outro registro veio antes: a solicitação ${id} está agora "${state}"; nada foi mudado.`,

@@ -6,10 +6,12 @@ import type { Control, EventLog, NewEntry, Views } from '../bidding/ports.ts';
 import { transitions } from '../bidding/transitions.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { FlowKind } from '../domain/flow-records.ts';
+import type { FlowPhase } from '../domain/flow-states.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Resolved, ThawAction, Topic } from '../domain/records.ts';
 import type { Identity } from '../domain/roles.ts';
 import type { FrozenMark, Phase, RequestState } from '../domain/states.ts';
+import { contractId } from '../origination/orders.ts';
 import type { FlowStore } from '../origination/ports.ts';
 import { livesSince, living, lookFor, wait } from './living.ts';
 
@@ -26,6 +28,11 @@ export type EndingParts = {
 /** What an operator may say; the desk itself resolves otherwise when time has passed. */
 export const operatorResolutions = ['won', 'contemplated', 'lost', 'not-landed', 'cancelled'] as const;
 type OperatorResolution = (typeof operatorResolutions)[number];
+
+/** These give back what the bid had promised. */
+const releases: ReadonlySet<OperatorResolution> = new Set(['lost', 'not-landed', 'cancelled']);
+/** Phases of a contract in which nothing of it is lent or may be. */
+const withoutLoan: ReadonlySet<FlowPhase> = new Set(['waiting-proposal', 'cancelled', 'failed', 'refused', 'withheld']);
 
 const foldTimeoutMs = 2_000;
 
@@ -48,6 +55,8 @@ export type ResolveOutcome =
   | { kind: 'unknown' }
   /** `allowed`: what may be said in this phase. */
   | { kind: 'refused'; phase: Phase; allowed: readonly OperatorResolution[] }
+  /** A contract of the bid is made or under way: what was promised for it is lent, or may be. */
+  | { kind: 'under-contract'; flowId: string; flowPhase: FlowPhase }
   /** Another record came first, and this one changed nothing. */
   | { kind: 'overtaken'; phase: Phase };
 
@@ -61,6 +70,10 @@ export async function resolveRequest(
   if (before === null) return { kind: 'unknown' };
   const allowed = allowedIn(before.phase);
   if (!allowed.includes(as)) return { kind: 'refused', phase: before.phase, allowed };
+  const contract = (await parts.flows.read([contractId(requestId)])).get(contractId(requestId));
+  if (releases.has(as) && contract !== undefined && !withoutLoan.has(contract.phase)) {
+    return { kind: 'under-contract', flowId: contract.flowId, flowPhase: contract.phase };
+  }
   const record: Resolved = { kind: 'resolved', requestId, at: clock.now(), as, ...who, reason };
   await parts.append([{ topic: 'auctions', key: requestId, record }]);
   const partition = await parts.partitionOf('auctions', requestId);

@@ -59,7 +59,7 @@ import {
   type WithdrawalOrder,
 } from './preparation.ts';
 import { react } from './react.ts';
-import { allowsStep, isUnseen, nextSteps } from './steps.ts';
+import { allowsStep, isUnseen, lendsAgain, nextSteps } from './steps.ts';
 import { isFinished } from './transitions.ts';
 import type { UnfoldedFlows } from './unfolded.ts';
 
@@ -511,6 +511,18 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     );
   }
 
+  /** A code of which nothing was told, where something waits under others: a mistyped one could not be corrected any more. */
+  async function notWaiting(
+    state: FlowState,
+    { requestCode }: Extract<StepAsked, { step: 'confirm' }>,
+  ): Promise<FrontResult | null> {
+    if (requestCode === null || !needsCode(state)) return null;
+    const waiting = await eventsOfNobody(state);
+    if (waiting.length === 0 || waiting.some((code) => isSameCode(code, requestCode))) return null;
+    const text = `nothing was told under this code, and under others that no flow knows the service has told of operations that were done (${namedCodes(waiting)}): send the one that tells of this operation; once you know that none does, send true in despiteEvents`;
+    return refusal('breach', 'event-of-nobody', 'requestCode', text);
+  }
+
   /** The fields are the partner's: a proposal of another flow would be shown, or changed, in the name of this one. */
   async function otherProposal(
     { flowId }: FlowState,
@@ -680,9 +692,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const breaches = beyond.map((each) => ({ ...each, field: `contract.${each.field}` }));
       if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     }
-    if (asked.step === 'deny' && asked.despiteEvents !== true && allowsStep(state, 'deny')) {
+    if (lendsAgain(state, asked.step)) return endorsedAlready(asked.step);
+    const doesAgain = asked.step === 'deny' || asked.step === 'regenerate';
+    if (doesAgain && asked.despiteEvents !== true && allowsStep(state, asked.step)) {
       const waiting = await eventsOfNobody(state);
-      if (waiting.length > 0) return mayBeDone(waiting);
+      if (waiting.length > 0) return mayBeDone(waiting, asked.step);
     }
     const record = stepRecord(state, asker, asked);
     if ('kind' in record && record.kind === 'refused') return record;
@@ -698,6 +712,9 @@ export function createFlowFront(world: FrontWorld): FlowFront {
             ? await sharedProposal(state)
             : null;
     if (foreign !== null) return foreign;
+    const notOfThose = asked.step === 'confirm' && asked.despiteEvents !== true ? await notWaiting(state, asked) : null;
+    if (notOfThose !== null) return notOfThose;
+    if (asked.step === 'splits' && isSplitAgain(state, step)) return splitAgain();
     const next = evolve(state, step, settings)!;
     const isOwn = ({ stepId }: FlowState['steps'][number]): boolean => stepId === step.stepId;
     const outcome = next.steps.find(isOwn)?.outcome;
@@ -874,7 +891,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       return { ...base, terms: termsOf(whole), sealed: vault.seal(place, JSON.stringify(amended)) };
     }
     if (state.flow === 'renegotiation' && renegotiation !== undefined) {
-      const whole: RenegotiationRequest = { ...order.renegotiation, ...renegotiation };
+      const rateHundredths = renegotiation.rateHundredths ?? order.renegotiation.rateHundredths;
+      const whole: RenegotiationRequest = { ...order.renegotiation, ...renegotiation, rateHundredths };
       const amended: RenegotiationOrder = { ...order, renegotiation: whole };
       const terms = renegotiationTerms(whole, state.terms?.installmentCents ?? null);
       return { ...base, terms, sealed: vault.seal(place, JSON.stringify(amended)) };
@@ -934,9 +952,30 @@ function namedCodes(codes: readonly string[]): string {
   return codes.slice(0, 3).join(', ') + (codes.length > 3 ? ', …' : '');
 }
 
-function mayBeDone(codes: readonly string[]): FrontResult {
-  const text = `the service has told since then that an operation was done, under a code that no flow knows (${namedCodes(codes)}): if it is this one, take the step confirm with that code; once you know that it is not, send true in despiteEvents`;
+function mayBeDone(codes: readonly string[], step: 'deny' | 'regenerate'): FrontResult {
+  const named = namedCodes(codes);
+  const text =
+    step === 'deny'
+      ? `the service has told since then that an operation was done, under a code that no flow knows (${named}): if it is this one, take the step confirm with that code; once you know that it is not, send true in despiteEvents`
+      : `the service has told since then that an operation was done, under a code that no flow knows (${named}): if it is this one, another would be a second loan; once you know that it is not, send true in despiteEvents`;
   return refusal('breach', 'event-of-nobody', 'step', text);
+}
+
+function endorsedAlready(step: FlowStep): FrontResult {
+  const text = `the service says that the contract of this flow is endorsed already, and ${step} would lead to a second loan: take the step confirm`;
+  return refusal('not-allowed', 'endorsed-once', 'step', text);
+}
+
+/** The same splits under another key, which a first answer that was not seen makes people send. */
+function isSplitAgain({ steps }: FlowState, { step, stepId, requestHash }: FlowAsked): boolean {
+  const isSame = (known: FlowState['steps'][number]) => known.step === step && known.requestHash === requestHash;
+  return steps.some((known) => isSame(known) && known.stepId !== stepId && known.outcome === 'done');
+}
+
+function splitAgain(): FrontResult {
+  const text =
+    'the very same splits were sent before, under another key, and taken; if the payee is to get as much once more, send an entry with another fieldId or day';
+  return refusal('conflict', 'splits-once', 'splits', text);
 }
 
 /** The service goes on with what was done under a code of its own. */

@@ -79,15 +79,16 @@ export type StepAsked =
   | {
       step: 'amend';
       contract?: Omit<ContractRequest, 'requestId'>;
-      renegotiation?: Pick<RenegotiationRequest, 'installments' | 'rateHundredths'>;
+      /** Without a rate it is that of the flow. */
+      renegotiation?: { installments: number; rateHundredths?: RateHundredths | undefined };
       link?: Omit<LinkNamed, 'authorisationNumber'>;
       authorisationNumber?: string;
     }
   | { step: 'sign'; signedAt: EpochMs; content: Record<string, unknown> }
-  | { step: 'cancel' | 'regenerate' | 'accept'; reason: string }
-  /** `despiteEvents`: whoever denies knows that no event that waits tells of it. */
-  | { step: 'deny'; reason: string; despiteEvents?: boolean }
-  | { step: 'confirm'; reason: string; requestCode: string | null }
+  | { step: 'cancel' | 'accept'; reason: string }
+  /** `despiteEvents`: whoever asks knows that no event that waits tells of the operation. */
+  | { step: 'deny' | 'regenerate'; reason: string; despiteEvents?: boolean }
+  | { step: 'confirm'; reason: string; requestCode: string | null; despiteEvents?: boolean }
   | { [O in keyof StepRequests]: { step: O; request: StepRequests[O] } }[keyof StepRequests];
 
 export function linkOf({ cpf, registration, employerId, employerIdType, authorisationNumber }: LinkNamed): LinkAsk {

@@ -3,6 +3,7 @@
  * is sealed is opened by the caller.
  */
 import assert from 'node:assert/strict';
+import { transitions as bidTransitions } from '../bidding/transitions.ts';
 import type { FlowSettings } from '../config/sections.ts';
 import type { ExpectedLoan, FlowBreach, FlowOperation } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
@@ -100,6 +101,10 @@ export function isLost(phase: RequestState['phase']): boolean {
 
 /** What keeps contract and signature of such a bid back. */
 export function notContemplated({ requestId, phase }: Pick<RequestState, 'requestId' | 'phase'>): FlowBreach {
+  if (phase === 'lost' || bidTransitions[phase]['resolved-contemplated'] === undefined) {
+    const problem = `the bid of this request is ${phase}, not contemplated: no contract can be ordered for it; look whether it is the request that you mean`;
+    return { rule: 'bid-won', field: 'requestId', problem };
+  }
   const problem = `the bid of this request is ${phase}, not contemplated; once you have seen that it is, say so on the machine of the desk: lance bids resolve ${requestId} --as contemplated --by NAME --reason TEXT`;
   return { rule: 'bid-won', field: 'requestId', problem };
 }

@@ -34,8 +34,17 @@ export function allowsStep(state: FlowState, step: FlowStep): boolean {
   );
 }
 
+/** Steps that would lead to a second loan where the first one is endorsed. */
+const lendingAgain: ReadonlySet<FlowStep> = new Set(['sign', 'regenerate', 'cancel']);
+
+/** The service says that its contract is endorsed already, and the step would make another one. Asked where a step is written: the fold takes those of earlier versions. */
+export function lendsAgain({ phase, operation }: FlowState, step: FlowStep): boolean {
+  const isEndorsed = phase === 'endorsement-refused' && operation?.reason === alreadyEndorsed;
+  return isEndorsed && lendingAgain.has(step);
+}
+
 export function nextSteps(state: FlowState): readonly FlowStep[] {
-  return flowSteps.filter((step) => allowsStep(state, step) && isReadyFor(state, step));
+  return flowSteps.filter((step) => allowsStep(state, step) && isReadyFor(state, step) && !lendsAgain(state, step));
 }
 
 /** What the step `accept` would take: of a cancelled flow the note that came after its end, if it may still take it up. */

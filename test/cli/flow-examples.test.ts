@@ -151,7 +151,7 @@ test('what example prints works against the sandbox, without a change (line 17)'
   }
 
   const amended = await lance(environment, 'renegotiations', 'example', '--step', 'amend');
-  assert.deepEqual(JSON.parse(amended.stdout), { renegotiation: { installments: 12, rateHundredths: 150 } });
+  assert.deepEqual(JSON.parse(amended.stdout), { renegotiation: { installments: 12 } });
 
   const unknown = [
     [['contracts', 'example', '1'], /There is no bid of request 1/],

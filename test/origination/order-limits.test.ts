@@ -5,6 +5,7 @@ import { expectedLoan } from '../../src/origination/differences.ts';
 import type { RenegotiationAsked, StepAsked } from '../../src/origination/orders.ts';
 import { nextSteps } from '../../src/origination/steps.ts';
 import { offer } from '../bidding/parts.ts';
+import { eventually } from '../conformance/backend.ts';
 import { orderOf } from './flow-house.ts';
 import { pricing } from './orders.ts';
 import { refusedBy, takingHouse, uuid } from './taking-house.ts';
@@ -59,7 +60,7 @@ test('a note that is as its order by instalment says raises no doubt, however th
   await reaches('c-702', 'awaiting-note');
   const other = (await state('c-702'))!.expected!.loanCents! + installments / 2 + 3;
   await noted('c-702', { noteNumber: 'N-2', proposalCode: uuid(2), loanCents: other });
-  assert.ok(alarms.includes('note-differs'));
+  await eventually(() => alarms.includes('note-differs'));
   assert.ok(nextSteps((await state('c-702'))!).includes('accept'));
 });
 

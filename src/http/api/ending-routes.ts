@@ -164,6 +164,11 @@ function resolved(reply: FastifyReply, outcome: ResolveOutcome): FastifyReply {
       const detail = `the request is ${outcome.phase}; ${may}`;
       return problem(reply, 'not-allowed', detail, [{ field: 'as', rule: 'resolution-possible', detail }], outcome);
     }
+    case 'under-contract': {
+      const { flowId, flowPhase } = outcome;
+      const detail = `its contract is under way: ${flowId}, ${flowPhase}; what the bid promised counts until that is cancelled`;
+      return problem(reply, 'not-allowed', detail, [{ field: 'as', rule: 'without-contract', detail }], outcome);
+    }
     case 'overtaken': {
       const detail = `Another record came first: the request is ${outcome.phase}, and nothing was changed.`;
       return problem(reply, 'not-allowed', detail, [], outcome);

@@ -408,6 +408,13 @@ const reason = said(
 
 const reasoned = (title: string, text: string) => order(z.strictObject({ reason }), title, text);
 
+const despiteEvents = said(
+  z.boolean().optional(),
+  'Take the step although events wait that no flow has claimed and that may tell of this operation; left out or false: refused then, and their codes are named',
+  false,
+  'none',
+);
+
 /** By step; of `amend` by kind of flow. */
 export const stepBodies = {
   amend: order(
@@ -422,7 +429,12 @@ export const stepBodies = {
         z
           .strictObject({
             installments: said(term, 'Number of monthly instalments of the new loan', 12, 'numeroParcelas'),
-            rateHundredths: said(rate, 'Rate: 150 is 1.50 %', 150, 'valorTaxaMensal'),
+            rateHundredths: said(
+              rate.optional(),
+              'Rate: 150 is 1.50 %; left out: the one that the flow has',
+              150,
+              'valorTaxaMensal',
+            ),
           })
           .optional(),
         'Of a renegotiation: its terms from now on',
@@ -472,6 +484,7 @@ export const stepBodies = {
         '6f1e2d3c-0000-4000-8000-000000000001',
         'CodigoRequisicao',
       ),
+      despiteEvents,
     }),
     'ConfirmStep',
     'An unclear operation was done',
@@ -479,17 +492,12 @@ export const stepBodies = {
   deny: order(
     z.strictObject({
       reason,
-      despiteEvents: said(
-        z.boolean().optional(),
-        'Deny it although events wait that no flow has claimed and that may tell of it; left out or false: refused then, and their codes are named',
-        false,
-        'none',
-      ),
+      despiteEvents,
     }),
     'DenyStep',
     'An unclear operation was not done',
   ),
-  regenerate: reasoned('RegenerateStep', 'Why it is generated again'),
+  regenerate: order(z.strictObject({ reason, despiteEvents }), 'RegenerateStep', 'Why it is generated again'),
   accept: reasoned('AcceptStep', 'Why the note is taken although it differs'),
   simulation: order(
     z.strictObject({

@@ -1,0 +1,130 @@
+/** What a clerk's mistake would make a second loan of, or lose the promise of a first one (clerk, session 37). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { resolveRequest } from '../../src/operating/endings.ts';
+import { notContemplated } from '../../src/origination/preparation.ts';
+import { nextSteps } from '../../src/origination/steps.ts';
+import { readOperationAnswer } from '../../src/wire/operations.ts';
+import { eventually } from '../conformance/backend.ts';
+import { heard, refusedBy, takingHouse, uuid } from './taking-house.ts';
+
+const json = (body: string) => ({ status: 200, body });
+
+test('a contract that the service says is endorsed is neither generated again, signed again nor given up', async (context) => {
+  const { ask, start, noted, sign, state, reaches, world } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  const refused = { kind: 'rejected', code: 'CONTRATO_JA_AVERBADO', errors: [] } as const;
+  world.answerTo = () => ({ ...refused, ...heard, response: json('{}') });
+  await sign('c-701', { numeroContrato: 'N-1', assinatura: 'b' });
+  await reaches('c-701', 'endorsement-refused');
+  const possible = nextSteps((await state('c-701'))!);
+  assert.ok(possible.includes('confirm'));
+  for (const step of ['regenerate', 'cancel', 'sign'] as const) {
+    assert.ok(!possible.includes(step), step);
+    const asked =
+      step === 'sign'
+        ? await sign('c-701', { numeroContrato: 'N-1', assinatura: 'b' })
+        : await ask('c-701', { step, reason: 'x' });
+    assert.deepEqual(refusedBy(asked), [['endorsed-once', 'step']], step);
+  }
+  assert.equal((await ask('c-701', { step: 'confirm', reason: 'no portal', requestCode: null })).kind, 'taken');
+  await reaches('c-701', 'endorsed');
+});
+
+test('a code of which nothing was told confirms nothing while something waits, and nothing is generated again then', async (context) => {
+  const { ask, start, world, reaches, noteFor, tell, flows, sent } = await takingHouse(context);
+  await start('700');
+  await reaches('c-700', 'awaiting-note');
+  world.answerTo = () => ({ kind: 'unknown', reason: 'status-500', response: null, ...heard });
+  await start('701');
+  await reaches('c-701', 'unclear');
+  const note = await noteFor('c-700', { noteNumber: 'N-1' });
+  const event = { kind: 'credit-note', requestCode: 'q-lost', of: 'contract', sealed: '{}', at: Date.now() } as const;
+  await tell('q-lost', { ...event, note, errors: [] });
+  await eventually(async () => (await flows.read(['event:q-lost'])).get('event:q-lost')?.phase === 'unclaimed');
+  const invented = { step: 'confirm', reason: 'no portal', requestCode: uuid(7) } as const;
+  assert.deepEqual(refusedBy(await ask('c-701', invented)), [['event-of-nobody', 'requestCode']]);
+  assert.equal((await ask('c-701', { ...invented, despiteEvents: true })).kind, 'taken');
+  await reaches('c-701', 'awaiting-note');
+  const before = sent.length;
+  const again = await ask('c-701', { step: 'regenerate', reason: 'a CCB não vem' });
+  assert.deepEqual(refusedBy(again), [['event-of-nobody', 'step']]);
+  assert.equal(sent.length, before);
+  const known = await ask('c-701', { step: 'regenerate', reason: 'é de outro', despiteEvents: true });
+  assert.equal(known.kind, 'taken');
+});
+
+test('the very same splits are not sent again under another key', async (context) => {
+  const { ask, world, front, state, reaches, sent } = await takingHouse(context);
+  const order = { cpf: '52998224725', birthDate: null, signerCpfs: [] };
+  const begun = await front.startWithdrawal({ by: 'ana', key: 'w' }, order);
+  assert(begun.kind === 'taken');
+  const { flowId } = begun.state;
+  const bodies: Readonly<Record<string, string>> = {
+    simulation: '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1703.19}]}',
+    inclusion: '{"HasError":false,"CodigoProposta":"p-1"}',
+    splits: '{"hasError":false}',
+  };
+  world.answerTo = ({ operation }) => {
+    const body = bodies[operation]!;
+    const reading = readOperationAnswer(operation, 200, body);
+    assert(reading.kind === 'accepted', operation);
+    return { ...reading, ...heard, response: json(body) };
+  };
+  const idle = () => eventually(async () => (await state(flowId))!.steps.every(({ outcome }) => outcome !== 'pending'));
+  await ask(flowId, { step: 'simulation', request: {} });
+  await idle();
+  const included = await ask(flowId, {
+    step: 'inclusion',
+    request: { period: 3, splits: [{ amountCents: 1_000, pixKey: { key: '+5511987654321' } }] },
+  });
+  assert.equal(included.kind, 'taken', JSON.stringify(included));
+  await reaches(flowId, 'included');
+  const splits = (amountCents: number) =>
+    ask(flowId, { step: 'splits', request: { splits: [{ amountCents, pixKey: { key: '+5511987654321' } }] } });
+  assert.equal((await splits(10_000)).kind, 'taken');
+  await idle();
+  assert.deepEqual(refusedBy(await splits(10_000)), [['splits-once', 'splits']]);
+  assert.equal((await splits(10_001)).kind, 'taken');
+  await idle();
+  assert.equal(sent.filter(({ operation }) => operation === 'splits').length, 2);
+});
+
+test('a bid whose contract is made keeps its promise, whatever a person says of it', async (context) => {
+  const { start, noted, flows, won, ask, clock } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  const said: unknown[] = [];
+  const parts = {
+    flows,
+    clock,
+    log: { ends: async () => new Map([[0, 1]]) },
+    views: {
+      read: async (ids: readonly string[]) =>
+        new Map(ids.map((id) => [id, { state: won.get(id)!, reservation: 'held' as const, hadRoom: true }])),
+      applied: async () => 1,
+    },
+    control: { acknowledged: async () => [] },
+    partitionOf: async () => 0,
+    append: async (entries: readonly unknown[]) => void said.push(...entries),
+  };
+  const who = { by: 'ana', via: 'cli' } as never;
+  const order = { requestId: '701', as: 'cancelled', reason: 'x' } as const;
+  const refused = await resolveRequest(parts, who, order);
+  assert.deepEqual(refused, { kind: 'under-contract', flowId: 'c-701', flowPhase: 'awaiting-signature' });
+  assert.deepEqual(said, []);
+  assert.equal((await ask('c-701', { step: 'cancel', reason: 'desistiu' })).kind, 'taken');
+  await eventually(async () => (await flows.read(['c-701'])).get('c-701')?.phase === 'cancelled');
+  assert.equal((await resolveRequest(parts, who, order)).kind, 'stored');
+  assert.equal(said.length, 1);
+});
+
+test('nobody is asked to say that a lost bid is contemplated', () => {
+  for (const phase of ['lost', 'passed'] as const) {
+    const { problem } = notContemplated({ requestId: '1', phase });
+    assert.doesNotMatch(problem, /resolve/, phase);
+    assert.match(problem, /the request that you mean/);
+  }
+  assert.match(notContemplated({ requestId: '1', phase: 'won' }).problem, /resolve 1 --as contemplated/);
+});
