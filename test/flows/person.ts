@@ -105,14 +105,16 @@ export async function walkWithdrawal(client: ApiClient, sandbox: Sandbox, cpf: s
   if (begun.status !== 200 && begun.status !== 201) throw new Error(`withdrawal: ${JSON.stringify(begun)}`);
   const { flowId } = begun.body as Flow;
   const holder = { holderCpf: cpf, holderName: 'Trabalhador Exemplo' };
-  const signer = { name: 'Trabalhador Exemplo', document: cpf, signedAt: new Date().toISOString(), ip: '203.0.113.9' };
-  const steps: [string, object][] = [
+  const signer = { name: 'Trabalhador Exemplo', document: cpf, ip: '203.0.113.9' };
+  // Whoever signs does so when the step is asked for: the inclusion may have taken minutes.
+  const signed = () => ({ signers: [{ ...signer, signedAt: new Date().toISOString() }] });
+  const steps: [string, object | (() => object)][] = [
     ['simulation', { birthDate, rateHundredths: 179 }],
     ['inclusion', { period: 1, birthDate, operationCode: `OP-${flowId}`, account: { ...account, ...holder } }],
     ['splits', { splits: [{ amountCents: 1_000, fieldId: 'TAXA', document: cpf, pixKey: { key: cpf } }] }],
     ['proposal', {}],
     ['account-update', { fields: { banco: '341' } }],
-    ['signers', { signers: [signer] }],
+    ['signers', signed],
     ['finalisation', {}],
     ['installments', { asOf: '2027-01-10' }],
   ];
@@ -125,7 +127,7 @@ export async function walkWithdrawal(client: ApiClient, sandbox: Sandbox, cpf: s
       if (before.steps.some((taken) => taken.step === step && taken.outcome === 'done')) break;
       if (before.errors.length > 0 || before.breaches.length > 0)
         throw new Error(`${flowId}: ${JSON.stringify(before)}`);
-      const asked = await ask(flowId, step, body);
+      const asked = await ask(flowId, step, typeof body === 'function' ? body() : body);
       if (asked === null) await sleep(pollMs);
     }
   }
