@@ -45,7 +45,7 @@ export async function showExample(
   if (step === null) {
     const given = new Set([...Object.keys(terms), ...set.map((each) => each.split(/[.=]/, 1)[0]!)]);
     const invented = Object.keys(example).filter((field) => !given.has(field));
-    // Without any field of its own the whole example is made up, which is said of contracts alone.
+    // Where nothing is given the whole example is made up: of a contract that was said above.
     if (given.size > 0 && invented.length > 0) world.terminal.say(texts.invented(invented.join(', ')));
   }
   const read = schema.safeParse(example);

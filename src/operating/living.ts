@@ -31,10 +31,10 @@ export function watchLiving(
       if (!first.has(instance)) first.set(instance, at);
       else if (first.get(instance) !== at) moved.add(instance);
     }
-    const isWaited = clock.monotonicMs() - startedAtMs < moveMs;
+    const mayStillMove = clock.monotonicMs() - startedAtMs < moveMs;
     return {
       living: shown.filter((known) => !ahead.includes(known) || moved.has(known.instance)),
-      unsure: isWaited ? ahead.filter(({ instance }) => !moved.has(instance)) : [],
+      unsure: mayStillMove ? ahead.filter(({ instance }) => !moved.has(instance)) : [],
     };
   };
 }

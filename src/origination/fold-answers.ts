@@ -4,12 +4,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { FlowAnswered, FlowRetryTerms, ProposalSaid } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-states.ts';
 import { sealedPlaces } from '../domain/vault.ts';
+import { refusedWithCode } from '../wire/operations.ts';
 import { proposalDifferences } from './differences.ts';
 import { codeOf, generated, markStep, move, stray, takeCounted } from './fold-steps.ts';
 import { isAside, readsOnly } from './transitions.ts';
-
-/** Why it is not known: see `readOperationAnswer`. */
-const refusedWithCode = 'refused-with-code';
 
 /** How often the bytes of an operation are known to have been written. */
 export function attemptsOf({ attempts, unknowns }: FlowOperationState): number {
@@ -36,7 +34,7 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
     }
     case 'unknown': {
       const terms = result.isFinal ? { ...retry, keyedAttempts: 0 } : retry;
-      const kept = result.reason.startsWith(refusedWithCode) ? withRefusal(state, operation, record) : state;
+      const kept = result.reason === refusedWithCode ? withRefusal(state, operation, record) : state;
       const doubtful = doubt(kept, operation, record.at, result.reason, terms);
       // What is told under the code that was named says what became of it.
       const isNamed = result.requestCode !== undefined && doubtful.operation?.status === 'unclear';

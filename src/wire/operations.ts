@@ -241,6 +241,9 @@ export type AnswerReading<A> =
   /** It may have been done: nobody said so, and nobody said no; or both were said, and `code` is what it would be known by. */
   | { kind: 'unknown'; reason: string; code?: string };
 
+/** Why it is not known: the answer refuses, and names the code of something that was done. */
+export const refusedWithCode = 'refused-with-code';
+
 /** What one answer means. 401 and 429 are the client's business before this is asked. */
 export function readOperationAnswer<N extends OperationName>(
   operation: N,
@@ -258,7 +261,7 @@ export function readOperationAnswer<N extends OperationName>(
   if (isRefused && !operations[operation].reads) {
     // The code of something that was done stands beside the refusal.
     const code = codeIn(operation, value);
-    if (code !== null) return { kind: 'unknown', reason: 'refused-with-code', code };
+    if (code !== null) return { kind: 'unknown', reason: refusedWithCode, code };
     // A conflict says that there is something already, unless an error says more.
     if (status === 409 && errors.length === 0) return { kind: 'unknown', reason: 'status-409' };
   }
