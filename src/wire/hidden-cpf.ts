@@ -13,14 +13,23 @@ const digitRun = /\p{Nd}+/gu;
 /** What may stand between two groups of one number. */
 const separator = /^[^\p{L}\p{N}]{1,3}$/u;
 
-/** Most texts have too few digits for a CPF; what is not ASCII may be one. */
+/**
+ * Whether so many digits stand with no ASCII letter between them: most texts and ids have too few for a CPF. What is not ASCII may be
+ * a digit.
+ */
 function hasDigitsEnough(text: string): boolean {
   let digits = 0;
   for (let index = 0; index < text.length && digits < cpfLength; index += 1) {
     const code = text.charCodeAt(index);
     if ((code >= 0x30 && code <= 0x39) || code > 0x7f) digits += 1;
+    else if (isAsciiLetter(code)) digits = 0;
   }
   return digits >= cpfLength;
+}
+
+function isAsciiLetter(code: number): boolean {
+  const lower = code | 0x20;
+  return lower >= 0x61 && lower <= 0x7a;
 }
 
 function groupsIn(text: string): Group[] {
