@@ -20,6 +20,7 @@ import { type ClaimDesk, createClaimDesk } from './claim-desk.ts';
 import { type Curves, createCurves } from './curves.ts';
 import type { Policy } from './decide.ts';
 import { type Decided, decideBatch } from './decider.ts';
+import { createDecisionQueue, type DecisionQueue } from './decision-queue.ts';
 import type { DeskStatus, DeskWorld } from './desk-world.ts';
 import { deadlineOf } from './evolve.ts';
 import { createFoldTeller } from './fold-events.ts';
@@ -28,11 +29,13 @@ import { hindered } from './hindrances.ts';
 import { createIntake, type Intake } from './intake.ts';
 import { createLedger, type Fold, type Ledger } from './ledger.ts';
 import { createLinkDesk, type LinkDesk } from './link-desk.ts';
+import { createMean } from './mean.ts';
 import { createOfferQueue, type OfferQueue } from './offer-queue.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { createPacer } from './pacer.ts';
 import type { LedgerRow, NewEntry, QueryFailure } from './ports.ts';
 import { type Command, type DeskCode, deskPass, react } from './react.ts';
+import { cutoffOf } from './send-claim.ts';
 import { createSendLimit, type SendLimit } from './send-limit.ts';
 import { sleep } from './sleep.ts';
 import { createTimeWatch, type TimeWatch } from './time-watch.ts';
@@ -57,13 +60,20 @@ const sumsKeptMs = 250;
 /** Requests decided without letting anything else happen. */
 const decidedAtOnce = 32;
 
+/** A bid is decided in time when this many times the usual way from its claim to its first byte is left until its deadline. */
+const timesToFirstByte = 2;
+
 export function createDesk(world: DeskWorld): Desk {
   const { log, views, clock, settings, observer } = world;
   const tellFold = createFoldTeller(observer);
   let stopping = false;
   let sums: (Pick<DeskStatus, 'unknown' | 'exposure'> & { atMs: number }) | null = null;
+  const undecided: DecisionQueue = createDecisionQueue();
   /** Requests being decided, or with an end on its way into the log. */
   const deciding = new Set<RequestId>();
+  let isDeciding = false;
+  /** From the claim to the first byte of its bid. */
+  const claimToByteMs = createMean();
   const ending = new Set<RequestId>();
   const underWay = new Set<Promise<unknown>>();
   const storedPolicies = new Set<string>();
@@ -135,7 +145,7 @@ export function createDesk(world: DeskWorld): Desk {
     const rows = await ledger.load(partition, position);
     // An end begun before may have been read back by another owner alone; one that is begun twice is absorbed by the fold.
     for (const { state } of rows) ending.delete(state.requestId);
-    await act(rows);
+    act(rows);
   }
 
   function onLogRefused(fault: unknown): void {
@@ -187,7 +197,7 @@ export function createDesk(world: DeskWorld): Desk {
     const answers = folds.flatMap(({ record }) => (record?.kind === 'answered' ? [record] : []));
     if (answers.length > 0) spawn(callbacks.acknowledged(answers));
     const rows = new Map(folds.map(({ row }) => [row.state.requestId, row]));
-    await act([...rows.values()]);
+    act([...rows.values()]);
   }
 
   function afterFold(fold: Fold, live: boolean): void {
@@ -197,6 +207,7 @@ export function createDesk(world: DeskWorld): Desk {
     if (record?.kind === 'ended') curves.learnt(state.segmentKeys.length > 0 ? state.segmentKeys : ['all']);
     if (state.phase !== 'requested' || state.frozen !== undefined) {
       claims.forget(requestId);
+      undecided.remove(requestId);
       queue.remove(requestId);
       links.unpark(requestId);
     }
@@ -211,9 +222,8 @@ export function createDesk(world: DeskWorld): Desk {
   }
 
   /** Does what each state asks for. */
-  async function act(rows: readonly LedgerRow[]): Promise<void> {
+  function act(rows: readonly LedgerRow[]): void {
     const now = clock.now();
-    const undecided: LedgerRow[] = [];
     for (const row of rows) {
       const { state } = row;
       const { requestId } = state;
@@ -224,7 +234,7 @@ export function createDesk(world: DeskWorld): Desk {
       for (const command of commandsFor(row, now)) {
         switch (command.kind) {
           case 'decide':
-            if (!isBusy(requestId)) undecided.push(row);
+            if (!isBusy(requestId)) undecided.add(row, deadlineOf(state, settings));
             break;
           case 'send':
             spawn(send(row));
@@ -249,13 +259,41 @@ export function createDesk(world: DeskWorld): Desk {
         }
       }
     }
-    for (let from = 0; from < undecided.length; from += decidedAtOnce) {
-      // Answers are heard and claims sent in between: somebody waits for those.
-      if (from > 0) await sleep(clock, 0);
-      const slice = undecided.slice(from, from + decidedAtOnce);
-      await decide(from === 0 ? slice : slice.filter(stillUndecided), clock.now());
-    }
+    if (!isDeciding && undecided.size() > 0) spawn(decideWaiting());
     claims.pump();
+  }
+
+  /** Beside the reading of the log: a claim that is read back does not wait for the decisions of others. */
+  async function decideWaiting(): Promise<void> {
+    isDeciding = true;
+    try {
+      while (undecided.size() > 0 && !stopping) {
+        const now = clock.now();
+        const needMs = timesToFirstByte * (claimToByteMs.value() ?? 0);
+        // What of a deadline is kept for the way and for clocks that differ.
+        const allowanceMs = -cutoffOf(0, world.service, settings);
+        const rows = undecided.take(decidedAtOnce, now + needMs + allowanceMs).filter(stillUndecided);
+        await decideOrRetry(rows, now);
+        claims.pump();
+        // Answers are heard and claims sent in between: somebody waits for those.
+        if (undecided.size() > 0) await sleep(clock, 0);
+      }
+    } finally {
+      isDeciding = false;
+    }
+  }
+
+  async function decideOrRetry(rows: readonly LedgerRow[], now: EpochMs): Promise<void> {
+    try {
+      await decide(rows, now);
+    } catch (fault) {
+      if (!(fault instanceof Fault) || !fault.retryable) throw fault;
+      observer({ kind: 'fault', code: fault.code, message: fault.message });
+      for (const { state } of rows) {
+        deciding.delete(state.requestId);
+        agenda.set(state.requestId, clock.now() + settings.retryFirstMs);
+      }
+    }
   }
 
   function commandsFor({ state, reservation }: LedgerRow, now: EpochMs): readonly Command[] {
@@ -401,7 +439,13 @@ export function createDesk(world: DeskWorld): Desk {
       return;
     }
     claims.pump();
+    noteTimeToByte(row, record);
     await endDurably(record);
+  }
+
+  function noteTimeToByte({ state: { claim } }: LedgerRow, record: AuctionRecord): void {
+    if (record.kind !== 'answered' || record.firstByteAt == null || claim?.instance !== world.instance) return;
+    claimToByteMs.add(Math.max(0, record.firstByteAt - claim.at));
   }
 
   /** A request that waited too long says for what. */
@@ -465,21 +509,7 @@ export function createDesk(world: DeskWorld): Desk {
       return;
     }
     const rows = requestIds.flatMap((requestId) => ledger.get(requestId) ?? []);
-    if (rows.length > 0) spawn(actOrRetry(rows));
-  }
-
-  /** Outside the consumer nobody begins again by itself. */
-  async function actOrRetry(rows: readonly LedgerRow[]): Promise<void> {
-    try {
-      await act(rows);
-    } catch (fault) {
-      if (!(fault instanceof Fault) || !fault.retryable) throw fault;
-      observer({ kind: 'fault', code: fault.code, message: fault.message });
-      for (const { state } of rows) {
-        deciding.delete(state.requestId);
-        agenda.set(state.requestId, clock.now() + settings.retryFirstMs);
-      }
-    }
+    if (rows.length > 0) act(rows);
   }
 
   /**
@@ -490,6 +520,7 @@ export function createDesk(world: DeskWorld): Desk {
     letGo(ledger.clear());
     sender.abandonAll();
     curves.clear();
+    undecided.clear();
     deciding.clear();
     claims.clear();
     ending.clear();
@@ -503,6 +534,7 @@ export function createDesk(world: DeskWorld): Desk {
   function letGo(requestIds: readonly RequestId[]): void {
     for (const requestId of requestIds) {
       agenda.remove(requestId);
+      undecided.remove(requestId);
       queue.remove(requestId);
       links.unpark(requestId);
       sender.abandon(requestId);
