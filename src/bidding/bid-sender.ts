@@ -6,6 +6,7 @@ import { foldedInto } from '../domain/record-places.ts';
 import type { Answered, AuctionRecord, Claimed, Frozen, Passed } from '../domain/records.ts';
 import type { Claim, RequestState } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
+import { obeysOperatorCaps } from './decide.ts';
 import { deadlineOf, evolveAll } from './evolve.ts';
 import type { Gate } from './gate.ts';
 import type { Ledger } from './ledger.ts';
@@ -41,7 +42,7 @@ export type BidSender = {
 const readAtOnce = 16;
 
 export function createBidSender(
-  world: Omit<SendWorld, 'gateOpen' | 'over' | 'inFlight' | 'place' | 'othersMaySend'> & {
+  world: Omit<SendWorld, 'gateOpen' | 'over' | 'isOverruled' | 'inFlight' | 'place' | 'othersMaySend'> & {
     instance: string;
     gate: Gate;
     ledger: Ledger;
@@ -121,6 +122,7 @@ export function createBidSender(
         ...world,
         stopping: () => world.stopping() || current.abandoned,
         gateOpen: () => isOpen() && stands() && !current.abandoned && world.owns(requestId),
+        isOverruled: () => !obeysOperatorCaps(claim.caps, gate.control()?.caps ?? {}),
         isForfeited: () => ['forfeited', 'refused'].includes(verdictOf(requestId)),
         othersMaySend: () => !world.soleOwner && (current.abandoned || !world.owns(requestId)),
         over: () => world.isLive() && !stands(),

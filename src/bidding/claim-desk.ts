@@ -6,6 +6,7 @@ import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Claimed, Passed } from '../domain/records.ts';
 import type { Agenda } from './agenda.ts';
 import type { BidSender } from './bid-sender.ts';
+import type { Policy } from './decide.ts';
 import type { Gate } from './gate.ts';
 import type { Ledger } from './ledger.ts';
 import { createMean } from './mean.ts';
@@ -50,6 +51,10 @@ export function createClaimDesk(world: {
   sendLimit: SendLimit;
   owns: (requestId: RequestId) => boolean;
   isEnding: (requestId: RequestId) => boolean;
+  /** What bids are decided by now; null: it is not at hand. */
+  policy: (at: EpochMs) => Policy | null;
+  /** What was decided by rules or orders that hold no more is decided anew. */
+  decideAnew: (requestIds: readonly RequestId[]) => void;
   end: (pass: Passed) => void;
   /** See `BiddingWatch`. */
   endCode: (otherwise: DeskCode) => DeskCode;
@@ -78,6 +83,8 @@ export function createClaimDesk(world: {
   function pump(): void {
     if (!gate.isOpen()) return;
     const now = clock.now();
+    const isCurrent = currentAt(now);
+    const outdated: RequestId[] = [];
     const claims: NewEntry[] = [];
     for (let left = room(); left > 0; ) {
       const waiting = queue.pop();
@@ -95,6 +102,10 @@ export function createClaimDesk(world: {
         );
         continue;
       }
+      if (!isCurrent(waiting)) {
+        outdated.push(requestId);
+        continue;
+      }
       claiming.set(requestId, clock.monotonicMs());
       const record = claimOf(waiting, now);
       world.sender.wrote(record);
@@ -102,6 +113,17 @@ export function createClaimDesk(world: {
       claims.push({ topic: 'auctions', key: requestId, record, firstClaim: true });
     }
     if (claims.length > 0) world.spawn(claim(claims));
+    if (outdated.length > 0) world.decideAnew(outdated);
+  }
+
+  /** An offer may have waited behind a pause while a cap was lowered, or a set of rules gave way to another. */
+  function currentAt(now: EpochMs): (waiting: WaitingOffer) => boolean {
+    const policy = world.policy(now);
+    const revision = gate.control()?.revision;
+    return ({ trace, controlRevision }) =>
+      controlRevision === revision &&
+      trace.ruleSetHash === policy?.ruleSet.hash &&
+      trace.settingsHash === policy.settingsHash;
   }
 
   function claimOf({ requestId, body, offer, trace }: WaitingOffer, at: EpochMs): Claimed {

@@ -282,12 +282,29 @@ function missingInput(request: LoanRequest, marginCents: AmountCents | null): Re
   return null;
 }
 
+function operatorKeyStart(name: string): string {
+  return `operator:${name}|`;
+}
+
 function operatorCapsAt(caps: Readonly<Record<string, number>>, at: EpochMs): CapReservation[] {
   return Object.entries(caps).map(([name, limitCents]) => ({
-    keys: [`operator:${name}|${dayOf(at)}`],
+    keys: [`${operatorKeyStart(name)}${dayOf(at)}`],
     limitAmountCents: limitCents,
     limitCount: null,
   }));
+}
+
+/** Whether a bid under these caps obeys each cap that is set by hand now: one may have been set or lowered since its decision. */
+export function obeysOperatorCaps(
+  caps: readonly CapReservation[],
+  operatorCaps: Readonly<Record<string, number>>,
+): boolean {
+  return Object.entries(operatorCaps).every(([name, limitCents]) =>
+    caps.some(
+      ({ keys, limitAmountCents }) =>
+        keys[0]!.startsWith(operatorKeyStart(name)) && limitAmountCents !== null && limitAmountCents <= limitCents,
+    ),
+  );
 }
 
 /** Last step: an offer that no longer fits under a cap passes. The reservation after the claim checks again. */

@@ -68,6 +68,7 @@ export async function decideBatch(
   now: number,
 ): Promise<Decided[]> {
   const { policy } = world;
+  const { revision } = world.control();
   const decided: Decided[] = [];
   const cases = await assessAll(world, policy, states, now, decided);
   const priced = cases.filter(({ assessment }) => assessment.verdict.passes.length === 0);
@@ -113,7 +114,9 @@ export async function decideBatch(
     const checked = checkCaps(draft, usage);
     const curve = curveOf.get(state.requestId);
     const stored = curve === undefined ? [] : world.curves.toStore(curve);
-    decided.push(processed(state, 'the bytes of its bid', () => conclude(world, state, checked, stored, now)));
+    decided.push(
+      processed(state, 'the bytes of its bid', () => conclude(world, state, checked, { stored, now, revision })),
+    );
   }
   return decided;
 }
@@ -196,8 +199,7 @@ function conclude(
   world: DeciderWorld,
   state: RequestState,
   draft: Draft,
-  stored: readonly StoredInput[],
-  now: number,
+  { stored, now, revision }: { stored: readonly StoredInput[]; now: number; revision: number },
 ): Decided {
   const { requestId } = state;
   world.links.unpark(requestId);
@@ -211,7 +213,8 @@ function conclude(
   }
   const { offer, trace, worth } = draft;
   const body = world.encodeBid(requestId, offer);
-  return { kind: 'offer', waiting: { requestId, offer, trace, body, queuedAt: now }, worth, stored };
+  const waiting = { requestId, offer, trace, body, queuedAt: now, controlRevision: revision };
+  return { kind: 'offer', waiting, worth, stored };
 }
 
 /** Pure steps are tried twice, so that a passing fault (memory, say) costs no bid; then it is an internal error. */

@@ -113,7 +113,8 @@ export function createDesk(world: DeskWorld): Desk {
     onRoom: () => claims.pump(),
   });
   const room = { queue, gate, ledger, outbox, agenda, sender, sendLimit, owns, end, spawn, endCode };
-  const claims: ClaimDesk = createClaimDesk({ ...common, ...room, isEnding: (requestId) => ending.has(requestId) });
+  const isEnding = (requestId: RequestId) => ending.has(requestId);
+  const claims: ClaimDesk = createClaimDesk({ ...common, ...room, isEnding, decideAnew: lookAgain });
 
   /** What stands in a partition is done by its owner. */
   function owns(requestId: RequestId): boolean {

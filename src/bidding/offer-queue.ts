@@ -10,6 +10,8 @@ export type WaitingOffer = {
   body: string;
   deadlineAt: EpochMs;
   queuedAt: EpochMs;
+  /** Of what operators had said when it was decided. */
+  controlRevision: number;
 };
 
 export type OfferQueue = {

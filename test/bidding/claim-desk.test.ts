@@ -13,7 +13,13 @@ const slots = 16;
 const offers = 400;
 
 /** Claims take `claimMs` to be read back and `heldMs` to be sent; returns the most of both together, and how many were sent. */
-async function play(claimMs: number, heldMs: number, forMs: number) {
+async function play(
+  claimMs: number,
+  heldMs: number,
+  forMs: number,
+  live = { ruleSetHash: trace.ruleSetHash, controlRevision: 1 },
+) {
+  const decidedAnew: string[] = [];
   const clock = createManualClock(at);
   const queue = createOfferQueue(offers);
   let sending = 0;
@@ -40,7 +46,9 @@ async function play(claimMs: number, heldMs: number, forMs: number) {
     settings,
     observer: () => undefined,
     queue,
-    gate: { isOpen: () => true } as never,
+    gate: { isOpen: () => true, control: () => ({ revision: live.controlRevision }) } as never,
+    policy: () => ({ ruleSet: { hash: live.ruleSetHash }, settingsHash: trace.settingsHash }) as never,
+    decideAnew: (requestIds) => decidedAnew.push(...requestIds),
     endCode: (otherwise) => otherwise,
     ledger: { get: () => ({ state: folded(requested()), reservation: 'none' }) } as never,
     outbox: {
@@ -73,14 +81,14 @@ async function play(claimMs: number, heldMs: number, forMs: number) {
   });
   const far = at + 1e9;
   for (let each = 0; each < offers; each += 1) {
-    queue.push({ requestId: `r${each}`, offer, trace, body: '{}', deadlineAt: far, queuedAt: at });
+    queue.push({ requestId: `r${each}`, offer, trace, body: '{}', deadlineAt: far, queuedAt: at, controlRevision: 1 });
   }
   desk.pump();
   for (let passed = 0; passed < forMs; passed += 5) {
     mostUnderWay = Math.max(mostUnderWay, desk.count() + sending + waiting.length);
     await clock.advance(5);
   }
-  return { mostUnderWay, sent, records };
+  return { mostUnderWay, sent, records, decidedAnew };
 }
 
 test('a log that is slow beside the service does not leave slots empty', async () => {
@@ -102,4 +110,17 @@ test('a claim carries the settings that its fold needs', async () => {
   assert.ok(records.length > 0);
   for (const record of records as Claimed[])
     assert.deepEqual(record.terms, { resultTimeoutMs, contemplationTimeoutMs, graceMs, halfLifeMs });
+});
+
+test('offers that were decided before an order or under another set are decided anew, not sent (defect line 26)', async () => {
+  const { ruleSetHash } = trace;
+  for (const live of [
+    { ruleSetHash, controlRevision: 2 },
+    { ruleSetHash: 'another', controlRevision: 1 },
+  ]) {
+    const { records, decidedAnew } = await play(50, 50, 100, live);
+    assert.equal(records.length, 0);
+    assert.equal(new Set(decidedAnew).size, offers);
+    assert.equal(decidedAnew.length, offers);
+  }
 });

@@ -94,6 +94,43 @@ test('a pause stops sending within a second; what was not sent passes as paused'
   }
 });
 
+test('a cap by hand that is set while offers wait binds them (defect line 20)', async () => {
+  const house = await openHouse({
+    seed: 15,
+    sandbox: { auction: { windowMs: 20_000, expiryMs: 60_000 }, pace: { batchRequests: 20, batchIntervalMs: 50 } },
+    bidding: { ...bidding, windowMs: 20_000 },
+  });
+  const { control } = house.store;
+  const word = { by: 'ana', reason: 'a look at the rules', at: Date.now() };
+  const isObeyed = async (revision: number) => {
+    for (let polls = 0; polls < 300; polls += 1) {
+      const [told] = await control.acknowledged();
+      if (told !== undefined && told.revision >= revision) return;
+      await setTimeout(20);
+    }
+    assert.fail('the order was not obeyed');
+  };
+  try {
+    await control.setPause(word);
+    await isObeyed(await control.setCap('day', 100_000_00, word));
+    const running = house.sandbox.run(60);
+    for (let polls = 0; house.engine.desk!.status().queued < 12 && polls < 300; polls += 1) await setTimeout(20);
+    const { queued } = house.engine.desk!.status();
+    assert.ok(queued >= 12, `${queued} queued`);
+    const capCents = 5_000_00;
+    await isObeyed(await control.setCap('day', capCents, word));
+    await control.resume(word);
+    await setTimeout(1_500);
+    await running;
+    const rows = await house.store.views.query({ phase: null, limit: 1_000, before: null });
+    const sent = rows.flatMap(({ state }) => (state.claim !== null && state.pass === null ? [state.claim] : []));
+    const sentCents = sent.reduce((sum, { offer }) => sum + offer.amountCents, 0);
+    assert.ok(sentCents > 0 && sentCents <= capCents, `${sent.length} bids of ${sentCents} cents`);
+  } finally {
+    await house.close();
+  }
+});
+
 test('a request whose auction ends while bidding is closed has the cause as its code, and one wait', async () => {
   const house = await openHouse({ seed: 14, sandbox: { auction }, bidding: { ...bidding, windowMs: 30_000 } });
   const send = async (body: object): Promise<number> => {

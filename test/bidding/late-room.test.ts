@@ -80,7 +80,7 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
     observer: () => {},
     soleOwner: false,
     stopping: () => false,
-    gate: { isOpen: () => true } as Gate,
+    gate: { isOpen: () => true, control: () => null } as Gate,
     endCode: (otherwise) => otherwise,
     ledger: {
       get: () => (world.reading ? null : row),

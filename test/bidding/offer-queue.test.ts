@@ -8,7 +8,15 @@ import { createOfferQueue, type WaitingOffer } from '../../src/bidding/offer-que
 import { at, offer, trace } from './parts.ts';
 
 function waiting(requestId: string, expectedValueCents: number, deadlineAt = at): WaitingOffer {
-  return { requestId, offer: { ...offer, expectedValueCents }, trace, body: '{}', deadlineAt, queuedAt: at };
+  return {
+    requestId,
+    offer: { ...offer, expectedValueCents },
+    trace,
+    body: '{}',
+    deadlineAt,
+    queuedAt: at,
+    controlRevision: 1,
+  };
 }
 
 test('by value, then by deadline, then by id', () => {

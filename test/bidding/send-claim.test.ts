@@ -23,7 +23,7 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
   const attempts: { at: number; attempt: BidAttempt }[] = [];
   const events: DeskEvent[] = [];
   const places: string[] = [];
-  const world = { gateOpen, stopping: false, over: false, othersMaySend: false };
+  const world = { gateOpen, stopping: false, over: false, overruled: false, othersMaySend: false };
   const service: Pick<Service, 'placeBid' | 'networkP99Ms' | 'clockSkewMs'> = {
     placeBid: async (attempt) => {
       const play = script[Math.min(attempts.length, script.length - 1)]!;
@@ -45,6 +45,7 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
     endCode: (otherwise) => (world.gateOpen ? otherwise : 'paused'),
     stopping: () => world.stopping,
     over: () => world.over,
+    isOverruled: () => world.overruled,
     othersMaySend: () => world.othersMaySend,
     sendLimit: createSendLimit(settings.sendLimit),
     inFlight: () => 1,
@@ -98,6 +99,38 @@ test('an answer ends the claim with what was received', async () => {
   assert.deepEqual([status, body], [response.status, null]);
   assert.equal(vault.open(sealedPlaces.bidAnswer(requestId), sealedBody!), response.body);
   assert.deepEqual([attempts[0]!.attempt.body, attempts[0]!.attempt.deadlineAt], [claim.body, cutoff]);
+});
+
+test('a cap by hand that is set or lowered after the decision stops a claim that was never tried, and no other (defect line 26)', async () => {
+  const waiting = setUp([lands], {}, false);
+  await waiting.clock.settle();
+  waiting.world.overruled = true;
+  waiting.world.gateOpen = true;
+  await waiting.clock.advance(100);
+  const pass = waiting.ended() as Passed;
+  assert.deepEqual([pass.kind, pass.code, pass.claimId, pass.maybeSent], ['passed', 'cap', 'a:1', undefined]);
+  assert.equal(waiting.attempts.length, 0);
+
+  // While it waits for a connection, in the turn in which the first byte would be written.
+  let overruled = false;
+  const script: Script = (now, attempt) => {
+    overruled = true;
+    return attempt.mayWrite() ? lands(now, attempt) : turnedAway('stopped')(now, attempt);
+  };
+  const atTheWire = setUp([script], {}, true, { isOverruled: () => overruled });
+  await atTheWire.clock.advance(100);
+  assert.equal((atTheWire.ended() as Passed).code, 'cap');
+
+  const tried = setUp([lost, lands]);
+  await tried.clock.settle();
+  tried.world.overruled = true;
+  await tried.clock.advance(1_000);
+  assert.equal(asAnswered(tried.ended()).outcome.kind, 'accepted');
+  assert.equal(tried.attempts.length, 2);
+
+  const others = setUp([lands], {}, true, { soleOwner: false, isOverruled: () => true, othersMaySend: () => true });
+  await others.clock.settle();
+  assert.equal(asAnswered(others.ended()).outcome.kind, 'unknown');
 });
 
 test('the codes of every attempt are told, the id of the bid once', async () => {

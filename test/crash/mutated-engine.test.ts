@@ -18,9 +18,10 @@ const changes: readonly Change[] = [
     replacement: 'maxReais === null ? null : Math.round(maxReais * 100) * 1000',
   },
   {
-    file: 'src/bidding/decide.ts',
-    search: 'limitAmountCents: limitCents,',
-    replacement: 'limitAmountCents: limitCents * 1000,',
+    file: 'src/bidding/gate.ts',
+    search: 'known = { state, readAtMs: startedAtMs };',
+    replacement: `const caps = Object.fromEntries(Object.entries(state.caps).map(([name, cents]) => [name, cents * 1000]));
+      known = { state: { ...state, caps }, readAtMs: startedAtMs };`,
   },
   {
     file: 'src/bidding/gate.ts',

@@ -168,7 +168,7 @@ const capBody = order(
   z.strictObject({
     limitCents: said(
       measured(z.int().min(0).max(1e14), 'whole cents of a real').nullable(),
-      'What may be promised a day, for bids decided while it is set; null takes the cap away',
+      'What may be promised a day, for bids that begin while it is set; null takes the cap away',
       25_000_000,
     ),
     reason: said(shortReason, 'Why, in 1 to 200 characters; a CPF in it is kept as `***`', 'fim do mês'),
