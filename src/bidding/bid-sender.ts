@@ -11,6 +11,7 @@ import { deadlineOf, evolveAll } from './evolve.ts';
 import type { Gate } from './gate.ts';
 import type { Ledger } from './ledger.ts';
 import { createMean } from './mean.ts';
+import { createOwnDelay } from './own-delay.ts';
 import type { EventLog, LedgerRow, Views } from './ports.ts';
 import { deskPass, unanswered } from './react.ts';
 import { cutoffOf, forfeitedText, type SendJob, type SendWorld, sendClaim } from './send-claim.ts';
@@ -42,7 +43,7 @@ export type BidSender = {
 const readAtOnce = 16;
 
 export function createBidSender(
-  world: Omit<SendWorld, 'gateOpen' | 'over' | 'isOverruled' | 'inFlight' | 'place' | 'othersMaySend'> & {
+  world: Omit<SendWorld, 'gateOpen' | 'over' | 'isOverruled' | 'ownDelay' | 'inFlight' | 'place' | 'othersMaySend'> & {
     instance: string;
     gate: Gate;
     ledger: Ledger;
@@ -65,6 +66,7 @@ export function createBidSender(
   const tried = new Set<RequestId>();
   const lookUps = createSlots(world.clock, () => readAtOnce);
   const heldMs = createMean();
+  const ownDelay = createOwnDelay(world.clock);
 
   /** Its bytes are those that this process wrote, whatever they have come through since. */
   function isOwn({ instance, claimId, body }: Claim, requestId: RequestId): boolean {
@@ -127,6 +129,7 @@ export function createBidSender(
         othersMaySend: () => !world.soleOwner && (current.abandoned || !world.owns(requestId)),
         over: () => world.isLive() && !stands(),
         inFlight: slots.taken,
+        ownDelay,
         place: {
           take: async (until) => {
             placed = await slots.wait(until, true);

@@ -9,6 +9,7 @@ import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { troubleOfReason } from './bidding-status.ts';
 import { noteHindrance } from './hindrances.ts';
 import type { DeskObserver } from './observer.ts';
+import type { OwnDelay } from './own-delay.ts';
 import type { BidAnswer, Service } from './ports.ts';
 import { type DeskCode, deskPass } from './react.ts';
 import type { AttemptEnd, SendLimit } from './send-limit.ts';
@@ -37,6 +38,7 @@ export type SendWorld = {
   /** Another process may have, or have had, the request since this one began: what it has sent may be older than our answer. */
   othersMaySend: () => boolean;
   sendLimit: SendLimit;
+  ownDelay: OwnDelay;
   /** Claims that have a place on the way to the service right now. */
   inFlight: () => number;
   /**
@@ -145,6 +147,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
       continue;
     }
     const startedAt = clock.now();
+    world.ownDelay.measure();
     const mayWrite = () => world.gateOpen() && (attempts > 0 || job.inherited || !world.isOverruled());
     const answer = await service.placeBid({ body: job.claim.body, deadlineAt: cutoffAt, mayWrite });
     const end = endOf(answer);
@@ -195,7 +198,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     const durationMs = clock.monotonicMs() - startedAtMs;
     world.observer({ kind: 'attempt', outcome: answer.kind === 'answered' ? answer.outcome.kind : answer.reason });
     if (end === null) world.sendLimit.withdrawn();
-    else world.sendLimit.heard(end, durationMs, world.inFlight(), clock.monotonicMs());
+    else world.sendLimit.heard(end, durationMs, world.inFlight(), clock.monotonicMs(), world.ownDelay.ms());
     if (answer.kind === 'not-landed') return;
     attempts += 1;
     for (const code of answer.codes ?? []) if (codes.size < maxCodes) codes.add(code);

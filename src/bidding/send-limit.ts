@@ -24,8 +24,11 @@ export type SendLimit = {
   current: () => number;
   /** When the next attempt may be made: `nowMs`, or later while the circuit is open. Asking takes the one probe. All times are on the monotonic clock. */
   admit: (nowMs: number) => number;
-  /** One attempt that wrote bytes, or could not write any, is over. `inFlight` counts it still. */
-  heard: (end: AttemptEnd, durationMs: number, inFlight: number, nowMs: number) => void;
+  /**
+   * One attempt that wrote bytes, or could not write any, is over. `inFlight` counts it still. `ownDelayMs`: the part of `durationMs`
+   * that this process took itself.
+   */
+  heard: (end: AttemptEnd, durationMs: number, inFlight: number, nowMs: number, ownDelayMs?: number) => void;
   /** The attempt that was let in did not try the service after all. */
   withdrawn: () => void;
   /** When an attempt was answered last; -∞ when none was. */
@@ -191,12 +194,12 @@ export function createSendLimit(most: number): SendLimit {
       reopensAt = nowMs + probeTimeoutMs;
       return nowMs;
     },
-    heard: (end, durationMs, inFlight, nowMs) => {
+    heard: (end, durationMs, inFlight, nowMs, ownDelayMs = 0) => {
       if (end === 'alone') return alone(nowMs);
       failureShare = moved(failureShare, end === 'failed' ? 1 : 0, failureSamples);
       switch (end) {
         case 'answered':
-          return answered(durationMs, inFlight, nowMs);
+          return answered(Math.max(0, durationMs - ownDelayMs), inFlight, nowMs);
         case 'throttled':
           return throttled(durationMs, nowMs);
         case 'failed':

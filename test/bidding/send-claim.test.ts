@@ -49,6 +49,7 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
     othersMaySend: () => world.othersMaySend,
     sendLimit: createSendLimit(settings.sendLimit),
     inFlight: () => 1,
+    ownDelay: { measure: () => undefined, ms: () => 0 },
     place: {
       take: async () => places.push('taken') > 0,
       giveUp: (restMs) => void places.push(`given up for ${restMs} ms`),

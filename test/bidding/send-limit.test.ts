@@ -43,6 +43,20 @@ test('a fast service is used up to the setting', () => {
   assert.equal(most, 64);
 });
 
+test('answers that waited for this process alone do not shrink the limit', () => {
+  const played = (isTold: boolean) => {
+    const limit = createSendLimit(64);
+    // Quick at first, then answers of 40 ms that lie for 300 ms until somebody looks.
+    for (let now = 0; now < 2_000; now += 40) limit.heard('answered', 40, limit.current(), now, 0);
+    const before = limit.current();
+    for (let now = 2_000; now < 12_000; now += 20) limit.heard('answered', 340, limit.current(), now, isTold ? 300 : 0);
+    return { before, after: limit.current() };
+  };
+  const { before, after } = played(true);
+  assert.ok(after >= before, `${after} after ${before}`);
+  assert.ok(played(false).after < before / 2);
+});
+
 test('a service with few servers keeps its throughput and is spared the queue', () => {
   const station = { servers: 10, serviceMs: 50 };
   const learnt = play(createSendLimit(256), station, 30_000);
