@@ -33,7 +33,7 @@ export type SendWorld = {
   over: () => boolean;
   /** The cap book was lost after it had granted the claim: whatever was written, nothing is any more. Left out: there is no book. */
   isForfeited?: () => boolean;
-  /** A cap was set or lowered by hand after the decision: a claim that was never tried is not sent. */
+  /** A cap was set or lowered by hand after the decision: a claim that this process has not tried is not sent. */
   isOverruled: () => boolean;
   /** Another process may have, or have had, the request since this one began: what it has sent may be older than our answer. */
   othersMaySend: () => boolean;
@@ -77,7 +77,7 @@ const maxCodes = 16;
 /** Why a claim that is older than the cap book ends. */
 export const forfeitedText = 'the cap book was lost after the claim, so it is not sent any more';
 
-const overruledText = 'a cap by hand was set or lowered after the decision; nothing was sent';
+const overruledText = 'a cap by hand was set or lowered after the decision, so it is not sent';
 
 /** No first byte at or after this: the deadline less what clocks differ by and what the network takes. */
 export function cutoffOf(
@@ -121,7 +121,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     // Whoever ended it may not know that bytes of ours are out: that has to be said, whatever it is worth by now.
     if (world.over()) return attempts > 0 ? unknown() : null;
     if (world.isForfeited?.()) return unknown(forfeitedText);
-    if (attempts === 0 && !job.inherited && world.isOverruled()) return overruled();
+    if (attempts === 0 && world.isOverruled()) return overruled();
     const cutoffAt = cutoffOf(job.deadlineAt, service, settings);
     if (clock.now() >= cutoffAt) return afterDeadline();
     if (!hasPlace) {
@@ -148,7 +148,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     }
     const startedAt = clock.now();
     world.ownDelay.measure();
-    const mayWrite = () => world.gateOpen() && (attempts > 0 || job.inherited || !world.isOverruled());
+    const mayWrite = () => world.gateOpen() && (attempts > 0 || !world.isOverruled());
     const answer = await service.placeBid({ body: job.claim.body, deadlineAt: cutoffAt, mayWrite });
     const end = endOf(answer);
     observe(answer, end, startedAtMs);
@@ -245,7 +245,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
   }
 
   function overruled(): Answered | Passed {
-    if (!world.soleOwner && world.othersMaySend()) return unknown(overruledText);
+    if (job.inherited || (!world.soleOwner && world.othersMaySend())) return unknown(overruledText);
     const pass = deskPass(job.requestId, 'cap', overruledText, clock.now(), job.claim.claimId);
     return world.soleOwner ? pass : { ...pass, maybeSent: true };
   }

@@ -102,7 +102,7 @@ test('an answer ends the claim with what was received', async () => {
   assert.deepEqual([attempts[0]!.attempt.body, attempts[0]!.attempt.deadlineAt], [claim.body, cutoff]);
 });
 
-test('a cap by hand that is set or lowered after the decision stops a claim that was never tried, and no other (defect line 26)', async () => {
+test('a cap by hand that is set or lowered after the decision stops a claim that was not tried here, and no other (defect line 26)', async () => {
   const waiting = setUp([lands], {}, false);
   await waiting.clock.settle();
   waiting.world.overruled = true;
@@ -130,8 +130,12 @@ test('a cap by hand that is set or lowered after the decision stops a claim that
   assert.equal(tried.attempts.length, 2);
 
   const others = setUp([lands], {}, true, { soleOwner: false, isOverruled: () => true, othersMaySend: () => true });
-  await others.clock.settle();
-  assert.equal(asAnswered(others.ended()).outcome.kind, 'unknown');
+  const found = setUp([lands], { inherited: true }, true, { isOverruled: () => true });
+  for (const { clock, attempts, ended } of [others, found]) {
+    await clock.settle();
+    assert.equal(asAnswered(ended()).outcome.kind, 'unknown');
+    assert.equal(attempts.length, 0);
+  }
 });
 
 test('the codes of every attempt are told, the id of the bid once', async () => {

@@ -166,8 +166,7 @@ type Sent = {
   request: HouseRequest;
   amountCents: number;
   decidedAt: number;
-  /** When its decision can have been made at the earliest, and when its claim was in the log. */
-  from: number;
+  /** When its claim was in the log. */
   claimedAt: number;
   /** When its first byte was out, and when the log first said anything that may have let go of its money. */
   writtenAt: number;
@@ -189,7 +188,6 @@ function sentBids({ house }: Evidence, trails: Trails): Sent[] {
       request,
       amountCents: content.amountCents,
       decidedAt: claim.record.trace.decidedAt,
-      from: request.announcedAt,
       claimedAt: claim.landedAt,
       writtenAt,
       releasedAt: releasing?.landedAt ?? Number.POSITIVE_INFINITY,
@@ -203,10 +201,10 @@ function mayRelease(record: Entry['record']): boolean {
   return record.kind !== 'requested' && record.kind !== 'claimed';
 }
 
-/** The widest limit by hand of any moment at which it may have been read for a decision; null: there may have been none. */
-function capByHand({ control }: Evidence, from: number, until: number): number | null {
-  const first = control.history.findLastIndex(({ at }) => at <= from - settings.controlMaxAgeMs);
-  const possible = control.history.filter(({ at }, index) => index >= first && at <= until);
+/** The widest limit by hand that a process may have known when the first byte went out; null: there may have been none. */
+function capByHand({ control }: Evidence, writtenAt: number): number | null {
+  const first = control.history.findLastIndex(({ at }) => at <= writtenAt - settings.controlMaxAgeMs);
+  const possible = control.history.filter(({ at }, index) => index >= first && at <= writtenAt);
   const limits = possible.map(({ state }) => state.caps.book ?? Number.POSITIVE_INFINITY);
   const most = Math.max(...limits);
   return Number.isFinite(most) ? most : null;
@@ -218,7 +216,7 @@ function capByHand({ control }: Evidence, from: number, until: number): number |
  */
 function checkRoom(evidence: Evidence, trails: Trails, report: Report): void {
   const sent = sentBids(evidence, trails);
-  const underHand = new Map(sent.map((bid) => [bid, capByHand(evidence, bid.from, bid.claimedAt)]));
+  const underHand = new Map(sent.map((bid) => [bid, capByHand(evidence, bid.writtenAt)]));
   for (const bid of sent) {
     const others = sent.filter(
       (other) => other !== bid && other.writtenAt < bid.claimedAt && other.releasedAt > bid.writtenAt,
@@ -238,7 +236,7 @@ function checkRoom(evidence: Evidence, trails: Trails, report: Report): void {
     demand('bids for a worker', sameWorker.length + 1, limits.workerDayCount);
     demand('bids of the desk', others.length + 1, limits.deskHoursCount);
     const byHand = underHand.get(bid);
-    // Only what was surely decided under the cap by hand counts against it.
+    // Only what surely began under a cap by hand counts against it.
     if (byHand !== null) demand('cents by hand', sum(ofDay.filter((other) => underHand.get(other) !== null)), byHand!);
   }
 }

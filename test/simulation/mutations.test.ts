@@ -125,9 +125,17 @@ const mutations: readonly Mutation[] = [
   },
   {
     name: 'caps by hand times 1000 (defect line 26)',
+    file: 'src/bidding/gate.ts',
+    search: 'known = { state, readAtMs: startedAtMs };',
+    replacement: `const caps = Object.fromEntries(Object.entries(state.caps).map(([name, cents]) => [name, cents * 1000]));
+      known = { state: { ...state, caps }, readAtMs: startedAtMs };`,
+    caughtAs: ['over-cap'],
+  },
+  {
+    name: 'offers and claims from before an order are sent as they are (defect line 26)',
     file: 'src/bidding/decide.ts',
-    search: 'limitAmountCents: limitCents,',
-    replacement: 'limitAmountCents: limitCents * 1000,',
+    search: 'return Object.entries(operatorCaps).every(([name, limitCents]) =>',
+    replacement: 'return Object.entries({} as typeof operatorCaps).every(([name, limitCents]) =>',
     caughtAs: ['over-cap'],
   },
   {
