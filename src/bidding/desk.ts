@@ -205,7 +205,8 @@ export function createDesk(world: DeskWorld): Desk {
     const { row, record, readBack } = fold;
     const { state } = row;
     const { requestId } = state;
-    if (record?.kind === 'ended') curves.learnt(state.segmentKeys.length > 0 ? state.segmentKeys : ['all']);
+    if (record?.kind === 'ended' && state.request !== null)
+      curves.learnt(state.segmentKeys.length > 0 ? state.segmentKeys : ['all']);
     if (state.phase !== 'requested' || state.frozen !== undefined) {
       claims.forget(requestId);
       undecided.remove(requestId);

@@ -555,7 +555,9 @@ export function viewChanges(
   } else if (claim !== null && is === 'committed' && after.winner !== before?.winner) {
     changes.push({ kind: 'commit', requestId, expiresAt: validityEnd(after, earlier) });
   }
-  const learnt = record.kind === 'ended' && (before === null || before.auction === null) ? after.auction : null;
+  // Anybody who knows the webhook's address can tell of auctions: what was never asked of us is kept, and teaches no price.
+  const isFirstResult = before !== null && before.request !== null && before.auction === null;
+  const learnt = record.kind === 'ended' && isFirstResult ? after.auction : null;
   if (record.kind === 'ended' && learnt !== null && learnt.bestRivalCell !== null) {
     const keys = after.segmentKeys.length === 0 ? [rootSegment] : after.segmentKeys;
     const { bestRivalCell, bestRivalOffGrid, endedAt, position } = learnt;

@@ -42,7 +42,7 @@ export type ModelCard = {
   data: {
     auctions: number;
     withoutRivals: number;
-    /** Results in the statistics. Differs from `auctions` where learning was frozen or old rows were removed. */
+    /** Results in the statistics. Differs from `auctions` where learning was frozen, old rows were removed or the result came first. */
     learnt: number;
     oldestAt: EpochMs | null;
     newestAt: EpochMs | null;
@@ -153,7 +153,8 @@ export async function readModelCard(
       newestDecision = { requestId: state.requestId, at: decidedAt };
     }
     if (claim !== null) claims += 1;
-    if (auction === null || auction.bestRivalCell === null) continue;
+    // The result of a request that was not received teaches nothing.
+    if (state.request === null || auction === null || auction.bestRivalCell === null) continue;
     const special = segmentKeys.at(-1) ?? wholeMarket;
     let segment = known.get(special) ?? others;
     if (segment === others && special !== wholeMarket && known.size < maxSegments) {

@@ -31,9 +31,10 @@ const year1900 = Date.UTC(1900, 0, 1);
 const oneYearOff = [365 * dayMs, -365 * dayMs].map((offMs) => deadlineAt + offMs);
 const wrongYears = [year9999, year1900, ...oneYearOff];
 
-/** Folds what one record teaches into `statistics`, as the views do. */
+/** Folds what the result of a request teaches into `statistics`, as the views do. */
 function learn(statistics: Map<string, Histogram>, record: AuctionRecord): void {
-  for (const change of viewChanges(null, folded(record), record, settings)) {
+  const request = requested({ requestId: record.requestId });
+  for (const change of viewChanges(folded(request), folded(request, record), record, settings)) {
     if (change.kind !== 'learn') continue;
     for (const key of change.keys) {
       const histogram = statistics.get(key) ?? emptyHistogram(change.at);
@@ -43,18 +44,18 @@ function learn(statistics: Map<string, Histogram>, record: AuctionRecord): void 
   }
 }
 
-function strangersEnd(number: number, change: Partial<Ended> = {}): Ended {
+function endOf(number: number, change: Partial<Ended> = {}): Ended {
   const rival = bid('rival', { rateHundredths: 240, placedAt: null });
   return { ...ended([rival]), requestId: String(1_000 + number), at: deadlineAt + number, ...change };
 }
 
 for (const endedAt of wrongYears) {
-  test(`an end in ${new Date(endedAt).getUTCFullYear()}, of a request that nobody knows, teaches no more than any other`, () => {
+  test(`an end in ${new Date(endedAt).getUTCFullYear()} teaches no more than any other`, () => {
     const statistics = new Map<string, Histogram>();
-    for (let number = 0; number < 200; number += 1) learn(statistics, strangersEnd(number));
+    for (let number = 0; number < 200; number += 1) learn(statistics, endOf(number));
     const wrong = bid('wrong', { rateHundredths: 0, placedAt: null });
-    learn(statistics, strangersEnd(200, { endedAt, startedAt: endedAt, bids: [wrong] }));
-    for (let number = 201; number < 400; number += 1) learn(statistics, strangersEnd(number));
+    learn(statistics, endOf(200, { endedAt, startedAt: endedAt, bids: [wrong] }));
+    for (let number = 201; number < 400; number += 1) learn(statistics, endOf(number));
     const now = deadlineAt + 400;
     for (const key of statisticKeysOf(['all'], null)) {
       const histogram = statistics.get(key);
@@ -74,11 +75,11 @@ for (const endedAt of wrongYears) {
 
   test(`an end in ${new Date(endedAt).getUTCFullYear()} neither hides bids nor leads the list`, () => {
     const rival = bid('rival', { rateHundredths: 240, placedAt: at + 1_000 });
-    const state = folded(strangersEnd(0, { endedAt, startedAt: endedAt, bids: [rival] }));
+    const state = folded(endOf(0, { endedAt, startedAt: endedAt, bids: [rival] }));
     assert.equal(state.auction!.bestRivalCell, 240);
     assert.equal(state.auction!.endedAt, null);
     assert.equal(state.auction!.startedAt, null);
-    assert.ok(cursorOf(state) < cursorOf(folded(strangersEnd(1))));
+    assert.ok(cursorOf(state) < cursorOf(folded(endOf(1))));
   });
 }
 

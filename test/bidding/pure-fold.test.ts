@@ -20,6 +20,9 @@ const lives: Life[] = readFileSync(new URL('./earlier-lives.jsonl', import.meta.
   .split('\n')
   .map((line) => JSON.parse(line) as Life);
 
+/** An earlier version learnt from a result that came before its request. It teaches nothing now, whoever stored it. */
+const learntNoMore = 'ended before it came';
+
 function foldedWith(terms: FoldTerms, records: readonly AuctionRecord[]) {
   let state: RequestState | null = null;
   const changes: ViewChange[] = [];
@@ -39,7 +42,7 @@ for (const { life, records, changes } of lives) {
     assert.deepEqual(state, row?.state);
     assert.deepEqual(
       own,
-      changes.filter(({ kind }) => kind !== 'state'),
+      changes.filter(({ kind }) => kind !== 'state' && !(kind === 'learn' && life === learntNoMore)),
     );
   });
 

@@ -177,13 +177,32 @@ test("a pass never ends somebody else's claim", () => {
   assert.deepEqual(standingOf(own), { phase: 'passed', exposure: 'released', timer: null });
 });
 
-test('ended before requested: the request passes later on, and the auction is learnt at once', () => {
+test('ended before requested: the result is kept, and the request passes later on', () => {
   const early = folded(ended([rival]));
   assert.equal(early.phase, 'early-ended');
   assert.equal(early.auction!.bestRivalCell, 240);
   const late = folded(ended([rival]), requested());
   assert.equal(late.phase, 'requested');
   assert.equal(late.auction!.bestRivalCell, 240);
+});
+
+test('only the result of a request that was received teaches the statistics', () => {
+  const result = ended([rival]);
+  const lessons = (...records: AuctionRecord[]) => {
+    const before = records.length === 0 ? null : folded(...records);
+    return viewChanges(before, folded(...records, result), result, settings).filter(({ kind }) => kind === 'learn');
+  };
+  assert.deepEqual(lessons(), []);
+  // A pass for a request that nobody could read, and a copy of the result, make it no better known.
+  assert.deepEqual(lessons(unread()), []);
+  assert.deepEqual(lessons(ended([rival])), []);
+  // The price of a result that came first is not taken up later either.
+  const late = viewChanges(folded(result), folded(result, requested()), requested(), settings);
+  assert.deepEqual(late, []);
+  assert.deepEqual(lessons(ended([rival]), requested()), []);
+  assert.ok(lessons(requested()).length > 0);
+  assert.ok(lessons(requested(), passed(null)).length > 0);
+  assert.ok(lessons(requested(), claimed()).length > 0);
 });
 
 test('ended while sending: the answer settles it, whichever comes first', () => {
@@ -320,7 +339,9 @@ test('views: a promise is reserved before it is released or committed, and an au
         assert.ok(answers <= 1, 'a worker answers once');
         if (state.claim !== null) assert.equal(promised, state.exposure === 'held' || state.exposure === 'committed');
       }
-      assert.equal(learnt, records.some(({ kind }) => kind === 'ended') ? windows.length : 0);
+      const first = (kind: AuctionRecord['kind']) => records.findIndex((record) => record.kind === kind);
+      const isReceivedFirst = first('requested') !== -1 && first('requested') < first('ended');
+      assert.equal(learnt, isReceivedFirst ? windows.length : 0);
     }),
     { numRuns: 3_000 },
   );

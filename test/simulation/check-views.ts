@@ -84,7 +84,7 @@ function keysOf({ views }: Evidence): string[] {
   return [...views.data.reservations.values()].flatMap((held) => [...held.keys]);
 }
 
-/** Each request's first result counts once, under the segments known when it was read. */
+/** The first result of each request received counts once, under the segments known when it was read. */
 export function checkStatistics({ views, house }: Evidence, trails: Trails, report: Report): void {
   const expected = new Map<string, number>();
   for (const trail of trails.values()) {
@@ -130,7 +130,10 @@ function hasWinner(trail: readonly Entry[]): boolean {
 
 function learntUnder(trail: readonly Entry[]): readonly string[] {
   let keys: readonly string[] | null = null;
+  let isReceived = false;
   for (const { record } of trail) {
+    isReceived ||= record.kind === 'requested';
+    if (record.kind === 'ended' && !isReceived) return [];
     if (record.kind === 'ended') return keys === null || keys.length === 0 ? ['all'] : keys;
     if (keys !== null) continue;
     if (record.kind === 'claimed') keys = record.trace.segmentKeys;
@@ -143,7 +146,7 @@ function learntUnder(trail: readonly Entry[]): readonly string[] {
 function checkCells({ views, house }: Pick<Evidence, 'views' | 'house'>, trails: Trails, report: Report): void {
   const expected = new Map<number, number>();
   for (const [requestId, trail] of trails) {
-    if (ofKind(trail, 'ended').length === 0) continue;
+    if (learntUnder(trail).length === 0) continue;
     const request = house.requests.get(requestId)!;
     const order = ranked(request);
     const claim = ofKind(trail, 'claimed')[0]?.record.offer;

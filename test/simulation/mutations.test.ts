@@ -70,8 +70,8 @@ const mutations: readonly Mutation[] = [
   {
     name: 'statistics folded twice',
     file: 'src/bidding/evolve.ts',
-    search: "record.kind === 'ended' && (before === null || before.auction === null) ?",
-    replacement: "record.kind === 'ended' ?",
+    search: "record.kind === 'ended' && isFirstResult ?",
+    replacement: "record.kind === 'ended' && before !== null && before.request !== null ?",
     caughtAs: ['statistics'],
   },
   {

@@ -74,6 +74,7 @@ export function absorb(evidence: Evidence, record: AuctionRecord): void {
     case 'ended':
       if (evidence.ended !== null) return;
       evidence.ended = record;
+      if (evidence.requested === null) return;
       evidence.learntUnder = (evidence.claim ?? evidence.pass)?.trace?.segmentKeys ?? [];
       return;
     case 'contemplated':

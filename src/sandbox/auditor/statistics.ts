@@ -1,4 +1,7 @@
-/** How often each statistic must have been folded: once for the first end of each auction, under every key of its segment. */
+/**
+ * How often each statistic must have been folded: once for the first end of each auction
+ * whose request had been received, under every key of its segment.
+ */
 import type { Run } from './run.ts';
 import type { Report, ViewsRead } from './violation.ts';
 
