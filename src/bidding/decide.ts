@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import type { BiddingSettings } from '../config/sections.ts';
-import { capKeysOf, fullCap } from '../domain/cap-book.ts';
+import { capKeysOf, fullCap, isLimiting, nothingUsed } from '../domain/cap-book.ts';
 import { dayOf } from '../domain/clock.ts';
 import type { AmountCents, EpochMs } from '../domain/glossary.ts';
 import type {
@@ -32,6 +32,7 @@ import { evaluateOffer, evaluateRequest, type OpenRule, type RequestVerdict } fr
 import type { Facts } from '../rules/facts.ts';
 import { factsOf, offerFactsOf } from '../rules/facts-of.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
+import { unreadKey, unreadKeysFor } from './ledger-facts.ts';
 
 /** Everything that steers decisions at one moment; immutable, swapped whole. */
 export type Policy = {
@@ -307,20 +308,32 @@ export function obeysOperatorCaps(
   );
 }
 
-/** Last step: an offer that no longer fits under a cap passes. The reservation after the claim checks again. */
+/**
+ * Last step: an offer that no longer fits under a cap passes. The reservation after the claim checks again. While there are claims
+ * that cannot be read they count under each cap that they may belong under: the keys are in the caps of the trace then.
+ */
 export function checkCaps(draft: Draft, usage: ReadonlyMap<string, Usage>): Draft {
   if (draft.kind === 'pass') return draft;
-  const { offer, trace, offerFacts } = draft;
+  const { offer, offerFacts } = draft;
+  const unread = usage.get(unreadKey) ?? nothingUsed;
+  const trace = unread.count === 0 ? draft.trace : { ...draft.trace, caps: withUnread(draft.trace.caps) };
   // Without a prototype it is a table from the start: keys that hardly two requests share would each make a new shape.
   const used: Record<string, Usage> = Object.create(null);
   for (const key of capKeysOf(trace.caps)) {
     const usageOfKey = usage.get(key);
     if (usageOfKey !== undefined) used[key] = usageOfKey;
   }
+  if (unread.count > 0) used[unreadKey] = unread;
   const full = fullCap(trace.caps, { amountCents: offer.amountCents, count: 1 }, (key) => usage.get(key));
   if (full === null) return { ...draft, trace: { ...trace, usage: used } };
-  const reasons = [{ code: 'cap', rule: null, text: `the cap ${full} has no room left for this amount` }];
+  const beside = unread.count === 0 ? '' : ', and claims that cannot be read may count under it';
+  const text = `the cap ${full} has no room left for this amount${beside}`;
+  const reasons = [{ code: 'cap', rule: null, text }];
   return { kind: 'pass', code: 'cap', reasons, trace: { ...trace, usage: used, reasons }, offerFacts };
+}
+
+function withUnread(caps: readonly CapReservation[]): CapReservation[] {
+  return caps.map((cap) => (isLimiting(cap) ? { ...cap, keys: [...cap.keys, ...unreadKeysFor(cap)] } : cap));
 }
 
 /** A full cap is named by its key, which may stand for a worker: said to nobody without the key of the desk. */

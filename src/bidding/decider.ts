@@ -1,7 +1,6 @@
 /** Decides a batch of requests: one read of margins, one of curves, one of caps; then offers wait and passes are written. */
 
 import type { BiddingSettings } from '../config/sections.ts';
-import { capKeysOf } from '../domain/cap-book.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { CapReservation } from '../domain/offer.ts';
 import type { Passed, StoredInput } from '../domain/records.ts';
@@ -26,7 +25,7 @@ import {
   type Policy,
 } from './decide.ts';
 import { deadlineOf } from './evolve.ts';
-import { readLedgerFacts } from './ledger-facts.ts';
+import { readLedgerFacts, readUsage } from './ledger-facts.ts';
 import type { LinkDesk } from './link-desk.ts';
 import type { WaitingOffer } from './offer-queue.ts';
 import type { Pacer } from './pacer.ts';
@@ -108,8 +107,8 @@ export async function decideBatch(
     drafts.push({ state, draft });
     if (draft.kind === 'offer') world.curves.noteBreakEven(draft.trace.segmentKeys, draft.breakEvenHundredths);
   }
-  const keys = new Set(drafts.flatMap(({ draft }) => capKeysOf(draft.trace.caps)));
-  const usage = keys.size === 0 ? new Map() : await world.views.usage([...keys], now);
+  const caps = drafts.flatMap(({ draft }) => draft.trace.caps);
+  const usage = caps.length === 0 ? new Map() : await readUsage(world.views, caps, now);
   for (const { state, draft } of drafts) {
     const checked = checkCaps(draft, usage);
     const curve = curveOf.get(state.requestId);

@@ -6,7 +6,7 @@
 import { type CapOperation, type CapStanding, capOperationOf, isPromised } from '../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { timeAlone } from '../domain/histogram.ts';
-import type { Offer } from '../domain/offer.ts';
+import type { CapReservation, Offer } from '../domain/offer.ts';
 import type {
   Answered,
   AuctionRecord,
@@ -24,7 +24,7 @@ import type {
 import { isSameCode } from '../domain/request-codes.ts';
 import type { Answer, Claim, ExposureStatus, Phase, RequestState, TimerKind } from '../domain/states.ts';
 import { lessonsOf } from './learning.ts';
-import { resultOf, resultsKey, standingKeys } from './ledger-facts.ts';
+import { resultOf, resultsKey, standingKeys, unreadKeys } from './ledger-facts.ts';
 import type { ViewChange } from './ports.ts';
 import { readAuction, settle, settleByBids } from './settlement.ts';
 import { type ExposureAction, type Trigger, transitions } from './transitions.ts';
@@ -600,7 +600,7 @@ export function capOperations(
   const operation = ({ request, claim, requestId }: RequestState, from: CapStanding, to: CapStanding) => {
     if (claim === null) return null;
     const { amountCents } = claim.offer;
-    const caps = [...claim.caps, ...standingKeys(request, claim.at)];
+    const caps = countedUnder(request, claim);
     return capOperationOf(from, to, { offset, requestId, amountCents, caps });
   };
   const uncounted: CapStanding = { isCounted: false, awaitsVerdict: false };
@@ -610,6 +610,11 @@ export function capOperations(
       ? [operation(before, was, uncounted), operation(after, uncounted, is)]
       : [operation(is.isCounted || before === null ? after : before, was, is)];
   return operations.filter((each) => each !== null);
+}
+
+function countedUnder(request: RequestState['request'], claim: Claim): CapReservation[] {
+  const own = claim.unread ? unreadKeys(request) : claim.caps;
+  return [...own, ...standingKeys(request, claim.at)];
 }
 
 function capStandingOf(state: RequestState | null): CapStanding {
@@ -624,7 +629,7 @@ function reserve(state: RequestState, record: AuctionRecord, earlier: FoldTerms,
     requestId: state.requestId,
     at: record.at,
     amountCents: claim.offer.amountCents,
-    caps: [...claim.caps, ...standingKeys(state.request, claim.at)],
+    caps: countedUnder(state.request, claim),
     expiresAt: validityEnd(state, earlier),
     force,
   };

@@ -3,7 +3,7 @@
  * how often the desk wins. Each claim is counted under standing keys beside its caps, in the same views and the same fold,
  * so these sums are as durable as the caps.
  */
-import { nothingUsed } from '../domain/cap-book.ts';
+import { capKeysOf, nothingUsed } from '../domain/cap-book.ts';
 import { dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CapReservation, Usage } from '../domain/offer.ts';
@@ -11,6 +11,7 @@ import type { LoanRequest } from '../domain/request.ts';
 import type { RequestState } from '../domain/states.ts';
 import type { LedgerFact } from '../rules/facts.ts';
 import { employerKeyOf } from '../rules/facts-of.ts';
+import { absent, keyPart } from '../rules/keys.ts';
 import type { Views } from './ports.ts';
 
 /** Statistics key of our own results; its first two cells are `wonCell` and `lostCell`. */
@@ -40,6 +41,38 @@ export function standingKeys(request: LoanRequest | null, at: EpochMs): CapReser
     for (const key of [workerKeyOf(request), employerStandingKey(request)]) if (key !== null) keys.push(key);
   }
   return keys.map((key) => ({ keys: [key], limitAmountCents: null, limitCount: null }));
+}
+
+/** Every claim that cannot be read counts under this key, for the caps that it stands under are in it alone. */
+export const unreadKey = 'standing:unread';
+
+/** `?`: nobody knows whose it is. */
+function unreadOf(worker: string): string {
+  return `${unreadKey}|worker.key=${worker}`;
+}
+
+/** Keys that a claim is counted under while nobody can read it. */
+export function unreadKeys(request: LoanRequest | null): CapReservation[] {
+  const keys = [unreadKey, unreadOf(keyPart(request?.workerKey ?? undefined))];
+  return keys.map((key) => ({ keys: [key], limitAmountCents: null, limitCount: null }));
+}
+
+/** The keys under which stands what may belong under this cap too. A cap of one worker is spared the claims of other workers. */
+export function unreadKeysFor({ keys }: CapReservation): readonly string[] {
+  const worker = /\|worker\.key=([^|]*)/.exec(keys[0] ?? '')?.[1] ?? absent;
+  return worker === absent ? [unreadKey] : [unreadOf(worker), unreadOf(absent)];
+}
+
+/** What is used under the caps, and what nobody can read may be under them. */
+export async function readUsage(
+  views: Pick<Views, 'usage'>,
+  caps: readonly CapReservation[],
+  now: number,
+): Promise<ReadonlyMap<string, Usage>> {
+  const usage = await views.usage([...new Set([...capKeysOf(caps), unreadKey])], now);
+  if ((usage.get(unreadKey)?.count ?? 0) === 0) return usage;
+  const unread = await views.usage([...new Set(caps.flatMap(unreadKeysFor))], now);
+  return new Map([...usage, ...unread]);
 }
 
 /** The cell that a settled auction of ours counts in; null while it is open, or when there was no bid of ours. */

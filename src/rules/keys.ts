@@ -6,7 +6,7 @@ import { type Facts, type FactValue, keysOfFacts } from './facts.ts';
 import type { CapRule, Dimension } from './rule.ts';
 
 /** Stands for a fact that is absent: those requests share one segment, and one cap, which is the careful side. */
-const absent = '?';
+export const absent = '?';
 
 /** The segment that every auction belongs to. */
 export const wholeMarket = 'all';
@@ -84,7 +84,7 @@ export function shareOf(salt: string, unit: string): number {
   return ((hash ^ (hash >>> 16)) >>> 0) / 4_294_967_296;
 }
 
-function keyPart(value: FactValue | undefined): string {
+export function keyPart(value: FactValue | undefined): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string' || value.length > 80) return absent;
   return plain.test(value) ? value : encodeURIComponent(value.toWellFormed());

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { type Assessment, assess, checkCaps, type Draft, draftOffer, linkNeed } from '../../src/bidding/decide.ts';
 import { differencesOf, replayDecision } from '../../src/bidding/explain.ts';
 import { snoozedIn } from '../../src/bidding/ports.ts';
+import { fullCap } from '../../src/domain/cap-book.ts';
 import type { Usage } from '../../src/domain/offer.ts';
 import { readRecord } from '../../src/domain/record-shapes.ts';
 import type { Claimed } from '../../src/domain/records.ts';
@@ -231,6 +232,41 @@ test('a key that stands twice in a cap counts once', () => {
   const used = (count: number) => new Map([['window|hour-2', { amountCents: count * amountCents, count }]]);
   assert.equal(checkCaps(twice, used(1)).kind, 'offer');
   assert.equal(checkCaps(twice, used(2)).kind, 'pass');
+});
+
+test('a claim that cannot be read counts under every cap, and under a cap of one worker where it may be theirs', () => {
+  const draft = offered(drafted(assessed(), { desk: 5_000_000 }, learnt));
+  const { amountCents } = draft.offer;
+  const under = (keys: string[], ...used: [key: string, count: number][]) => {
+    const cap = { keys, limitAmountCents: 3 * amountCents, limitCount: 3 };
+    const usage = new Map(used.map(([key, count]) => [key, { amountCents: count * amountCents, count }]));
+    const checked = checkCaps({ ...draft, trace: { ...draft.trace, caps: [cap] } }, usage);
+    // A replay knows what the trace knows.
+    const again = checkCaps(
+      { ...draft, trace: { ...draft.trace, caps: [cap] } },
+      new Map(Object.entries(checked.trace.usage)),
+    );
+    assert.deepEqual(again, checked);
+    const fits = fullCap(checked.trace.caps, { amountCents, count: 1 }, (key) => usage.get(key)) === null;
+    assert.equal(fits, checked.kind === 'offer', 'the reservation after the claim sees it too');
+    return checked.kind;
+  };
+  const employer = 'employer|employer.id=12ABC34501DE35|2026-11-20';
+  assert.equal(under([employer], [employer, 2]), 'offer');
+  assert.equal(under([employer], [employer, 2], ['standing:unread', 1]), 'pass');
+  assert.equal(under([employer], [employer, 1], ['standing:unread', 1]), 'offer');
+  assert.equal(under([employer, 'earlier'], [employer, 1], ['earlier', 1], ['standing:unread', 1]), 'pass');
+  const worker = 'worker|worker.key=w1|2026-11-20';
+  const others: [string, number][] = [
+    [worker, 2],
+    ['standing:unread', 1],
+  ];
+  assert.equal(under([worker], ...others), 'offer');
+  assert.equal(under([worker], ...others, ['standing:unread|worker.key=w2', 1]), 'offer');
+  assert.equal(under([worker], ...others, ['standing:unread|worker.key=w1', 1]), 'pass');
+  assert.equal(under([worker], ...others, ['standing:unread|worker.key=?', 1]), 'pass');
+  const nobody = 'worker|worker.key=?|2026-11-20';
+  assert.equal(under([nobody], [nobody, 2], ['standing:unread', 1]), 'pass');
 });
 
 test('replayed from its stored inputs the decision gives the same bytes', () => {

@@ -190,9 +190,11 @@ test('what may have been a claim is never a pass: its money counts, ended by the
     const [reserve] = changes;
     assert.ok(reserve?.kind === 'reserve' && reserve.force && reserve.amountCents === asked);
     assert.ok(reserve.expiresAt > deadlineAt + settings.graceMs);
+    const unreadKeys = ['standing:unread', `standing:unread|worker.key=${sampleRequest.workerKey}`];
+    assert.deepEqual(capKeysOf(reserve.caps).slice(0, 2), unreadKeys);
     assert.deepEqual(
-      capOperations(readable, state, 2).map(({ kind }) => kind),
-      ['hold'],
+      capOperations(readable, state, 2).map(({ kind, keys }) => [kind, ...keys.slice(0, 2)]),
+      [['hold', ...unreadKeys]],
     );
     // Which published bid is ours cannot be told, so none of them ends it.
     const published = evolve(state, ended([bid('one')]), settings);

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewChanges } from '../../src/bidding/evolve.ts';
-import { readLedgerFacts } from '../../src/bidding/ledger-facts.ts';
+import { readLedgerFacts, readUsage } from '../../src/bidding/ledger-facts.ts';
 import type { Views } from '../../src/bidding/ports.ts';
+import { readRecord } from '../../src/domain/record-shapes.ts';
 import type { AuctionRecord } from '../../src/domain/records.ts';
 import { ledgerFacts } from '../../src/rules/facts.ts';
 import { createViewsModel } from '../conformance/views-model.ts';
 import { sampleRequest } from '../rules/sample-request.ts';
-import { accepted, answered, at, bid, claimed, ended, folded, offer, requested, settings } from './parts.ts';
+import { accepted, answered, at, bid, claimed, ended, folded, offer, requested, requestId, settings } from './parts.ts';
 
 function createBook() {
   const model = createViewsModel();
@@ -61,6 +62,27 @@ test('a claim counts for its worker, its employer and the day, until it is lost'
 test('what cannot be known of a request is absent', async () => {
   const facts = await createBook().see({ ...sampleRequest, workerKey: null, employerId: null });
   assert.deepEqual(Object.keys(facts), ['desk.volumeTodayReais', 'desk.bidsToday']);
+});
+
+test('what is read for caps holds the claims that cannot be read, and only while there are any', async () => {
+  const book = createBook();
+  const cap = (key: string) => ({ keys: [key], limitAmountCents: 1, limitCount: null });
+  const caps = [
+    cap('desk|2026-11-20'),
+    cap('worker|worker.key=another'),
+    cap(`worker|worker.key=${sampleRequest.workerKey}`),
+  ];
+  const read = async () => [...(await readUsage(book.views, caps, at))].filter(([, { count }]) => count > 0);
+  assert.deepEqual(await read(), []);
+  const lost = [requested(), readRecord('auctions', { partition: 0, offset: 1, key: requestId }, undefined)];
+  book.fold([...lost, answered(accepted)]);
+  const used = { amountCents: sampleRequest.requestedAmountCents, count: 1 };
+  assert.deepEqual(await read(), [
+    ['standing:unread', used],
+    [`standing:unread|worker.key=${sampleRequest.workerKey}`, used],
+  ]);
+  book.fold([...lost, answered(accepted), ended([bid('rival'), bid('ours', { position: 2 })])]);
+  assert.deepEqual(await read(), []);
 });
 
 test('the win rate is the share of our own auctions, from 20 on', async () => {

@@ -71,6 +71,7 @@ export function checkExposure(evidence: Evidence, trails: Trails, report: Report
 /** Every claim counts for the desk's day (São Paulo is three hours behind UTC), its worker and its employer. */
 function standing({ request, claim }: NonNullable<ReturnType<typeof rowOf>>['state']): string[] {
   const keys = [`standing:desk|${new Date(claim!.at - 10_800_000).toISOString().slice(0, 10)}`];
+  if (claim!.unread) keys.push('standing:unread', `standing:unread|worker.key=${request?.workerKey ?? '?'}`);
   if (request?.workerKey) keys.push(`standing:worker|${request.workerKey}`);
   if (request?.employerId) {
     const isCompany = request.employerIdType === 1 || (!request.employerIdType && request.employerId.length >= 12);
