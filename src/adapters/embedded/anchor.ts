@@ -9,7 +9,7 @@
  *   the loss of files, not of power: with power the store itself is synced, and a mark that is a second behind it does no harm.
  * - `FILE.claims`: the requests that were claimed, after each commit. They say which requests of a lost part are never bid for.
  */
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import {
   accessSync,
   closeSync,
@@ -17,8 +17,11 @@ import {
   existsSync,
   fdatasync,
   fdatasyncSync,
+  fstatSync,
   fsyncSync,
   ftruncateSync,
+  readFileSync,
+  readSync,
   renameSync,
   rmSync,
   writeSync,
@@ -30,6 +33,7 @@ import { readSignedLine, type SignedLine, signLine } from '../../domain/signed-l
 import { Fault } from '../../errors.ts';
 import { openRegular, readRegular } from '../../regular-files.ts';
 import { type AnchoredHeads, headsOf, linkAt } from './chain.ts';
+import { identityOf } from './file-watch.ts';
 import { addSigned, lastSigned, signedHeads, signingOf } from './signed-heads.ts';
 
 export type AnchorPlace = {
@@ -288,6 +292,8 @@ export function claimedSince({ file }: AnchorPlace, entries: number): { requestI
 export type AnchorWriter = {
   /** After a commit and before anybody hears of it. */
   note: (heads: Readonly<Record<string, ChainHead>>, claims: readonly string[]) => void;
+  /** Which file somebody else has written to, as of the last look; null: none. Nothing is written to any of them meanwhile. */
+  changed: () => string | null;
   /** Writes the last anchor. */
   close: () => void;
 };
@@ -295,12 +301,17 @@ export type AnchorWriter = {
 /**
  * Goes on with the files, or makes them. `restored`: what the store held when a restore was accepted, after which the files begin
  * with what it holds now.
- * `onFault` hears when they cannot be written: the store goes on without.
+ * `onFault` hears when they cannot be written: the store goes on without. `onChanged` hears of each change of `changed`, within a
+ * second.
  */
 export function createAnchorWriter(
   database: DatabaseSync,
   place: AnchorPlace,
-  { restored, onFault }: { restored: ChainHeads | null; onFault: (fault: Error) => void },
+  {
+    restored,
+    onFault,
+    onChanged,
+  }: { restored: ChainHeads | null; onFault: (fault: Error) => void; onChanged: (text: string | null) => void },
 ): AnchorWriter {
   const { file, key, everyMs } = place;
   const known = knownOf(file, key);
@@ -326,7 +337,11 @@ export function createAnchorWriter(
   );
   const mark = openRegular(markPath(file), 'update', fileMode);
   let claimed = openRegular(claimsPath(file), 'append', fileMode);
-  let claimsSize = readText(claimsPath(file)).length;
+  let claimsSize = fstatSync(claimed).size;
+  const written = createHash('sha256').update(readFileSync(file));
+  let stamp = stampOf(anchorFile);
+  let slots = readSlots(mark);
+  let changed: string | null = null;
   let previous = lastMac(file);
   let lastAnchored = '';
   let unsynced = false;
@@ -343,11 +358,36 @@ export function createAnchorWriter(
     }
   };
 
+  const changedFile = (): string | null => {
+    const found = stampOf(anchorFile);
+    // Reading all of it is spared while nobody has touched it. One that is gone is told by `file-watch.ts`.
+    if (found !== stamp && existsSync(file)) {
+      const isOurs = createHash('sha256').update(readFileSync(file)).digest().equals(written.copy().digest());
+      if (!isOurs) return file;
+      stamp = found;
+    }
+    if (!readSlots(mark).equals(slots)) return markPath(file);
+    const there = identityOf(claimsPath(file));
+    const { dev, ino, size } = fstatSync(claimed, { bigint: true });
+    return there === `${dev}:${ino}` && Number(size) === claimsSize ? null : claimsPath(file);
+  };
+  const look = () => {
+    const path = changedFile();
+    const now =
+      path === null
+        ? null
+        : `${path} was written to or removed by somebody else: put back what it held and the desk goes on; else stop it, look with lance audit verify at what is in the log, and begin the anchor anew with lance audit accept-restore`;
+    if (now !== changed) onChanged(now);
+    changed = now;
+  };
   const writeMark = () => {
+    look();
+    if (changed !== null) return;
     sequence += 1;
     const content = { anchor, at: Date.now(), heads, sequence, ...(previous === undefined ? {} : { previous }) };
     const { line } = signLine(key, content satisfies Omit<Signed, 'key'>);
     writeSync(mark, `${line.padEnd(slotBytes - 1)}\n`, (sequence % 2) * slotBytes);
+    slots = readSlots(mark);
     unsynced = true;
   };
   const writeClaims = (claims: readonly string[]) => {
@@ -373,10 +413,14 @@ export function createAnchorWriter(
     const { line, mac } = signLine(key, content);
     writeSync(anchorFile, `${line}\n`);
     fsyncSync(anchorFile);
+    written.update(`${line}\n`);
+    stamp = stampOf(anchorFile);
     previous = mac;
     writeMark();
   };
   const writeAnchor = (found: ChainHeads | null = null) => {
+    look();
+    if (changed !== null) return;
     const { [signedHeads]: _, ...now } = headsOf(database);
     const stand = JSON.stringify(now);
     if (stand === lastAnchored && found === null) return;
@@ -398,6 +442,7 @@ export function createAnchorWriter(
   fdatasyncSync(mark);
 
   const syncing = setInterval(() => {
+    guarded(look);
     if (!unsynced) return;
     unsynced = false;
     for (const descriptor of [mark, claimed])
@@ -409,10 +454,12 @@ export function createAnchorWriter(
     note: (now, claims) => {
       Object.assign(heads, now);
       guarded(() => {
+        if (changed !== null) return;
         if (claims.length > 0) writeClaims(claims);
         writeMark();
       });
     },
+    changed: () => changed,
     close: () => {
       clearInterval(syncing);
       clearInterval(anchoring);
@@ -428,6 +475,17 @@ export function createAnchorWriter(
 
 function raise(fault: Error): never {
   throw fault;
+}
+
+/** Changes with each write, whoever's it is. */
+function stampOf(descriptor: number): string {
+  const { size, mtimeNs, ctimeNs } = fstatSync(descriptor, { bigint: true });
+  return `${size} ${mtimeNs} ${ctimeNs}`;
+}
+
+function readSlots(mark: number): Buffer {
+  const slots = Buffer.alloc(3 * slotBytes);
+  return slots.subarray(0, readSync(mark, slots, 0, slots.length, 0));
 }
 
 function lastMac(file: string): string | undefined {

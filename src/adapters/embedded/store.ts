@@ -355,20 +355,25 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       restored === null &&
       (await withFile(directory, async (file) => file !== null && signingOf(file) === 'old')) &&
       knownHeads(anchor) === null;
+    const tellLost = (text: string | null) => options.onLostFiles?.(text);
+    let changed: string | null = null;
     writer = await startWriter(
       { path, anchor: anchor === null ? null : { ...anchor, restored }, lockIdentity },
       {
         onDeath: onFault,
         onAnchorFault: options.onAnchorFault ?? (() => undefined),
+        onAnchorChanged: (text) => {
+          changed = text;
+          tellLost(text);
+        },
         onUnfitViews: options.onUnfitViews ?? (() => undefined),
       },
     );
     const opening = writer;
     const besides = anchor === null ? [] : [anchor.file, `${anchor.file}.mark`];
-    files = watchFiles([path, `${path}-wal`, `${path}-shm`, lock.path, ...besides], (lost) =>
-      options.onLostFiles?.(lost),
-    );
-    const { lost } = files;
+    const watched = watchFiles([path, `${path}-wal`, `${path}-shm`, lock.path, ...besides], tellLost);
+    files = watched;
+    const lost = () => watched.lost() ?? changed;
     writer = {
       ...opening,
       // Signs of life go on: they keep another daemon from beginning here.

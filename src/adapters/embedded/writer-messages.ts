@@ -78,5 +78,7 @@ export type WriterReply =
   | { kind: 'failed'; ids: number[]; fault: StoreFault }
   /** A request has a claim that its view does not know: nothing of the transaction was committed. */
   | { kind: 'views-unfit'; ids: number[]; requestId: string }
+  /** Somebody else has written to a file of the anchor: nothing is appended until `text` is null again. */
+  | { kind: 'anchor-changed'; text: string | null }
   /** The anchor could not be written; the store goes on. */
   | { kind: 'anchor-failed'; message: string };

@@ -36,6 +36,7 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
       anchor = createAnchorWriter(database, place, {
         restored: place.restored,
         onFault: ({ message }) => reply({ kind: 'anchor-failed', message }),
+        onChanged: (text) => reply({ kind: 'anchor-changed', text }),
       });
     }
   } catch (cause) {
@@ -104,7 +105,9 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
         port.close();
         return;
       }
-      group.push({ id, task });
+      const changed = task.kind === 'append' ? (anchor?.changed() ?? null) : null;
+      if (changed === null) group.push({ id, task });
+      else reply({ kind: 'failed', ids: [id], fault: storeFaultOf(new Error(changed)) });
       request =
         group.length < groupLimit ? (receiveMessageOnPort(port)?.message as WriterRequest | undefined) : undefined;
     }

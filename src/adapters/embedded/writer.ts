@@ -27,10 +27,12 @@ export async function startWriter(
   {
     onDeath,
     onAnchorFault,
+    onAnchorChanged,
     onUnfitViews,
   }: {
     onDeath: (fault: Fault) => void;
     onAnchorFault: (message: string) => void;
+    onAnchorChanged: (text: string | null) => void;
     onUnfitViews: (problem: string) => void;
   },
 ): Promise<Writer> {
@@ -94,6 +96,9 @@ export async function startWriter(
           ),
         );
         rejectAll(reply.ids, new Error(failure));
+        break;
+      case 'anchor-changed':
+        onAnchorChanged(reply.text);
         break;
       case 'anchor-failed':
         onAnchorFault(reply.message);

@@ -1,6 +1,6 @@
 /** Files of a store that are removed, moved or replaced under the process that has it open (strangers, issue 15 lines 11 and 21). */
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -62,6 +62,55 @@ test('a store whose file, log, lock or anchor is gone takes nothing more and say
     await until(`${name}: put back in vain`, () => store.trouble() === null);
     await store.log.append([auctionEntry('k', '3')]);
     assert.deepEqual(said.slice(1), [null]);
+    await store.close();
+  }
+});
+
+test('an anchor that somebody else writes to is not written over: nothing is taken until it is as it was', async () => {
+  const edits: [name: string, edit: (text: string) => string][] = [
+    ['.anchor', (text) => text.replace('"heads"', '"HEADS"')],
+    ['.anchor', () => ''],
+    ['.anchor', (text) => `${text}a line of somebody\n`],
+    ['.anchor.mark', (text) => text.replaceAll('"sequence"', '"SEQUENCE"')],
+    ['.anchor.mark', () => ''],
+    ['.anchor.claims', () => ''],
+  ];
+  for (const [name, edit] of edits) {
+    const { store, directory, said } = await opened();
+    const path = `${directory}${name}`;
+    const before = readFileSync(path, 'utf8');
+    const edited = edit(before);
+    assert.notEqual(edited, before);
+    writeFileSync(path, edited);
+    await until(`${name}: nobody noticed`, () => store.trouble() !== null);
+    assert.ok(store.trouble()!.startsWith(path), store.trouble()!);
+    assert.equal(store.unwritable(0), store.trouble());
+    await assert.rejects(
+      store.log.append([auctionEntry('k', '2')]),
+      (fault) => fault instanceof Fault && fault.code === 'log-unavailable' && fault.message.includes(path),
+    );
+    assert.equal(readFileSync(path, 'utf8'), edited, 'it is left for whoever looks into it');
+    writeFileSync(path, before);
+    await until(`${name}: put back in vain`, () => store.trouble() === null);
+    await store.log.append([auctionEntry('k', '3')]);
+    assert.deepEqual([said.length, said[1]], [2, null]);
+    writeFileSync(path, edited);
+    await until(`${name}: nobody noticed again`, () => store.trouble() !== null);
+    await store.close();
+    assert.equal(readFileSync(path, 'utf8'), edited, 'nor at the stop');
+  }
+});
+
+test('a list of claims that is removed or replaced is noticed too', async () => {
+  for (const replace of [false, true]) {
+    const { store, file } = await opened();
+    const path = `${file}.claims`;
+    if (replace) {
+      copyFileSync(path, `${path}.copy`);
+      renameSync(`${path}.copy`, path);
+    } else rmSync(path);
+    await until('nobody noticed', () => store.trouble() !== null);
+    assert.ok(store.trouble()!.startsWith(path), store.trouble()!);
     await store.close();
   }
 });
