@@ -40,6 +40,12 @@ export function codingOf(headers: IncomingHttpHeaders): string | null {
   return codings.has(coding) ? coding : 'a coding that is not known here';
 }
 
+/** Whether it was sent in a transfer coding other than chunked (RFC 9112, 6.1); Node takes that one off, and leaves others on. */
+export function isTransferCoded(headers: IncomingHttpHeaders): boolean {
+  const named = headers['transfer-encoding'];
+  return named !== undefined && named.trim().toLowerCase() !== 'chunked';
+}
+
 /** `webhookBytes`: room for all webhooks together. `apiBodyBytes`: the largest body of the API. `onFull` hears of each body that found no room or had to give it up. */
 export function createBodies(
   { webhookBytes, apiBodyBytes }: { webhookBytes: number; apiBodyBytes: number },

@@ -20,7 +20,7 @@ import type { Guard } from './api/auth.ts';
 import { stepsNear } from './api/flow-routes.ts';
 import { problem as apiProblem, failureText } from './api/problems.ts';
 import type { DaemonStatus } from './api/status.ts';
-import { type Bodies, codingOf, createBodies, drain } from './bodies.ts';
+import { type Bodies, codingOf, createBodies, drain, isTransferCoded } from './bodies.ts';
 import { type Connections, limitConnections, type Proof } from './connections.ts';
 import type { Door } from './door.ts';
 import { addressKey, createVisitors, type VisitorLimits, type Visitors } from './visitors.ts';
@@ -204,6 +204,13 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
   const methodsAt = collectMethods(app);
   addStarting(app, common);
   addAdmission(app, common, { connections, methodsAt });
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isTransferCoded(request.headers)) return undefined;
+    // What follows on this connection cannot be told from the body by somebody else on the way.
+    const detail =
+      'the body has a transfer coding that is not known here; send it with Transfer-Encoding: chunked alone, or with Content-Length';
+    return problem(reply.header('connection', 'close'), 501, 'unsupported', detail);
+  });
   app.addHook('onSend', (request, _reply, _payload, done) => {
     drain(request.raw);
     done();

@@ -1,6 +1,7 @@
 /** The server as the world sees it: tokens, bad input over real sockets, health, and nothing personal anywhere that is read. */
 import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Fault } from '../../src/errors.ts';
 import { createJournal } from '../../src/http/journal.ts';
@@ -182,6 +183,38 @@ test('a compressed body is refused with a reason', async (context) => {
   assert.equal(odd.status, 415);
   assert.ok(!(await odd.text()).includes('52998224725'));
   assert.equal((await post(root, requestBody(1), tokens[0], { 'content-encoding': 'Identity' })).status, 200);
+});
+
+test('a body in a transfer coding that is not known is not read: 501, or 400 where its end cannot be known', async (context) => {
+  const kept: unknown[] = [];
+  const { root } = await start(context, {}, { append: async (entries) => void kept.push(...entries) });
+  const { port } = new URL(root);
+  const body = requestBody(1);
+  const send = async (coding: string, { path = `/webhooks/${tokens[0]}`, last = '' } = {}) => {
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nhost: desk\r\nauthorization: Bearer x\r\ncontent-type: application/json\r\ntransfer-encoding: ${coding}\r\n${last}\r\n` +
+        `${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+    );
+    let answer = '';
+    for await (const chunk of socket) answer += chunk;
+    return answer;
+  };
+  for (const coding of ['gzip, chunked', 'deflate, chunked', '52998224725, chunked', 'gzip,chunked']) {
+    const answer = await send(coding);
+    assert.match(answer, /^HTTP\/1\.1 501 /, coding);
+    assert.match(answer, /connection: close/i);
+    assert.match(answer, /chunked alone/);
+    assert.ok(!answer.includes('52998224725'));
+  }
+  assert.match(await send('gzip'), /^HTTP\/1\.1 400 /);
+  assert.match(
+    await send('gzip, chunked', { path: '/v1/controls/pause', last: 'connection: close\r\n' }),
+    /^HTTP\/1\.1 (?:404|501) /,
+  );
+  assert.equal(kept.length, 0);
+  assert.match(await send('Chunked', { last: 'connection: close\r\n' }), /^HTTP\/1\.1 200 /);
+  assert.equal(kept.length, 1);
 });
 
 test('503 carries Retry-After, and a full door refuses unread', async (context) => {
