@@ -33,6 +33,8 @@ const table = {
   'export-unreadable': { retryable: false, exitCode: 65 },
   'not-acknowledged': { retryable: true, exitCode: 75 },
   'not-found': { retryable: false, exitCode: 66 },
+  /** The running desk does not know the token, or its role may not do that. */
+  'token-refused': { retryable: false, exitCode: 77 },
   'not-allowed': { retryable: false, exitCode: 65 },
   'option-missing': { retryable: false, exitCode: 1 },
 } as const;

@@ -1,6 +1,6 @@
 /** A running desk, ordered over its operator API with a token: what comes back is what the store would have said. */
 import type { z } from 'zod';
-import { Fault } from '../errors.ts';
+import { Fault, type FaultCode } from '../errors.ts';
 import { capUseSchema, obeyedSchema, orderPage } from '../http/api/control-routes.ts';
 import { resolvedSchema, thawedSchema } from '../http/api/ending-routes.ts';
 import {
@@ -29,6 +29,14 @@ export type RemoteTexts = {
 
 /** Longer than a process waits for others to obey, or for a frozen request to be read again. */
 const timeoutMs = 20_000;
+
+/** What a process says without an outcome, by its status. */
+const codes: ReadonlyMap<number, FaultCode> = new Map([
+  [401, 'token-refused'],
+  [403, 'token-refused'],
+  [404, 'not-found'],
+  [503, 'log-unavailable'],
+]);
 
 type Answer = { status: number; body: unknown };
 /** Null: it was done. */
@@ -66,8 +74,7 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
     const { detail, outcome } = (answer.body ?? {}) as { detail?: unknown; outcome?: Outcome };
     if (typeof outcome?.kind === 'string') return outcome;
     if (typeof detail !== 'string') throw foreign(answer);
-    const code = answer.status === 404 ? 'not-found' : answer.status === 503 ? 'log-unavailable' : 'not-allowed';
-    throw new Fault(code, texts.refused(url, answer.status, detail));
+    throw new Fault(codes.get(answer.status) ?? 'not-allowed', texts.refused(url, answer.status, detail));
   }
 
   async function asked<S extends z.ZodType>(

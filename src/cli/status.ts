@@ -9,10 +9,12 @@ import { type CommandWorld, withReader } from './world.ts';
 /** As `EX_UNAVAILABLE`: nobody answers. */
 const nobodyCode = 69;
 const screenWidth = 80;
+/** As `EX_NOPERM`: somebody does, and does not take the token. */
+const refusedCode = 77;
 const hashLength = 12;
 const longestRefusal = 240;
 
-/** Resolves to the exit code: 69 when no process answers. */
+/** Resolves to the exit code: 69 when no process answers, 77 when one does not take the token. */
 export async function showStatus(world: CommandWorld, json: boolean): Promise<number> {
   const { terminal, format } = world;
   const place = world.daemon();
@@ -24,11 +26,12 @@ export async function showStatus(world: CommandWorld, json: boolean): Promise<nu
     return 0;
   }
   const known = place?.named === true ? null : await knownOfStore(world);
+  const failureCode = isTokenRefused(answer) ? refusedCode : nobodyCode;
   if (json) {
     const pause = known?.pause ?? null;
     const url = place?.url ?? null;
     terminal.write(JSON.stringify({ ...answer, url, alive: known?.alive ?? null, pause }));
-    return nobodyCode;
+    return failureCode;
   }
   const { status } = format.texts;
   const lines = [whyText(world, place, answer)];
@@ -38,7 +41,11 @@ export async function showStatus(world: CommandWorld, json: boolean): Promise<nu
       lines.push(status.pausedBy(known.pause.by, format.minute(known.pause.at), known.pause.reason));
   }
   terminal.write(lines.map((line) => wrapped(line, screenWidth)).join('\n'));
-  return nobodyCode;
+  return failureCode;
+}
+
+function isTokenRefused(answer: StatusAnswer): boolean {
+  return answer.kind === 'refused' && (answer.httpStatus === 401 || answer.httpStatus === 403);
 }
 
 function whyText({ format }: CommandWorld, place: DaemonPlace | null, answer: StatusAnswer): string {
@@ -46,7 +53,7 @@ function whyText({ format }: CommandWorld, place: DaemonPlace | null, answer: St
   if (place === null) return status.noPort;
   if (answer.kind === 'silent') return status.silent(place.url, answer.reason, place.named);
   const code = answer.kind === 'refused' ? answer.httpStatus : 200;
-  if (code === 401 || code === 403) return status.tokenRefused(place.url, code);
+  if (isTokenRefused(answer)) return status.tokenRefused(place.url, code);
   return code === 503 ? status.starting(place.url) : status.noStatus(place.url, code);
 }
 

@@ -108,9 +108,17 @@ test('LANCE_URL and LANCE_TOKEN ask the operator API of another machine', async 
   const status = JSON.parse((await lance(elsewhere, 'status', '--json')).stdout) as DaemonStatus;
   assert.equal(status.instance, (await statusOf()).instance);
   const wrong = await lance({ ...elsewhere, LANCE_TOKEN: 'wrong', LANCE_LANG: 'en' }, 'status');
-  assert.equal(wrong.code, 69);
+  assert.equal(wrong.code, 77);
   assert.match(wrong.stdout, /answered 401: set LANCE_TOKEN/);
   const path = await lance({ LANCE_URL: `${root}/nothing`, LANCE_LANG: 'en' }, 'status');
+  for (const words of [
+    ['pause', '--reason', 'x'],
+    ['controls', 'history'],
+    ['tokens', 'list'],
+  ]) {
+    const refused = await lance({ ...elsewhere, LANCE_TOKEN: 'wrong', LANCE_LANG: 'en' }, ...words);
+    assert.deepEqual([refused.code, /answered 401/.test(refused.stderr)], [77, true], `${words}: ${refused.stderr}`);
+  }
   assert.match(path.stdout, /answered 404, and that is no status/);
   assertScreen(path.stdout);
   assert.match((await lance({ LANCE_URL: 'host:80' }, 'status')).stderr, /LANCE_URL não é um endereço: escreva-o como/);
