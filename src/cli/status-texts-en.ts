@@ -36,7 +36,7 @@ export const statusEn: Texts['status'] = {
   requests: ({ open, parked, frozen }) => `${open} open, ${parked} waiting for a margin, ${frozen} frozen`,
   requestsUnknown: 'unknown: the store is away or still being read',
   queue: ({ queued, sending, sendLimit, unknown }) =>
-    `${queued} waiting, ${sending} being sent (limit now ${sendLimit}), ${unknown} without a known answer`,
+    `${queued} waiting, ${sending} being sent (limit now ${sendLimit}), ${unknown} without a known answer${unknown === 0 ? '' : ' (lance bids list --state unknown)'}`,
   notSinceStart: 'none since the process started',
   silent: (url, reason, named) =>
     `No process answers at ${url} (${reason}). ${named ? 'See LANCE_URL and the network to it.' : 'If it runs at another address, set LANCE_URL.'}`,

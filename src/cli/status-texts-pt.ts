@@ -41,7 +41,7 @@ export const statusPt = {
     `${open} abertas, ${parked} à espera de margem, ${frozen} congeladas`,
   requestsUnknown: 'não se sabe: o armazenamento está fora ou ainda está sendo lido',
   queue: ({ queued, sending, sendLimit, unknown }: Queue) =>
-    `${queued} à espera, ${sending} sendo enviadas (limite agora ${sendLimit}), ${unknown} sem resposta conhecida`,
+    `${queued} à espera, ${sending} sendo enviadas (limite agora ${sendLimit}), ${unknown} sem resposta conhecida${unknown === 0 ? '' : ' (lance bids list --state unknown)'}`,
   notSinceStart: 'nenhum desde o início do processo',
   silent: (url: string, reason: string, named: boolean) =>
     `Nenhum processo responde em ${url} (${reason}). ${named ? 'Veja LANCE_URL e a rede até lá.' : 'Se ele roda em outro endereço, dê LANCE_URL.'}`,

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, before, test } from 'node:test';
+import { languages, textsIn } from '../../src/cli/texts.ts';
 import type { DaemonStatus } from '../../src/http/api/status.ts';
 import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
@@ -110,7 +111,6 @@ test('LANCE_URL and LANCE_TOKEN ask the operator API of another machine', async 
   const wrong = await lance({ ...elsewhere, LANCE_TOKEN: 'wrong', LANCE_LANG: 'en' }, 'status');
   assert.equal(wrong.code, 77);
   assert.match(wrong.stdout, /answered 401: set LANCE_TOKEN/);
-  const path = await lance({ LANCE_URL: `${root}/nothing`, LANCE_LANG: 'en' }, 'status');
   for (const words of [
     ['pause', '--reason', 'x'],
     ['controls', 'history'],
@@ -119,11 +119,20 @@ test('LANCE_URL and LANCE_TOKEN ask the operator API of another machine', async 
     const refused = await lance({ ...elsewhere, LANCE_TOKEN: 'wrong', LANCE_LANG: 'en' }, ...words);
     assert.deepEqual([refused.code, /answered 401/.test(refused.stderr)], [77, true], `${words}: ${refused.stderr}`);
   }
+  const path = await lance({ LANCE_URL: `${root}/nothing`, LANCE_LANG: 'en' }, 'status');
   assert.match(path.stdout, /answered 404, and that is no status/);
   assertScreen(path.stdout);
   assert.match((await lance({ LANCE_URL: 'host:80' }, 'status')).stderr, /LANCE_URL não é um endereço: escreva-o como/);
   const spelt = await lance({ LANCE_URL: 'host:80', LANCE_LANG: 'en' }, 'status');
   assert.deepEqual([spelt.code, /LANCE_URL is no address/.test(spelt.stderr)], [78, true]);
+});
+
+test('bids without a known answer are said with the command that lists them', () => {
+  for (const language of languages) {
+    const queue = (unknown: number) => textsIn(language).status.queue({ queued: 0, sending: 0, sendLimit: 8, unknown });
+    assert.match(queue(3), /\b3 .*\(lance bids list --state unknown\)$/);
+    assert.doesNotMatch(queue(0), /bids list/);
+  }
 });
 
 test('requests of a process whose store is away are unknown, not none', async () => {
