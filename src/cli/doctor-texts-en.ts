@@ -155,6 +155,7 @@ export const doctorEn: Texts['doctor'] = {
     ],
     'views-current': ({ count }) => [`up to date, ${count} records`],
     'views-behind': ({ count }) => [
+    'views-stopped': ({ count }) => [`${count} records behind the log: the next start of the desk folds them`],
       `${count} records behind the log`,
       'normal while the desk is stopped; if it runs, see its journal',
     ],

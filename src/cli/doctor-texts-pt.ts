@@ -168,6 +168,7 @@ export const doctorPt = {
     ],
     'views-current': ({ count }: DoctorFigures) => [`em dia, ${count} registros`],
     'views-behind': ({ count }: DoctorFigures) => [
+    'views-stopped': ({ count }: DoctorFigures) => [`faltam ${count} registros: a mesa os processa ao iniciar`],
       `${count} registros atrás do registro`,
       'normal com a mesa parada; rodando, veja o diário',
     ],
