@@ -36,6 +36,7 @@ import {
   type SnapshotSettings,
 } from './bidding/snapshots.ts';
 import { createTimeWatch, type TimeWatch } from './bidding/time-watch.ts';
+import { remedyOf } from './cli/bidding-remedy.ts';
 import { biddingEn } from './cli/bidding-texts-en.ts';
 import type { Config } from './config.ts';
 import type { Chance, Clock } from './domain/clock.ts';
@@ -447,7 +448,7 @@ function tellBidding({ status, before }: Extract<DeskEvent, { kind: 'bidding' }>
     from,
     by,
     ...(until === undefined ? {} : { until }),
-    text: [detail, biddingEn.remedies[code]].filter(Boolean).join('; '),
+    text: [detail, remedyOf(biddingEn, code, detail)].filter(Boolean).join('; '),
   });
 }
 
@@ -721,14 +722,14 @@ function shownBidding(bidding: BiddingStatus): NonNullable<DaemonStatus['bidding
   const { kind, since } = bidding;
   if (kind === 'open') return { kind, cause: null, since, until: null, by: null, detail: null, remedy: null };
   const { cause, until = null, by, detail } = bidding;
-  return { kind, cause, since, until, by, detail, remedy: biddingEn.remedies[cause] };
+  return { kind, cause, since, until, by, detail, remedy: remedyOf(biddingEn, cause, detail) };
 }
 
 function closedText({ cause, since, until, by, detail }: Extract<BiddingStatus, { kind: 'closed' }>): string {
   const who = by === null ? '' : ` by ${by}`;
   const why = detail === null ? '' : `: ${detail}`;
   const end = until === undefined ? '' : ` until ${new Date(until).toISOString()}`;
-  return `bidding is closed: ${cause}${who} since ${new Date(since).toISOString()}${end}${why}; ${biddingEn.remedies[cause]}`;
+  return `bidding is closed: ${cause}${who} since ${new Date(since).toISOString()}${end}${why}; ${remedyOf(biddingEn, cause, detail)}`;
 }
 
 async function metricsText(

@@ -26,8 +26,7 @@ export const biddingEn: Texts['bidding'] = {
     'rule-set-missing': 'see rules in /readyz?verbose; lance rules rollback --by NAME goes back to the set before',
     'views-incomplete': 'what is used under the caps is being counted again; it ends by itself',
     'partitions-not-live': 'catching up ends by itself; a closed partition names its record',
-    'log-refused':
-      'the log takes no records: see to the broker where the text names Kafka, else free space on the disk',
+    'log-refused': 'the log takes no records: free space on the disk, or put back the files that the reason names',
     'service-unauthorised':
       'the service refuses the token: set a new LANCE_ACCESS_TOKEN and restart, or mend the token command; once the service takes this one again, the desk opens by itself',
     'service-unreachable':
@@ -36,4 +35,6 @@ export const biddingEn: Texts['bidding'] = {
     restored:
       'which requests were bid for in the part of the log that was lost is not known, so nothing received before that time is bid for; it ends by itself',
   },
+  /** In the place of that of `log-refused` where the log is on brokers. */
+  brokersRemedy: 'the log takes no records: see to the brokers and the schema registry',
 };

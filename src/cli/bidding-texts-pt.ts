@@ -26,7 +26,7 @@ export const biddingPt = {
     'views-incomplete': 'o uso dos tetos está sendo recontado; termina sozinho',
     'partitions-not-live': 'pôr em dia termina sozinho; uma partição fechada diz qual é o registro',
     'log-refused':
-      'o registro não aceita gravações: veja o broker onde o texto nomeia o Kafka; senão, libere espaço no disco',
+      'o registro não aceita gravações: libere espaço no disco, ou ponha de volta os arquivos que o motivo nomeia',
     'service-unauthorised':
       'o serviço recusa o token: ponha um LANCE_ACCESS_TOKEN novo e reinicie, ou conserte o comando do token; se o serviço voltar a aceitar este, a mesa reabre sozinha',
     'service-unreachable': 'o serviço não responde: veja a página de estado dele e a rede daqui até LANCE_BASE_URL',
@@ -34,4 +34,6 @@ export const biddingPt = {
     restored:
       'não se sabe que solicitações receberam lance na parte perdida do registro; por isso nada do que chega antes dessa hora recebe lance; termina sozinho',
   },
+  /** In the place of that of `log-refused` where the log is on brokers. */
+  brokersRemedy: 'o registro não aceita gravações: veja os brokers e o schema registry',
 };

@@ -1,5 +1,6 @@
 /** What the doctor says, in English. */
 import type { ClosedCause } from '../bidding/bidding-status.ts';
+import { remedyOf } from './bidding-remedy.ts';
 import { biddingEn } from './bidding-texts-en.ts';
 import type { Texts } from './texts.ts';
 
@@ -93,7 +94,7 @@ export const doctorEn: Texts['doctor'] = {
     'bidding-open': ({ since }) => [`open since ${since}`],
     'bidding-closed': ({ cause, since, until, text }) => [
       `closed since ${since}: ${biddingEn.causes[cause as ClosedCause]} (${cause})${until === undefined ? '' : `, until ${until}`}${text === undefined ? '' : `: ${text}`}`,
-      biddingEn.remedies[cause as ClosedCause],
+      remedyOf(biddingEn, cause as ClosedCause, text === undefined ? null : String(text)),
     ],
     'bidding-unasked': ({ url, text }) => [
       `there is a process, but nobody answers at ${url} (${text}): whether bids flow is not known`,
@@ -154,10 +155,10 @@ export const doctorEn: Texts['doctor'] = {
       'let doctor run while the machine is idle',
     ],
     'views-current': ({ count }) => [`up to date, ${count} records`],
-    'views-behind': ({ count }) => [
     'views-stopped': ({ count }) => [`${count} records behind the log: the next start of the desk folds them`],
-      `${count} records behind the log`,
-      'normal while the desk is stopped; if it runs, see its journal',
+    'views-behind': ({ count }) => [
+      `the desk runs and does not catch up with the log: ${count} records behind`,
+      'after a start or a take-over it ends by itself (lance status); else see its journal',
     ],
     'control-free': () => ['nobody has paused'],
     'control-paused': ({ by, text }) => [`paused by ${by}: ${text}`, 'lance resume opens it'],

@@ -1,6 +1,7 @@
 /** What the doctor says, in Brazilian Portuguese: each finding, and its remedy where it has one. */
 
 import type { ClosedCause } from '../bidding/bidding-status.ts';
+import { remedyOf } from './bidding-remedy.ts';
 import { biddingPt } from './bidding-texts-pt.ts';
 import { faultPt } from './fault-texts-pt.ts';
 import type { DoctorFigures } from './texts.ts';
@@ -97,7 +98,7 @@ export const doctorPt = {
     'bidding-open': ({ since }: DoctorFigures) => [`abertos desde ${since}`],
     'bidding-closed': ({ cause, since, until, text }: DoctorFigures) => [
       `fechados desde ${since}: ${biddingPt.causes[cause as ClosedCause]} (${cause})${until === undefined ? '' : `, até ${until}`}${text === undefined ? '' : `: ${text}`}`,
-      biddingPt.remedies[cause as ClosedCause],
+      remedyOf(biddingPt, cause as ClosedCause, text === undefined ? null : String(text)),
     ],
     'bidding-unasked': ({ url, text }: DoctorFigures) => [
       `há um processo, mas ninguém responde em ${url} (${text}): não se sabe se há lances`,
@@ -167,10 +168,10 @@ export const doctorPt = {
       'rode o doctor com a máquina ociosa',
     ],
     'views-current': ({ count }: DoctorFigures) => [`em dia, ${count} registros`],
-    'views-behind': ({ count }: DoctorFigures) => [
     'views-stopped': ({ count }: DoctorFigures) => [`faltam ${count} registros: a mesa os processa ao iniciar`],
-      `${count} registros atrás do registro`,
-      'normal com a mesa parada; rodando, veja o diário',
+    'views-behind': ({ count }: DoctorFigures) => [
+      `a mesa roda e não alcança o fim do registro: faltam ${count} registros`,
+      'depois de um início ou de uma tomada de partição isso termina sozinho (lance status); senão, veja o diário',
     ],
     'control-free': () => ['ninguém pôs em pausa'],
     'control-paused': ({ by, text }: DoctorFigures) => [`em pausa por ${by}: ${text}`, 'lance resume libera'],

@@ -2,15 +2,16 @@
 import type { Pause } from '../bidding/ports.ts';
 import type { DaemonStatus } from '../http/api/status.ts';
 import { living } from '../operating/living.ts';
+import { remedyOf } from './bidding-remedy.ts';
 import { askStatus, type DaemonPlace, type StatusAnswer } from './daemon.ts';
 import { labelledText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
 /** As `EX_UNAVAILABLE`: nobody answers. */
 const nobodyCode = 69;
-const screenWidth = 80;
 /** As `EX_NOPERM`: somebody does, and does not take the token. */
 const refusedCode = 77;
+const screenWidth = 80;
 const hashLength = 12;
 const longestRefusal = 240;
 
@@ -25,8 +26,8 @@ export async function showStatus(world: CommandWorld, json: boolean): Promise<nu
     terminal.write(json ? JSON.stringify(found) : statusText(world, place!.url, found));
     return 0;
   }
-  const known = place?.named === true ? null : await knownOfStore(world);
   const failureCode = isTokenRefused(answer) ? refusedCode : nobodyCode;
+  const known = place?.named === true ? null : await knownOfStore(world);
   if (json) {
     const pause = known?.pause ?? null;
     const url = place?.url ?? null;
@@ -92,7 +93,7 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.until, bidding?.until == null ? null : format.minute(bidding.until)],
     [labels.by, bidding?.by ?? null],
     [labels.detail, bidding?.detail ?? null],
-    [labels.remedy, cause === null ? null : texts.remedies[cause]],
+    [labels.remedy, cause === null ? null : remedyOf(texts, cause, bidding?.detail ?? null)],
     [labels.process, status.process(found.version, found.roles.join(' + '), format.minute(found.startedAt), url)],
     [labels.ready, found.ready ? status.isReady : status.notReady],
     [labels.rules, found.ruleSet?.slice(0, hashLength) ?? format.texts.none],

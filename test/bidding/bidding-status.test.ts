@@ -8,6 +8,7 @@ import {
   troubleOfReason,
 } from '../../src/bidding/bidding-status.ts';
 import type { QueryAnswer, Service, ServiceReason } from '../../src/bidding/ports.ts';
+import { remedyOf } from '../../src/cli/bidding-remedy.ts';
 import { languages, textsIn } from '../../src/cli/texts.ts';
 import { manualClock } from '../sandbox/clocks.ts';
 import { createManualClock } from './manual-clock.ts';
@@ -188,4 +189,17 @@ test('a refused token is tried again without traffic, by no bid, no more often t
   const before = asked;
   await looks(60_000);
   assert.equal(asked, before, 'a token that works is not tried again');
+});
+
+test('what to do about a log that takes nothing is said for the log at hand alone', () => {
+  const full = '/data is full: 3 MB are left';
+  const away = 'Kafka has not answered for 4 s (127.0.0.1:9092)';
+  for (const language of ['pt', 'en'] as const) {
+    const texts = textsIn(language).bidding;
+    const [file, brokers] = [full, away].map((detail) => remedyOf(texts, 'log-refused', detail));
+    assert.doesNotMatch(file!, /broker|kafka|registry/i);
+    assert.doesNotMatch(brokers!, /dis[ck]o?|file|arquivo/i);
+    assert.equal(remedyOf(texts, 'log-refused', null), file);
+    assert.equal(remedyOf(texts, 'paused', away), texts.remedies.paused);
+  }
 });
