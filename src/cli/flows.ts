@@ -17,6 +17,7 @@ import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
 import { flowMeant, storedKey } from '../origination/orders.ts';
 import { type OpenSealed, shownAmount, shownRecord, shownWorker } from '../origination/shown-flows.ts';
+import { type PaymentShown, shownPayments } from '../origination/shown-payments.ts';
 import { isUnseen, nextSteps, stepsOf } from '../origination/steps.ts';
 import { isFinished } from '../origination/transitions.ts';
 import { readUnfolded, type UnfoldedFlows } from '../origination/unfolded.ts';
@@ -164,6 +165,7 @@ export function flowText(
     [labels.installments, terms === null ? null : String(terms.installments)],
     [labels.rate, terms === null ? null : format.rate(terms.rateHundredths)],
     [labels.insurance, money(terms?.insuranceCents)],
+    [labels.payments, joined((shownPayments(state, open) ?? []).map((payment) => paymentText(format, payment)))],
     [labels.proposal, view.proposalCode],
     [labels.operation, operation === null ? null : operationText(format, state, operation)],
     [labels.situation, situationText(state.situation, situations)],
@@ -206,6 +208,33 @@ export function flowText(
     [labels.waiting, joined(waiting.records.flatMap((record) => waitingText(format, record)))],
     [labels.next, joined(nextTexts(format, waiting.state), ', ')],
   ]);
+}
+
+/** Where money goes, and whether the service has been told. */
+function paymentText(format: Format, payment: PaymentShown): string {
+  const { of, at, status, to, amountCents, paidOn, others } = payment;
+  const { step, payments: texts } = format.texts.flows;
+  const joint = (one: string | undefined, digit: string | undefined) =>
+    one === undefined ? null : digit === undefined ? one : `${one}-${digit}`;
+  const named = (label: string, value: string | null | undefined) => (value == null ? [] : [`${label} ${value}`]);
+  const whom = [
+    ...named(texts.bank, to.bankNumber ?? (to.bankCode === undefined ? null : texts.bankCode(to.bankCode))),
+    ...named(texts.branch, joint(to.branch, to.branchDigit)),
+    ...named(texts.account, joint(to.account, to.accountDigit)),
+    ...(to.accountType === undefined ? [] : [wordOf(texts.accountTypes, to.accountType)]),
+    ...named(texts.pix, to.pixKey),
+    ...named(texts.emv, to.emv),
+    ...named(texts.slip, to.paymentLine),
+    ...named(texts.portability, to.portability),
+    ...Object.entries(others).map(([name, value]) => `${name} ${value}`),
+    ...named(texts.holder, to.holderName),
+    ...named(texts.document, to.holderDocument),
+  ].join(', ');
+  const money = amountCents === null ? [] : [format.money(amountCents)];
+  const day = paidOn === null ? [] : [format.day(paidOn)];
+  const when = at === null ? '' : `, ${format.minute(at)}`;
+  const source = of === 'contract' ? texts.ofOrder : step(of);
+  return `${[...money, ...day, whom].join(', ')} (${source}: ${texts.statuses[status]}${when})`;
 }
 
 /** What came after the note, for the same contract. */

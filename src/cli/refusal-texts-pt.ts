@@ -178,6 +178,14 @@ const whole: readonly Sentence[] = [
     /^send the fields of the new account, as the service names them$/,
     'envie os campos da conta nova, com os nomes do serviço',
   ],
+  [
+    /^the contract has no such name for a part of an account: write one of (.*); where the service has told you this name, send true in otherNames$/,
+    'o contrato não tem esse nome para uma parte de uma conta: escreva um destes: $1; se o serviço lhe informou este nome, envie true em otherNames',
+  ],
+  [
+    /^the contract has no such name for a part of an account: write (.*) if you mean that; where the service has told you this name, send true in otherNames$/,
+    'o contrato não tem esse nome para uma parte de uma conta: escreva $1, se é isso; se o serviço lhe informou este nome, envie true em otherNames',
+  ],
   [/^send 1 for savings or 2 for checking$/, 'envie 1 para poupança ou 2 para conta corrente'],
   [/^name the proposal$/, 'indique a proposta'],
   [/^name the proposal by its code$/, 'indique a proposta pelo código'],

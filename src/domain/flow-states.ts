@@ -115,6 +115,10 @@ type FlowResultKept = {
   sealedRequest?: string;
 };
 
+/** A request that the service took and that says where money goes; `sealed` as in the record of its step. */
+type PaymentTaken = { operation: PaymentOperation; at: EpochMs; sealed: string };
+export type PaymentOperation = 'inclusion' | 'splits' | 'account-update';
+
 /** A sealed body, and the place that it was sealed for: that of the record that it came in. */
 export type SealedWords = { place: SealedPlace; sealed: string };
 
@@ -180,6 +184,8 @@ export type FlowState = {
   signedKeys: readonly string[];
   /** What was split, by all operations that are known to be done; absent: nothing, or before these were counted. */
   splitCents?: AmountCents;
+  /** What says where its money goes, the inclusion and the latest of the others; absent: nothing, or an earlier version took it. */
+  payments?: readonly PaymentTaken[];
   situation: number | null;
   /** Of a withdrawal: why its proposal has ended, as was last said of it; absent or null: nothing says that it has. */
   ending?: ProposalEnding | null;

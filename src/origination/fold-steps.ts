@@ -1,5 +1,6 @@
 /** The small moves of the fold. */
-import type { FlowOperationState, FlowState, FlowStepState } from '../domain/flow-states.ts';
+import type { FlowOperation } from '../domain/flow-records.ts';
+import type { FlowOperationState, FlowState, FlowStepState, PaymentOperation } from '../domain/flow-states.ts';
 import { type FlowTrigger, transitions } from './transitions.ts';
 
 /** The state in the phase that the table names; null where it names none. */
@@ -28,11 +29,27 @@ export function codeOf(state: FlowState, requestCode: string | null): Pick<FlowS
   return { requestCode, codes: [...new Set([...state.codes, requestCode])] };
 }
 
-/** Whose values were simulated, who has signed and what was split counts once the service took it. */
-export function takeCounted(before: FlowState, { operation, personKeys, splitCents }: FlowOperationState): FlowState {
-  const state = splitCents === undefined ? before : { ...before, splitCents: (before.splitCents ?? 0) + splitCents };
+/** Whose values were simulated, who has signed, what was split and where money goes counts once the service took it. */
+export function takeCounted(before: FlowState, taken: FlowOperationState): FlowState {
+  const { operation, personKeys, splitCents } = taken;
+  const paid = withPayment(before, taken);
+  const state = splitCents === undefined ? paid : { ...paid, splitCents: (paid.splitCents ?? 0) + splitCents };
   // The last one decides: one by a balance that somebody gave says nothing of the worker, and its values stand in place of earlier ones.
   if (operation === 'simulation') return { ...state, simulatedKey: personKeys[0] ?? null };
   if (operation !== 'signers') return state;
   return { ...state, signedKeys: [...new Set([...state.signedKeys, ...personKeys])] };
+}
+
+export function isPayment(operation: FlowOperation): operation is PaymentOperation {
+  return operation === 'inclusion' || operation === 'splits' || operation === 'account-update';
+}
+
+/** Requests that say where money goes: of splits and other accounts the oldest go first. */
+const paymentsKept = 50;
+
+function withPayment(state: FlowState, { operation, sealedRequest, intent }: FlowOperationState): FlowState {
+  if (!isPayment(operation) || sealedRequest === null || intent === null) return state;
+  const payments = [...(state.payments ?? []), { operation, at: intent.at, sealed: sealedRequest }];
+  if (payments.length <= paymentsKept) return { ...state, payments };
+  return { ...state, payments: payments.toSpliced(payments[0]!.operation === 'inclusion' ? 1 : 0, 1) };
 }

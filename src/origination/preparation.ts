@@ -78,7 +78,8 @@ export type StepRequests = {
   splits: Omit<SplitsRequest, 'dto'>;
   signers: Omit<SignersRequest, 'dto'>;
   finalisation: Omit<FinalisationRequest, 'dto'>;
-  'account-update': Omit<AccountUpdateRequest, 'dto'>;
+  /** `otherNames`: the service has names of its own for these fields; absent: those of the contract. */
+  'account-update': Omit<AccountUpdateRequest, 'dto'> & { otherNames?: boolean };
 };
 
 type PreparationFacts = {
@@ -284,8 +285,9 @@ function withdrawal(
       return prepareFinalisation(operationId, { ...read(operation), dto }, known);
     }
     case 'account-update': {
+      const { otherNames = false, ...request } = read(operation);
       const proposalState = proposalStateOf(state, facts.settings);
-      return prepareAccountUpdate(operationId, { ...read(operation), dto }, { state: proposalState, cpf });
+      return prepareAccountUpdate(operationId, { ...request, dto }, { state: proposalState, cpf, otherNames });
     }
     default:
       return operation satisfies never;

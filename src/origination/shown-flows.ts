@@ -20,7 +20,7 @@ import type { ContractOrder, LookupOrder, RenegotiationOrder, StepRequests, With
 export type OpenSealed = Vault['open'] | null;
 
 /** Null where it does not open: it was sealed with another key. */
-function opened(open: Vault['open'], ...sealed: Parameters<Vault['open']>): unknown {
+export function opened(open: Vault['open'], ...sealed: Parameters<Vault['open']>): unknown {
   try {
     const text = open(...sealed);
     const read = parseJson(text);

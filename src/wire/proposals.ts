@@ -76,6 +76,40 @@ const finalisationFields = {
 export const finalisationMessage = message(finalisationFields);
 export type FinalisationRequest = Input<typeof finalisationFields>;
 
+/**
+ * Names that the contract has for the parts of an account in its other messages, as it writes them there, and ours. A slip or a Pix
+ * code is nobody's account.
+ */
+const accountNames = {
+  codigoBanco: 'bankCode',
+  numeroBanco: 'bankNumber',
+  tipoConta: 'accountType',
+  agencia: 'branch',
+  agenciaDig: 'branchDigit',
+  conta: 'account',
+  contaDig: 'accountDigit',
+  documentoFederalPagamento: 'holderDocument',
+  documentoFederal: 'holderDocument',
+  nomePagamento: 'holderName',
+  chavePIX: 'pixKey',
+} as const;
+type AccountField = (typeof accountNames)[keyof typeof accountNames];
+
+/** And for the objects that they stand in. */
+const accountObjects = ['dto', 'propostaContaPagamento', 'propostaPIXPagamento', 'pagamentoViaChavePix'];
+export const accountKeys: readonly string[] = [...Object.keys(accountNames), ...accountObjects];
+const fieldsByKey = new Map(Object.entries(accountNames).map(([key, field]) => [key.toLowerCase(), field] as const));
+const keysInLowerCase = new Set(accountKeys.map((key) => key.toLowerCase()));
+
+/** Which part of an account a field is, by the end of its dotted place; null: the contract has no such name. */
+export function accountFieldOf(path: string): AccountField | null {
+  return fieldsByKey.get(path.split('.').at(-1)!.toLowerCase()) ?? null;
+}
+
+export function isAccountKey(key: string): boolean {
+  return keysInLowerCase.has(key.toLowerCase());
+}
+
 /** The fields of the new bank data are not shown: they stand in `extra`, of the `dto` or beside it, as the partner names them. */
 const accountUpdateFields = { dto: required('dto', object(locator)) };
 export const accountUpdateMessage = message(accountUpdateFields);

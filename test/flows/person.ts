@@ -113,7 +113,7 @@ export async function walkWithdrawal(client: ApiClient, sandbox: Sandbox, cpf: s
     ['inclusion', { period: 1, birthDate, operationCode: `OP-${flowId}`, account: { ...account, ...holder } }],
     ['splits', { splits: [{ amountCents: 1_000, fieldId: 'TAXA', document: cpf, pixKey: { key: cpf } }] }],
     ['proposal', {}],
-    ['account-update', { fields: { banco: '341' } }],
+    ['account-update', { fields: { numeroBanco: '341' } }],
     ['signers', signed],
     ['finalisation', {}],
     ['installments', { asOf: '2027-01-10' }],

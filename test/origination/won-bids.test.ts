@@ -714,7 +714,7 @@ test('a query or an account update that names a proposal of another flow is refu
   for (const asked of [
     { step: 'proposal', request: { dto: { CodigoProposta: 'other-2' } } },
     { step: 'proposal', request: { dto: { qualquer: ['other-2'] } } },
-    { step: 'account-update', request: { extra: { conta: '1', ref: 'other-2' } } },
+    { step: 'account-update', request: { extra: { conta: 'other-2' } } },
   ] as const) {
     const refused = await front.ask(flowId, { by: 'ana', key: randomUUID() }, asked as never);
     assert(refused.kind === 'refused' && refused.breaches[0]?.rule === 'locator-kept', JSON.stringify(refused));

@@ -99,7 +99,10 @@ const readers: { readonly [S in keyof Bodies]: (body: Bodies[S]) => StepAsked } 
     request: { signers: signers.map((signer) => ({ ...given(signer), signedAt: Date.parse(signer.signedAt) })) },
   }),
   finalisation: (body) => ({ step: 'finalisation', request: given(body) }),
-  'account-update': ({ fields }) => ({ step: 'account-update', request: { extra: fields as JsonObject } }),
+  'account-update': ({ fields, otherNames }) => ({
+    step: 'account-update',
+    request: { extra: fields as JsonObject, ...given({ otherNames }) },
+  }),
 };
 
 /** `body` was checked against the schema of the same step. */

@@ -676,8 +676,16 @@ export const stepBodies = {
     z.strictObject({
       fields: said(
         anything,
-        "Sent as they are beside the proposal's locator: the contract does not show the fields of the new account",
-        { agencia: '0001', conta: '123456' },
+        "Sent as they are beside the proposal's locator: the contract does not show the fields of the new account. They have the names that it has for accounts elsewhere, in any case: codigoBanco, numeroBanco, tipoConta, agencia, agenciaDig, conta, contaDig, documentoFederalPagamento, nomePagamento, chavePIX, alone or within propostaContaPagamento",
+        {
+          ...{ numeroBanco: '341', tipoConta: 2, agencia: '0001', agenciaDig: '9', conta: '123456', contaDig: '0' },
+        },
+        'none',
+      ),
+      otherNames: said(
+        z.boolean().optional(),
+        'The service has told you other names for these fields; left out or false: a name that the contract does not have for accounts is refused',
+        false,
         'none',
       ),
     }),
@@ -790,6 +798,47 @@ const noteSchema = z.looseObject({
 const figure = measured(z.number(), 'a number as it stands, without a unit');
 
 /** A flow as everybody may see it: nothing in it names a person. */
+const payeeSchema = z.object({
+  bankNumber: said(z.string().optional(), 'Number of the bank, three digits', '341'),
+  bankCode: said(z.string().optional(), "The service's own code of the bank", '1'),
+  accountType: said(z.string().optional(), 'Kind of account: 1 savings, 2 checking', '2'),
+  branch: said(z.string().optional(), 'Number of the branch', '0001'),
+  branchDigit: said(z.string().optional(), "The branch's check digit", '9'),
+  account: said(z.string().optional(), 'Number of the account', '123456'),
+  accountDigit: said(z.string().optional(), "The account's check digit", '0'),
+  holderName: said(z.string().optional(), 'Name of whoever is paid', 'Maria Exemplo'),
+  holderDocument: said(
+    z.string().optional(),
+    'CNPJ of whoever is paid, or the middle of the CPF; a Pix key that is a CPF is shown so, too',
+    '***.982.247-**',
+  ),
+  pixKey: said(z.string().optional(), 'The Pix key', 'maria@exemplo.example'),
+  emv: said(z.string().optional(), 'The text of the Pix code', '00020126'),
+  paymentLine: said(z.string().optional(), 'Line of digits of the payment slip', '00190000090123456789'),
+  portability: said(z.string().optional(), 'Number of the portability', '20260310000001'),
+});
+const paymentSchema = z.object({
+  of: said(
+    z.enum(['contract', 'inclusion', 'splits', 'account-update']),
+    'What says so: the order of a contract, or this step',
+    'contract',
+  ),
+  at: said(time.nullable(), 'When it was sent; null: it is not', exampleTime + 3_000),
+  status: said(
+    z.enum(['ordered', 'unclear', 'taken']),
+    'ordered: not sent; unclear: it is being sent, or nobody knows what became of it; taken: by the service',
+    'taken',
+  ),
+  to: saidOfParts(payeeSchema, 'Whom; what was not sent is left out'),
+  amountCents: said(amount.nullable(), 'Of a split: what is paid; null: the loan, or the service decides', null),
+  paidOn: said(z.string().nullable(), 'Of a split: the day of the payment; null: the service decides', null),
+  others: said(
+    z.record(z.string(), z.string()),
+    'Of `account-update`: fields that the contract has no name for, as they were sent',
+    {},
+  ),
+});
+
 export const flowSchema = answerNamed(
   z.object({
     flowId: said(z.string(), 'Its id', `c-${exampleRequest}`),
@@ -825,6 +874,10 @@ export const flowSchema = answerNamed(
       1_000_000,
     ),
     terms: saidOfParts(flowTerms.nullable(), 'What is asked for; null of a withdrawal'),
+    payments: saidOfParts(
+      z.array(paymentSchema).nullable(),
+      'Where the money goes, in the order in which it was said: the account of the order or of the inclusion, splits, and other accounts; of accounts the last one that was taken counts. null: your token is neither of an operator nor of an admin',
+    ),
     operation: saidOfParts(
       z
         .object({

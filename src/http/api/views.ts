@@ -9,6 +9,7 @@ import { unsaidIn } from '../../origination/differences.ts';
 import { attemptsOf } from '../../origination/fold-answers.ts';
 import { flowCursor, type Situations } from '../../origination/ports.ts';
 import { type OpenSealed, shownAmount, shownErrors, shownSteps, shownWorker } from '../../origination/shown-flows.ts';
+import { shownPayments } from '../../origination/shown-payments.ts';
 import { nextSteps } from '../../origination/steps.ts';
 import { marginValidityMs } from '../../wire/checks/worker-credit.ts';
 import { withoutCpfs } from '../../wire/hidden-cpf.ts';
@@ -82,6 +83,7 @@ export function flowView(state: FlowState, open: OpenSealed, situations: Situati
     worker: shownWorker(state, open),
     amountCents: shownAmount(state, open),
     terms: state.terms,
+    payments: shownPayments(state, open)?.map((payment) => ({ ...payment })) ?? null,
     operation:
       operation === null
         ? null

@@ -3,10 +3,14 @@ import { isIP } from 'node:net';
 import { cnpj as cnpjRules, cpf as cpfRules } from 'cpf-cnpj-validator';
 import { dayOf } from '../../domain/clock.ts';
 import type { AmountCents, Day, EpochMs, RateHundredths } from '../../domain/glossary.ts';
-import { isJsonObject, scalarsIn } from '../json.ts';
+import { nearestWord } from '../../domain/nearest-word.ts';
+import { isJsonObject, type JsonObject, scalarsIn } from '../json.ts';
 import {
   type AccountUpdateRequest,
+  accountFieldOf,
+  accountKeys,
   type FinalisationRequest,
+  isAccountKey,
   locatorKeys,
   type ProposalLocator,
   type Signer,
@@ -642,8 +646,8 @@ export function prepareFinalisation(
 /** States in which the account may be changed (contract, States). */
 export const accountUpdateStates = ['approved', 'finalized', 'released', 'pending-payment'] as const;
 
-/** `cpf`: the worker's. */
-export type AccountUpdateFacts = { state: string; cpf: string };
+/** `cpf`: the worker's. `otherNames`: whoever asks knows that the service has names of its own for the fields; absent: it is not so. */
+export type AccountUpdateFacts = { state: string; cpf: string; otherNames?: boolean };
 
 export function prepareAccountUpdate(
   operationId: string,
@@ -659,6 +663,8 @@ export function prepareAccountUpdate(
       : breach('account-given', 'fields', 'send the fields of the new account, as the service names them'),
     ...breaches,
     ...otherLocators(scalarsIn(whole.extra ?? {}, mayBeLocator), 'fields', null),
+    ...(facts.otherNames === true ? [] : keysKnown(request.extra ?? {}, 'fields')),
+    ...accountFieldsFormed(request.extra ?? {}),
     ...holdersOwn(request.extra, facts.cpf),
     allowed.includes(facts.state)
       ? null
@@ -668,6 +674,53 @@ export function prepareAccountUpdate(
           `the proposal is ${facts.state}: the account can be changed while it is ${allowed.join(', ')}; the step proposal asks the service for its state`,
         ),
   ]);
+}
+
+const longestKey = 40;
+
+/**
+ * The contract does not show these fields. A name that it has nowhere for an account is most likely mistyped, and the service would
+ * leave the money where it went before.
+ */
+function keysKnown(fields: JsonObject, parent: string): Check[] {
+  return Object.entries(fields).flatMap(([key, value]) => {
+    const path = `${parent}.${key}`;
+    // Another rule's.
+    if (locatorKeys.has(key.toLowerCase())) return [];
+    if (!isAccountKey(key)) return [keyUnknown(key, path)];
+    const objects = Array.isArray(value) ? value : [value];
+    return objects.flatMap((each, index) =>
+      isJsonObject(each) ? keysKnown(each, Array.isArray(value) ? `${path}.${index}` : path) : [],
+    );
+  });
+}
+
+function keyUnknown(key: string, path: string): Check {
+  const meant = nearestWord(key.slice(0, longestKey), accountKeys);
+  return breach(
+    'account-field',
+    path,
+    meant === null
+      ? `the contract has no such name for a part of an account: write one of ${accountKeys.join(', ')}; where the service has told you this name, send true in otherNames`
+      : `the contract has no such name for a part of an account: write ${meant} if you mean that; where the service has told you this name, send true in otherNames`,
+  );
+}
+
+/** As where the contract does show them. */
+function accountFieldsFormed(fields: JsonObject): Check[] {
+  return scalarsIn(fields, mayBeLocator).flatMap(({ path, text }) => {
+    const field = accountFieldOf(path);
+    if (field === null) return [];
+    const checks =
+      field === 'bankNumber'
+        ? [bankNumber(text)]
+        : field === 'accountType'
+          ? [accountType(Number(text))]
+          : field === 'pixKey'
+            ? []
+            : accountFormed({ [field]: text });
+    return checks.map((check) => (check === null ? null : { ...check, field: `fields.${path}` }));
+  });
 }
 
 const mayBeHolder = { longest: 20, most: 1_000 };

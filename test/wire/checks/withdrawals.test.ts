@@ -12,7 +12,7 @@ import {
   prepareSimulation,
   prepareSplits,
 } from '../../../src/wire/checks/withdrawals.ts';
-import { numberOfDigits } from '../../../src/wire/json.ts';
+import { type JsonObject, numberOfDigits } from '../../../src/wire/json.ts';
 import { idempotencyKeyOf } from '../../../src/wire/operations.ts';
 
 const now = Date.UTC(2026, 10, 10, 15);
@@ -299,7 +299,26 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       { pagamentoViaChavePix: { chave: '11.222.333/0001-81' } },
       { chave: '39053344705' },
       { favorecido: { id: '390.533.447-05' } },
+    ].map((extra) => prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved', otherNames: true })),
+  'account-update account-field': () =>
+    [
+      { agenca: '0001', conta: '1' },
+      { banco: '341' },
+      { contaPagamento: { conta: '1' } },
+      { dto: { contta: '1' } },
+      { pagamentoViaEmv: { emv: '00020126' } },
+      { propostaContaPagamento: [{ conta: '1' }, { favorecido: 'x' }] },
     ].map((extra) => prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved' })),
+  'account-update bank-number': () => [
+    prepareAccountUpdate('op', { dto, extra: { NumeroBanco: 'Itaú' } }, { cpf, state: 'approved' }),
+  ],
+  'account-update account-type': () => [
+    prepareAccountUpdate('op', { dto, extra: { dto: { tipoConta: 3 } } }, { cpf, state: 'approved', otherNames: true }),
+  ],
+  'account-update account-formed': () =>
+    [{ conta: 'conta 12' }, { agencia: 'centro' }, { propostaContaPagamento: { contaDig: '123' } }].map((extra) =>
+      prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved' }),
+    ),
   'account-update locator-kept': () => [
     prepareAccountUpdate(
       'op',
@@ -308,7 +327,11 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
     ),
     prepareAccountUpdate('op', { dto, extra: { Dto: { numeroProposta: 7 } } }, { cpf, state: 'approved' }),
     prepareAccountUpdate('op', { dto, extra: { CodigoProposta: 'another', conta: '1' } }, { cpf, state: 'approved' }),
-    prepareAccountUpdate('op', { dto, extra: { dados: { codigoOperacao: 'x' } } }, { cpf, state: 'approved' }),
+    prepareAccountUpdate(
+      'op',
+      { dto, extra: { propostaContaPagamento: { codigoOperacao: 'x' } } },
+      { cpf, state: 'approved' },
+    ),
   ],
   'account-update dto-object': () => [
     prepareAccountUpdate('op', { dto, extra: { dto: 'another' } }, { cpf, state: 'approved' }),
@@ -386,6 +409,19 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
   }
 });
 
+test('a mistyped field of another account is told what is most likely meant', () => {
+  const problem = (extra: JsonObject, otherNames = false) => {
+    const result = prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved', otherNames });
+    return result.kind === 'withheld' ? result.breaches.map(({ field, problem }) => `${field}: ${problem}`) : [];
+  };
+  assert.match(problem({ agenca: '0001' })[0]!, /^fields\.agenca: .* write agencia if you mean that/);
+  assert.match(problem({ PropostaContaPagamento: { numeroBnco: '341' } })[0]!, /numeroBnco: .* write numeroBanco if/);
+  assert.match(problem({ x1: '0001' })[0]!, /write one of codigoBanco, .*chavePIX/);
+  assert.deepEqual(problem({ x1: '0001' }, true), [], 'as the service has told the partner');
+  const whole = { NumeroBanco: '341', tipoConta: 2, AGENCIA: '1', agenciaDig: 'X', conta: 12, contaDig: '0' };
+  assert.deepEqual(problem({ propostaContaPagamento: { ...whole, nomePagamento: 'Maria' } }), []);
+});
+
 test('each kind of Pix key is let through', () => {
   const uuid = '123e4567-e89b-42d3-a456-426614174000';
   for (const key of [cpf, '11222333000181', '12ABC34501DE35', 'maria@exemplo.example', '+5511987654321', uuid]) {
@@ -414,7 +450,7 @@ test("fields of the partner's own dto are written beside the locator", () => {
   const result = prepareAccountUpdate(
     'op',
     { dto: { proposalCode: 'P-1' }, extra: { dto: { conta: numberOfDigits('12345678901234567890') }, canal: 'x' } },
-    { cpf, state: 'approved' },
+    { cpf, state: 'approved', otherNames: true },
   );
   assert.ok(result.kind === 'prepared', JSON.stringify(result));
   assert.equal(result.prepared.body, '{"dto":{"codigoProposta":"P-1","conta":12345678901234567890},"canal":"x"}');
