@@ -362,6 +362,10 @@ const whole: readonly Sentence[] = [
     [null, (percent) => percent.replace('.', ',')],
   ],
   [
+    /^this worker has a withdrawal that is finalised and that the service has not said to be paid: (.*); ask for it with the step proposal, which says whether it is released \(setting flows\.situations\) or has ended, or send true in alongside for another beside it$/,
+    'este trabalhador tem um saque finalizado que o serviço não disse estar pago: $1; peça o passo proposal, que diz se foi liberado (configuração flows.situations) ou terminou, ou envie true em alongside para outro ao lado',
+  ],
+  [
     /^this worker has a withdrawal under way already: (.*); go on with it or cancel it, or send true in alongside for another beside it$/,
     'este trabalhador já tem um saque em andamento: $1; prossiga com ele ou cancele-o, ou envie true em alongside para outro ao lado',
   ],

@@ -140,6 +140,12 @@ function bidNotWon(won: RequestState): FrontResult {
   return { kind: 'refused', problem: 'not-allowed', breaches: [notContemplated(won)] };
 }
 
+/** Of one that is finalised the money may be still to come, or sent back. */
+function withdrawalUnpaid(flowId: string): FrontResult {
+  const text = `this worker has a withdrawal that is finalised and that the service has not said to be paid: ${flowId}; ask for it with the step proposal, which says whether it is released (setting flows.situations) or has ended, or send true in alongside for another beside it`;
+  return refusal('conflict', 'withdrawal-unpaid', 'alongside', text);
+}
+
 function withdrawalLive(flowId: string): FrontResult {
   const text = `this worker has a withdrawal under way already: ${flowId}; go on with it or cancel it, or send true in alongside for another beside it`;
   return refusal('conflict', 'withdrawal-live', 'alongside', text);
@@ -586,7 +592,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const own = await withdrawalUnderKey(asker, asked.alongside === true);
       if (own !== null) return begin('withdrawal', own, asker, whole);
       const live = await liveWithdrawal(subject.workerKey!);
-      if (live !== null) return withdrawalLive(live);
+      if (live !== null)
+        return live.phase === 'finalised' ? withdrawalUnpaid(live.flowId) : withdrawalLive(live.flowId);
       return begin('withdrawal', await nextOfWorker(subject.workerKey!), asker, whole);
     }
     if (bareGuid.test(proposalCode)) {
@@ -632,13 +639,20 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     }
   }
 
-  /** The id of one that has not ended, and is more than a code; null: there is none. */
-  async function liveWithdrawal(workerKey: string): Promise<string | null> {
+  /** One that has not ended, or is not seen to be paid, and is more than a code; null: there is none. */
+  async function liveWithdrawal(workerKey: string): Promise<FlowState | null> {
     const around = { phase: null, code: workerIndex(workerKey), limit: mostOfWorker, before: null };
     const begun = world.unfolded === null ? [] : await world.unfolded.begun();
     const ofWorker = begun.filter(({ flow, subject }) => flow === 'withdrawal' && subject.workerKey === workerKey);
     const known = [...(await flows.query({ flow: 'withdrawal', ...around })), ...ofWorker];
-    return known.find((state) => !isFinished(state.phase) && !isUnseen(state))?.flowId ?? null;
+    const underWay = known.find((state) => !isFinished(state.phase) && !isUnseen(state));
+    return underWay ?? known.find(isUnpaid) ?? null;
+  }
+
+  /** Finalised, and the service has not said that it is paid, or has ended. */
+  function isUnpaid({ phase, situation, ending }: FlowState): boolean {
+    const isReleased = settings.situations.some(({ code, state }) => code === situation && state === 'released');
+    return phase === 'finalised' && !isReleased && ending == null;
   }
 
   /** Of one worker: all links, or the one that is named. */

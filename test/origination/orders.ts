@@ -29,6 +29,7 @@ export const settings: FlowSettings = {
   situations: [
     { code: 1, state: 'approved' },
     { code: 2, state: 'finalized' },
+    { code: 5, state: 'released' },
   ],
 };
 

@@ -192,6 +192,34 @@ test('a proposal that is said to be cancelled is not split, signed or finalised 
   }
 });
 
+test('beside a withdrawal that is finalised and not seen to be paid no other begins, unless it is meant', async (context) => {
+  for (const told of ['"Situacao":5', '"Situacao":9,"MotivoCancelamento":"desistência"']) {
+    const { bodies, simulate, include, step, front, flowId } = await withdrawing(context, {
+      ...{ signers: '{"hasError":false}', finalisation: '{"hasError":false}' },
+    });
+    await simulate({ cpf: '52998224725' });
+    await include();
+    const signers = [{ name: 'A', document: '52998224725', signedAt: Date.now(), ip: '203.0.113.9' }];
+    await step({ step: 'signers', request: { signers } });
+    await step({ step: 'finalisation', request: {} });
+    const start = (key: string, more: object = {}) =>
+      front.startWithdrawal({ by: 'ana', key }, { cpf: '52998224725', birthDate: null, signerCpfs: [], ...more });
+    const query = async (said: string) => {
+      bodies.proposal = `{"HasError":false,"Codigo":"p-1",${said}}`;
+      await step({ step: 'proposal', request: { dto: {} } });
+    };
+    for (const [index, said] of [null, '"Situacao":2'].entries()) {
+      if (said !== null) await query(said);
+      const refused = await start(`k-${index}`);
+      assert.deepEqual(refusedBy(refused), [['withdrawal-unpaid', 'alongside']]);
+      assert.match(JSON.stringify(refused), new RegExp(`${flowId}.+step proposal`));
+    }
+    await query(told);
+    assert.equal((await start('k-3')).kind, 'taken', told);
+    assert.equal((await start('k-4', { alongside: true })).kind, 'taken');
+  }
+});
+
 const code = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
 const spellings = [
   code.toUpperCase(),

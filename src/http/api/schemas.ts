@@ -248,7 +248,7 @@ export const withdrawalBody = order(
     ),
     alongside: said(
       z.boolean().optional(),
-      'Begin it although the worker has another withdrawal that has not ended; left out or false: refused then',
+      'Begin it although the worker has another withdrawal that has not ended, or is finalised and was not said to be released; left out or false: refused then',
       false,
       'none',
     ),
