@@ -220,8 +220,13 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
   'winner-failed': {
     proposed: go('proposed', 'commit', 'validity'),
   },
+  /** Said by a person alone, who may have been mistaken: another one, or the same, says how it went. */
   cancelled: {
     proposed: go('proposed', 'commit', 'validity'),
+    ...contemplatedByOperator,
+    'resolved-won': go('won', 'commit', 'contemplation'),
+    'resolved-lost': go('lost', 'release', null),
+    'resolved-not-landed': go('not-landed', 'release', null),
   },
   expired: {
     ...byWinner,

@@ -474,10 +474,10 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
   };
 }
 
-/** Where a person has said that the bid is contemplated, no event says more: the flow goes on without the codes of a proposal. */
+/** Where a person has said that the bid is contemplated, no event may say more: the flow goes on, if need be without the codes of a proposal. */
 function saidByPerson(won: RequestState | undefined): Omit<NonNullable<RequestState['winner']>, 'requestCode'> | null {
   if (won?.phase !== 'contemplated' || won.resolution?.as !== 'contemplated') return null;
-  return { proposalCode: null, proposalNumber: null, validUntil: null, errors: [] };
+  return won.winner ?? { proposalCode: null, proposalNumber: null, validUntil: null, errors: [] };
 }
 
 function entryOf(record: FlowRecord): NewEntry {

@@ -1,11 +1,15 @@
 /** What a clerk's mistake would make a second loan of, or lose the promise of a first one (clerk, session 37). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { capOperations, evolve } from '../../src/bidding/evolve.ts';
+import type { Resolved } from '../../src/domain/records.ts';
 import { resolveRequest } from '../../src/operating/endings.ts';
 import { notContemplated } from '../../src/origination/preparation.ts';
 import { nextSteps } from '../../src/origination/steps.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
+import { settings as bidSettings } from '../bidding/parts.ts';
 import { eventually } from '../conformance/backend.ts';
+import { orderOf } from './flow-house.ts';
 import { heard, refusedBy, takingHouse, uuid } from './taking-house.ts';
 
 const json = (body: string) => ({ status: 200, body });
@@ -118,6 +122,51 @@ test('a bid whose contract is made keeps its promise, whatever a person says of 
   await eventually(async () => (await flows.read(['c-701'])).get('c-701')?.phase === 'cancelled');
   assert.equal((await resolveRequest(parts, who, order)).kind, 'stored');
   assert.equal(said.length, 1);
+});
+
+test('a bid that was given up by mistake is taken up again, its promise counts again, and the log keeps both words', async (context) => {
+  const { won, start, front, ask, state, reaches, clock } = await takingHouse(context);
+  await start('701');
+  await reaches('c-701', 'awaiting-note');
+  assert.equal((await ask('c-701', { step: 'cancel', reason: 'engano' })).kind, 'taken');
+  const said: (Resolved & { requestId: string })[] = [];
+  const parts = {
+    ...{ flows: { read: async () => new Map([['c-701', (await state('c-701'))!]]) }, clock },
+    log: { ends: async () => new Map([[0, 1]]) },
+    views: {
+      read: async (ids: readonly string[]) =>
+        new Map(ids.map((id) => [id, { state: won.get(id)!, reservation: 'held' as const, hadRoom: true }])),
+      applied: async () => 1,
+    },
+    control: { acknowledged: async () => [] },
+    partitionOf: async () => 0,
+    append: async (entries: readonly { record: unknown }[]) => void said.push(entries[0]!.record as Resolved),
+  };
+  const resolve = async (as: 'cancelled' | 'contemplated' | 'lost' | 'won') => {
+    const before = won.get('701')!;
+    const outcome = await resolveRequest(parts, { by: 'ana', via: 'cli' } as never, {
+      ...{ requestId: '701', as, reason: `visto: ${as}` },
+    });
+    if (outcome.kind !== 'stored') return { outcome: outcome.kind, caps: [] };
+    const after = evolve(before, said.at(-1)!, bidSettings);
+    won.set('701', after);
+    return { outcome: after.phase, caps: capOperations(before, after, said.length).map(({ kind }) => kind) };
+  };
+  assert.deepEqual(await resolve('cancelled'), { outcome: 'cancelled', caps: ['release'] });
+  assert.deepEqual(await resolve('contemplated'), { outcome: 'contemplated', caps: ['hold'] });
+  const order = orderOf('701');
+  const again = await front.startContract({ by: 'ana', key: 'k-again' }, order);
+  assert.equal(again.kind, 'taken', JSON.stringify(again));
+  await reaches('c-701', 'awaiting-note');
+  assert.equal((await state('c-701'))!.proposal!.code, won.get('701')!.winner!.proposalCode, 'its events told of it');
+  assert.deepEqual((await resolve('cancelled')).outcome, 'under-contract');
+  assert.equal((await ask('c-701', { step: 'cancel', reason: 'engano' })).kind, 'taken');
+  assert.deepEqual(await resolve('cancelled'), { outcome: 'cancelled', caps: ['release'] });
+  assert.deepEqual(await resolve('lost'), { outcome: 'lost', caps: [] });
+  assert.deepEqual(
+    said.map(({ as, by, reason }) => [as, by, reason]),
+    ['cancelled', 'contemplated', 'cancelled', 'lost'].map((as) => [as, 'ana', `visto: ${as}`]),
+  );
 });
 
 test('nobody is asked to say that a lost bid is contemplated', () => {

@@ -209,7 +209,9 @@ const awaiting: readonly Phase[] = ['accepted', 'accepted-presumed', 'foreign-bi
 function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { kind: 'resolved' }>): void {
   const { end } = standingOf(evidence);
   const mayStillWin = record.as === 'contemplated' && (end === 'rejected' || end === 'lost' || end === 'expired');
-  if (over.includes(end) && !mayStillWin) return;
+  // Cancelled by a person, it may have been by mistake.
+  const mayBeCorrected = end === 'cancelled' && ['won', 'contemplated', 'lost', 'not-landed'].includes(record.as);
+  if (over.includes(end) && !mayStillWin && !mayBeCorrected) return;
   const won = end === 'contemplated' || end === 'proposed';
   switch (record.as) {
     case 'result-missing':
