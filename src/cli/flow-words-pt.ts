@@ -24,6 +24,7 @@ export const phasesPt = {
   'awaiting-answer': 'aguarda a resposta',
   answered: 'respondido',
   unclaimed: 'de nenhum fluxo',
+  closed: 'encerrado: de nenhum fluxo, diz quem o viu',
   claimed: 'entregue ao seu fluxo',
 } as const;
 

@@ -31,6 +31,15 @@ export function registerFlows(program: Command, world: CommandWorld, add: Add, s
   }
   const events = add(program, 'events', help.events, 'lance events list');
   addReading(events, world, add, { name: 'events', flow: 'event', id: 'event:CODE' });
+  add(events, 'close', help.close, 'lance events close event:CODE --by ana --reason "de outro sistema"')
+    .argument('<id>', help.flowId)
+    .requiredOption('--by <name>', help.by, said)
+    .requiredOption('--reason <text>', world.format.texts.help.reason, said)
+    .option('--key <key>', help.key)
+    .option('--json', world.format.texts.help.json, false)
+    .action((flowId: string, options: AskingOptions & { reason: string }) =>
+      takeStep(world, 'event', { ...options, flowId, step: 'cancel' }),
+    );
   addThawing(events, world, add, said, {
     ...{ name: 'events', id: 'event:CODE' },
     thaw: (thaw) => thawFlow(world, 'events', 'event', thaw),

@@ -7,6 +7,7 @@ export const flowsEn: Texts['flows'] = {
     renegotiations: 'renegotiations of loans closed by termination',
     withdrawals: 'withdrawal-backed loans, from the simulation to the release',
     events: 'what the service told under a code that no flow knows',
+    close: "ends an event that is no flow's; who did it and why is recorded",
     lookups: 'links of a worker, asked for on demand; who reads the answer is recorded',
     list: 'shows flows, latest first',
     show: 'shows one flow: where it stands, why, and what may be done next',
@@ -171,6 +172,7 @@ export const flowsEn: Texts['flows'] = {
   },
   amendsAsItIs: '{} sends it once more',
   denied: { sent: 'it is then sent again at once', asked: 'the step may then be asked for again' },
+  closeIt: (flowId) => `lance events close ${flowId} --by NAME --reason TEXT`,
   step: (step: string) => step,
   meant: (command) => `There is: ${command}`,
   said: (text) => text,
@@ -326,6 +328,7 @@ export const flowsEn: Texts['flows'] = {
     'awaiting-answer': 'waits for the answer',
     answered: 'answered',
     unclaimed: 'of no flow',
+    closed: 'closed: of no flow, says who has seen it',
     claimed: 'given to its flow',
   },
 };

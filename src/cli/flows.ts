@@ -316,6 +316,7 @@ function nextTexts({ texts }: Format, state: FlowState): readonly string[] {
   const deniedSends = ({ flow }: FlowState) => (flow === 'withdrawal' ? denied.asked : denied.sent);
   const isHalted = state.phase === 'refused' || state.phase === 'withheld';
   return nextSteps(state).map((step) => {
+    if (state.flow === 'event') return texts.flows.closeIt(state.flowId);
     if (step === 'amend' && isHalted) return `${named(step)} (${amendsAsItIs})`;
     return step === 'deny' ? `${named(step)} (${deniedSends(state)})` : named(step);
   });
@@ -420,7 +421,7 @@ export async function startFlow(
 
 export async function takeStep(
   world: CommandWorld,
-  flow: StartedKind,
+  flow: FlowKind,
   { flowId, step, ...order }: Order & StepFields & { flowId: string; step: string },
 ): Promise<void> {
   const { flows: texts } = world.format.texts;

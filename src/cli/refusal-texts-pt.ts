@@ -361,6 +361,7 @@ const whole: readonly Sentence[] = [
     'foi feito aqui a $1 ($2 ao mês): omita este campo ou envie isso',
     [null, (percent) => percent.replace('.', ',')],
   ],
+  [/^send the id of an event, such as event:CODE$/, 'envie o código de um evento, como event:CODE'],
   [
     /^this worker has a withdrawal that is finalised and that the service has not said to be paid: (.*); ask for it with the step proposal, which says whether it is released \(setting flows\.situations\) or has ended, or send true in alongside for another beside it$/,
     'este trabalhador tem um saque finalizado que o serviço não disse estar pago: $1; peça o passo proposal, que diz se foi liberado (configuração flows.situations) ou terminou, ou envie true em alongside para outro ao lado',

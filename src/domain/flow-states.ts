@@ -48,7 +48,7 @@ export const flowPhases = {
   ],
   withdrawal: ['started', 'simulated', 'included', 'signed', 'finalised', 'cancelled'],
   lookup: ['preparing', 'awaiting-answer', 'answered', 'refused', 'cancelled'],
-  event: ['unclaimed', 'claimed'],
+  event: ['unclaimed', 'claimed', 'closed'],
 } as const satisfies Record<FlowKind, readonly string[]>;
 export type FlowPhase = (typeof flowPhases)[FlowKind][number];
 

@@ -179,7 +179,8 @@ export function createFlowCallbacks({
   async function claim(flow: FlowState, requestCode: string, now: EpochMs): Promise<void> {
     const eventId = `${eventPrefix}${requestCode}`;
     const event = (await flows.read([eventId])).get(eventId);
-    if (event?.phase === 'unclaimed' && event.told !== null) await give(event, flow.flowId, now);
+    if ((event?.phase === 'unclaimed' || event?.phase === 'closed') && event.told !== null)
+      await give(event, flow.flowId, now);
   }
 
   async function deliver(event: FlowState, now: EpochMs): Promise<void> {

@@ -675,7 +675,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
 
   async function ask(flowId: string, asker: Asker, asked: StepAsked): Promise<FrontResult> {
     const state = await stateOf(flowId);
-    if (state === null || state.flow === 'event')
+    if (state === null || (state.flow === 'event' && asked.step !== 'cancel'))
       return refusal('not-found', 'flow-known', 'flowId', 'no flow has this id');
     if (state.frozen !== undefined) {
       const text = 'a record of it cannot be processed; retry or cancel it with the lance command of its kind';

@@ -90,6 +90,7 @@ export function react(state: FlowState, around: Surroundings, settings: FlowSett
     case 'failed':
     case 'cancelled':
     case 'claimed':
+    case 'closed':
     case 'started':
     case 'simulated':
     case 'included':

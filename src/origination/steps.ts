@@ -21,7 +21,7 @@ function mayBeEndorsed({ phase, operation, generatedAt, steps }: FlowState): boo
 }
 
 export function allowsStep(state: FlowState, step: FlowStep): boolean {
-  if (state.flow === 'event' || state.frozen !== undefined) return false;
+  if (state.frozen !== undefined) return false;
   if (step === 'confirm' && mayBeEndorsed(state)) return true;
   if (step === 'confirm' || step === 'deny') return state.operation?.status === 'unclear';
   const isAsOrdered = [state.differences, unsaidIn(state), marksOf(state)].every(({ length }) => length === 0);
@@ -72,7 +72,7 @@ function isReadyFor(state: FlowState, step: FlowStep): boolean {
 /** Steps that the table of a kind knows at all, and the two that any unclear operation has. */
 export function stepsOf(flow: keyof typeof transitions): readonly FlowStep[] {
   const named = new Set(Object.values(transitions[flow]).flatMap((row) => Object.keys(row)));
-  const hasOperations = flow !== 'lookup';
+  const hasOperations = flow !== 'lookup' && flow !== 'event';
   return flowSteps.filter((step) => named.has(step) || (hasOperations && (step === 'confirm' || step === 'deny')));
 }
 

@@ -156,7 +156,8 @@ export const transitions: Readonly<Record<FlowKind, Partial<Record<FlowPhase, Ro
     refused: { 'link-told': 'answered', cancel: 'cancelled' },
     cancelled: {},
   },
-  event: { unclaimed: { 'claimed-by': 'claimed' }, claimed: {} },
+  /** `cancel`: a person knows that it is no flow's. Should one turn out to wait for it, it is given to it all the same. */
+  event: { unclaimed: { 'claimed-by': 'claimed', cancel: 'closed' }, claimed: {}, closed: { 'claimed-by': 'claimed' } },
 };
 
 /** Where nothing is awaited any more, of the service or of us. */
@@ -167,7 +168,8 @@ export function isFinished(phase: FlowPhase): boolean {
     phase === 'finalised' ||
     phase === 'answered' ||
     phase === 'cancelled' ||
-    phase === 'claimed'
+    phase === 'claimed' ||
+    phase === 'closed'
   );
 }
 

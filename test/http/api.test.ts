@@ -155,7 +155,7 @@ test('the operator API', async (context) => {
     assert.deepEqual([stepless.status, problemOf(stepless).errors[0]?.rule], [404, 'step-known']);
     assert.match(stepless.text, /A contract has no such step; its steps are amend, sign, .*, proposal\./);
     assert.match((await call('POST', '/v1/lookups/q-1/sign?x=1', { body: {} })).text, /its steps are cancel\./);
-    for (const path of ['/v1/bids/1/sign', '/v1/contracts/c-1/sign/more', '/v1/events/e-1/cancel'])
+    for (const path of ['/v1/bids/1/sign', '/v1/contracts/c-1/sign/more', '/v1/events/e-1/sign'])
       assert.match((await call('POST', path, { body: {} })).text, /"There is nothing here\."/, path);
     const deleted = await call('DELETE', '/v1/contracts/c-1?x=1');
     assert.deepEqual([deleted.status, problemOf(deleted).type], [405, 'urn:problem:lance:method-not-allowed']);
@@ -362,6 +362,27 @@ test('the operator API', async (context) => {
       () => call('GET', `/v1/renegotiations/${flowOf(started).flowId}`),
       () => /"nsuAutorizacaoDigital\\*":123\b/.test(JSON.stringify(sandbox.record.of('call'))),
     );
+  });
+
+  await context.test('an event of nobody is closed by those who work on flows', async () => {
+    const event = { kind: 'told', flowId: 'event:q-9', at: Date.now(), requestCode: 'q-9', of: 'contract' } as const;
+    const record = { ...event, note: null, errors: [], sealed: '' };
+    await store.log.append([{ topic: 'flows', key: event.flowId, record }]);
+    const listed = async () => flowOf((await call('GET', '/v1/events')) as Reply) as unknown as { flows: Flow[] };
+    await until(
+      () => call('GET', '/v1/events'),
+      (page) => JSON.stringify(page).includes(event.flowId),
+    );
+    const close = (id: string, more: object = {}) =>
+      call('POST', `/v1/events/${id}/cancel`, { key: 'e1', body: { reason: 'visto' }, ...more });
+    assert.equal((await close(event.flowId, { role: 'viewer' })).status, 403);
+    assert.equal((await close('event:none')).status, 404);
+    assert.equal((await close('none')).status, 422);
+    assert.equal((await close(event.flowId, { body: {} })).status, 422);
+    const closed = await close(event.flowId);
+    assert.deepEqual([closed.status, flowOf(closed).phase], [202, 'closed'], closed.text);
+    assert.equal((await close(event.flowId)).status, 200);
+    assert.ok(!(await listed()).flows.some(({ flowId }) => flowId === event.flowId));
   });
 
   await context.test('no CPF is shown where it may not be', async () => {

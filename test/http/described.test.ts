@@ -359,6 +359,7 @@ test('the description of the API', async (context) => {
     for (const { name } of asking) {
       const path = name
         .replace('POST ', '')
+        .replace('events/{flowId}', 'events/event:1')
         .replace('{flowId}', 'c-1')
         .replace('{requestId}', '1')
         .replace('{operation}', 'links')

@@ -21,6 +21,7 @@ import { problem, problemResponses } from './problems.ts';
 import { contractAsked, lookupAsked, renegotiationAsked, stepAsked, withdrawalAsked } from './requests.ts';
 import {
   contractBody,
+  eventParams,
   eventQuery,
   flowPage,
   flowParams,
@@ -76,6 +77,7 @@ export function addFlowRoutes(app: ApiApp, given: FlowRouteParts): void {
     for (const step of stepsOf(kind.flow)) addStep(app, parts, kind, step);
   }
   addEvents(app, parts);
+  addClosing(app, parts);
 }
 
 type InTurns = FlowRouteParts & { turns: Turns };
@@ -293,6 +295,39 @@ function addEvents(app: ApiApp, { flows, vault, guard, situations }: FlowRoutePa
         openFor({ guard, vault }, request),
         situations,
       );
+    },
+  );
+}
+
+function addClosing(app: ApiApp, { front, flows, vault, guard, turns, situations }: InTurns): void {
+  app.post(
+    '/events/:flowId/cancel',
+    {
+      onRequest: guard.only('operator', 'admin'),
+      schema: {
+        tags: ['steps'],
+        summary:
+          "End an event that is no flow's; should a flow turn out to wait for it, it is given to it all the same",
+        headers: idempotency,
+        params: eventParams,
+        body: stepBodies.cancel,
+        response: {
+          200: answered(flowSchema, 'Asked for before with the same key: where the event stands now'),
+          202: answered(flowSchema, `It is closed. ${onceSaid(202)}`),
+          ...problemResponses,
+        },
+      },
+    },
+    async (request, reply) => {
+      const { flowId } = request.params;
+      if ((await flows.read([flowId])).get(flowId)?.flow !== 'event') {
+        const hint = `GET ${reply.server.prefix}/events lists them with their ids.`;
+        return problem(reply, 'not-found', `No event has this id. ${hint}`);
+      }
+      const asker = { by: guard.callerOf(request).name, key: request.headers['idempotency-key'] };
+      const asked = stepAsked('cancel', request.body);
+      const result = await turns(`${flowId}\n${asker.key}`, () => front.ask(flowId, asker, asked));
+      return answer(reply, result, { fresh: 202, open: vault.open, situations });
     },
   );
 }

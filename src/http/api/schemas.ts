@@ -737,6 +737,13 @@ export const flowParams = z.object({
     `c-${exampleRequest}`,
   ),
 });
+export const eventParams = z.object({
+  flowId: said(
+    z.string().regex(/^event:[^\s/]{1,200}$/, 'send the id of an event, such as event:CODE'),
+    'Id of the event, as lists name it',
+    'event:6f1e2d3c-0000-4000-8000-000000000001',
+  ),
+});
 export const resultParams = flowParams.extend({
   operation: said(
     z.string().regex(/^[a-z-]{1,40}$/, 'send the name of an operation, such as simulation'),

@@ -1,0 +1,51 @@
+/** An event that no flow knows is closed by a person who has found out whose it is not (clerk, issue 16). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { flowText } from '../../src/cli/flows.ts';
+import { createFormat } from '../../src/cli/format.ts';
+import { eventually } from '../conformance/backend.ts';
+import { heard, refusedBy, takingHouse } from './taking-house.ts';
+
+const eventId = 'event:q-lost';
+
+/** A flow whose operation is unclear, and a note under a code that no flow knows. */
+async function withLostNote(context: Parameters<typeof takingHouse>[0]) {
+  const house = await takingHouse(context);
+  const { start, world, reaches, noteFor, tell, state } = house;
+  await start('700');
+  await reaches('c-700', 'awaiting-note');
+  world.answerTo = () => ({ kind: 'unknown', reason: 'status-500', response: null, ...heard });
+  await start('701');
+  await reaches('c-701', 'unclear');
+  const event = { kind: 'credit-note', requestCode: 'q-lost', of: 'contract', sealed: '{}', at: Date.now() } as const;
+  await tell('q-lost', { ...event, note: await noteFor('c-700', { noteNumber: 'N-9' }), errors: [] });
+  await eventually(async () => (await state(eventId))?.phase === 'unclaimed');
+  return house;
+}
+
+test('an event of nobody is closed with a reason, which its history keeps, and hinders nobody any more', async (context) => {
+  const { ask, state, reaches, history } = await withLostNote(context);
+  const english = createFormat('en');
+  assert.match(flowText(english, (await state(eventId))!, null), /lance events close event:q-lost --by NAME/);
+  const denied = { step: 'deny', reason: 'visto' } as const;
+  assert.deepEqual(refusedBy(await ask('c-701', denied)), [['event-of-nobody', 'step']]);
+  assert.deepEqual(refusedBy(await ask(eventId, { step: 'accept', reason: 'x' })), [['flow-known', 'flowId']]);
+  assert.equal((await ask(eventId, { step: 'cancel', reason: 'de outro sistema' })).kind, 'taken');
+  await reaches(eventId, 'closed');
+  const kept = (await history(eventId)).find((record) => record.kind === 'asked');
+  assert.deepEqual([kept?.by, kept?.sealedReason], ['ana', '"de outro sistema"']);
+  assert.match(flowText(english, (await state(eventId))!, null), /cancel \(ana\): done/);
+  assert.deepEqual(refusedBy(await ask(eventId, { step: 'cancel', reason: 'x' })), [['step-allowed', 'step']]);
+  assert.equal((await ask('c-701', denied)).kind, 'taken');
+});
+
+test('a closed event is given to the flow that turns out to wait for it', async (context) => {
+  const { ask, reaches, state } = await withLostNote(context);
+  assert.equal((await ask(eventId, { step: 'cancel', reason: 'engano' })).kind, 'taken');
+  await reaches(eventId, 'closed');
+  const confirmed = await ask('c-701', { step: 'confirm', reason: 'no portal', requestCode: 'q-lost' });
+  assert.equal(confirmed.kind, 'taken', JSON.stringify(confirmed));
+  await reaches('c-701', 'awaiting-signature');
+  assert.equal((await state('c-701'))!.note!.noteNumber, 'N-9');
+  await reaches(eventId, 'claimed');
+});
