@@ -172,6 +172,8 @@ export const flowsEn: Texts['flows'] = {
   },
   amendsAsItIs: '{} sends it once more',
   denied: { sent: 'it is then sent again at once', asked: 'the step may then be asked for again' },
+  ownEvent: (eventId, confirm, code) =>
+    `${eventId}: see lance events show ${eventId}; if it tells of this, ${confirm} --file FIELDS with requestCode ${code}`,
   closeIt: (flowId) => `lance events close ${flowId} --by NAME --reason TEXT`,
   step: (step: string) => step,
   meant: (command) => `There is: ${command}`,
@@ -264,6 +266,7 @@ export const flowsEn: Texts['flows'] = {
     steps: 'Steps taken',
     answers: 'Answers of the service',
     situation: "Situation (the service's number)",
+    events: 'Events of nobody',
     waiting: 'Not taken up yet',
     next: 'May be done next',
   },

@@ -186,6 +186,8 @@ export const flowsPt = {
     short: 'código ainda não visto',
     whole: 'assumido pelo código; nenhuma resposta do serviço mostrou essa proposta ainda',
   },
+  ownEvent: (eventId: string, confirm: string, code: string) =>
+    `${eventId}: veja lance events show ${eventId}; se é deste fluxo, ${confirm} --file CAMPOS com requestCode ${code}`,
   closeIt: (flowId: string) => `lance events close ${flowId} --by NOME --reason TEXTO`,
   amendsAsItIs: '{} o envia mais uma vez',
   denied: { sent: 'em seguida é enviado de novo', asked: 'o passo pode então ser pedido de novo' },
@@ -271,6 +273,7 @@ export const flowsPt = {
     steps: 'Passos dados',
     answers: 'Respostas do serviço',
     situation: 'Situação (número do serviço)',
+    events: 'Eventos de nenhum fluxo',
     waiting: 'Ainda não lido pela mesa',
     next: 'Pode-se fazer em seguida',
   },

@@ -13,6 +13,7 @@ import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody
 import { flowView } from '../http/api/views.ts';
 import { livesSince, wait } from '../operating/living.ts';
 import { unsaidIn } from '../origination/differences.ts';
+import { eventsToShow } from '../origination/events-of-nobody.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
 import { flowMeant, storedKey } from '../origination/orders.ts';
@@ -114,7 +115,9 @@ export async function showFlow(world: CommandWorld, flow: FlowKind, flowId: stri
       terminal.write(JSON.stringify(flowView(state, open, situations)));
       return;
     }
-    terminal.write(flowText(format, state, open, { waiting: { records, state: ahead ?? state }, situations }));
+    const events = await eventsToShow(flows, ahead ?? state);
+    const waiting = { records, state: ahead ?? state };
+    terminal.write(flowText(format, state, open, { waiting, situations, events }));
     if (flow !== 'event' && Object.values(state.results).some((kept) => kept?.sealedAnswer))
       terminal.say(format.texts.flows.readThem(commandOf[flow], flowId));
   });
@@ -133,13 +136,15 @@ function openWith(world: CommandWorld, { pseudonymKey }: { pseudonymKey: string 
 type Beside = {
   waiting?: { records: readonly FlowRecord[]; state: FlowState };
   situations?: FlowSettings['situations'];
+  /** Codes of events of nobody that may tell of it. */
+  events?: readonly string[];
 };
 
 export function flowText(
   format: Format,
   state: FlowState,
   open: OpenSealed,
-  { waiting = { records: [], state }, situations = [] }: Beside = {},
+  { waiting = { records: [], state }, situations = [], events = [] }: Beside = {},
 ): string {
   const { texts } = format;
   const { labels, difference, figures } = texts.flows;
@@ -205,6 +210,7 @@ export function flowText(
       labels.answers,
       joined(Object.entries(view.results).map(([operation, at]) => `${operation} (${format.minute(at)})`)),
     ],
+    [labels.events, joined(events.map((code) => eventText(texts.flows, state, shownCodes(code, open))))],
     [labels.waiting, joined(waiting.records.flatMap((record) => waitingText(format, record)))],
     [labels.next, joined(nextTexts(format, waiting.state), ', ')],
   ]);
@@ -235,6 +241,16 @@ function paymentText(format: Format, payment: PaymentShown): string {
   const when = at === null ? '' : `, ${format.minute(at)}`;
   const source = of === 'contract' ? texts.ofOrder : step(of);
   return `${[...money, ...day, whom].join(', ')} (${source}: ${texts.statuses[status]}${when})`;
+}
+
+/** What to do about an event of nobody that may be the flow's own. */
+function eventText({ ownEvent }: Format['texts']['flows'], { flow, flowId }: FlowState, code: string): string {
+  const command = flow === 'event' ? null : commandOf[flow];
+  return ownEvent(`event:${code}`, `lance ${command} step ${flowId} confirm`, code);
+}
+
+function shownCodes(code: string, open: OpenSealed): string {
+  return open === null ? withoutCpfs(code) : code;
 }
 
 /** What came after the note, for the same contract. */

@@ -26,6 +26,7 @@ import { type JsonObject, scalarsIn } from '../wire/json.ts';
 import { isId } from '../wire/plain-ids.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
 import { expectedLoan, installmentReleasing, noteRate, noteRateAtMost, noteRelease } from './differences.ts';
+import { eventsOfNobody } from './events-of-nobody.ts';
 import { eventPrefix, evolve, proposalIndex } from './evolve.ts';
 import { keyIndex, workerIndex } from './ledger.ts';
 import { holdersOf, noteIndex, noteProposalIndex, stillHolds } from './notes.ts';
@@ -111,9 +112,6 @@ const pollMs = 15;
 
 /** Nobody lent at less a month: of a contract made elsewhere nothing else shows that its rate was typed in percent. */
 const leastOriginalRateHundredths: RateHundredths = 10;
-
-/** Of events that nobody has claimed, the latest that are looked at. */
-const mostEvents = 50;
 
 /** Of the flows of one worker, the latest that are looked at. */
 const mostOfWorker = 50;
@@ -491,7 +489,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (state.operation?.operation === 'inclusion') {
       return refusal('breach', 'proposal-code', 'requestCode', proposalWithHyphens);
     }
-    const waiting = await eventsOfNobody(state);
+    const waiting = await eventsOfNobody(flows, state);
     if (waiting.includes(code)) return null;
     const text = 'send the request code with its hyphens, as the service writes it';
     const named = `${text}; a note that no flow knows waits under ${namedCodes(waiting)}`;
@@ -505,25 +503,13 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return owners.find((owner) => owner !== flowId) ?? null;
   }
 
-  /** Codes of events that nobody has claimed and that may tell of the operation that is unclear: done again, it would be done twice. */
-  async function eventsOfNobody({ operation }: FlowState): Promise<readonly string[]> {
-    const named = operation?.operation;
-    if (named !== 'contract' && named !== 'renegotiation' && named !== 'endorsement') return [];
-    const of = named === 'endorsement' ? 'operation' : named;
-    const around = { flow: 'event', phase: 'unclaimed', code: null, limit: mostEvents, before: null } as const;
-    const since = operation?.intent?.at ?? 0;
-    return (await flows.query(around)).flatMap(({ told }) =>
-      told !== null && told.of === of && told.at >= since && told.errors.length === 0 ? [told.requestCode] : [],
-    );
-  }
-
   /** A code of which nothing was told, where something waits under others: a mistyped one could not be corrected any more. */
   async function notWaiting(
     state: FlowState,
     { requestCode }: Extract<StepAsked, { step: 'confirm' }>,
   ): Promise<FrontResult | null> {
     if (requestCode === null || !needsCode(state)) return null;
-    const waiting = await eventsOfNobody(state);
+    const waiting = await eventsOfNobody(flows, state);
     if (waiting.length === 0 || waiting.some((code) => isSameCode(code, requestCode))) return null;
     const text = `nothing was told under this code, and under others that no flow knows the service has told of operations that were done (${namedCodes(waiting)}): send the one that tells of this operation; once you know that none does, send true in despiteEvents`;
     return refusal('breach', 'event-of-nobody', 'requestCode', text);
@@ -709,7 +695,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (lendsAgain(state, asked.step)) return endorsedAlready(asked.step);
     const doesAgain = asked.step === 'deny' || asked.step === 'regenerate';
     if (doesAgain && asked.despiteEvents !== true && allowsStep(state, asked.step)) {
-      const waiting = await eventsOfNobody(state);
+      const waiting = await eventsOfNobody(flows, state);
       if (waiting.length > 0) return mayBeDone(waiting, asked.step);
     }
     const record = stepRecord(state, asker, asked);

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { flowText } from '../../src/cli/flows.ts';
 import { createFormat } from '../../src/cli/format.ts';
+import { stepAsked } from '../../src/http/api/requests.ts';
+import { eventsToShow } from '../../src/origination/events-of-nobody.ts';
 import { eventually } from '../conformance/backend.ts';
 import { heard, refusedBy, takingHouse } from './taking-house.ts';
 
@@ -37,6 +39,26 @@ test('an event of nobody is closed with a reason, which its history keeps, and h
   assert.match(flowText(english, (await state(eventId))!, null), /cancel \(ana\): done/);
   assert.deepEqual(refusedBy(await ask(eventId, { step: 'cancel', reason: 'x' })), [['step-allowed', 'step']]);
   assert.equal((await ask('c-701', denied)).kind, 'taken');
+});
+
+test('a flow that is unclear shows the events of nobody that may be its own, and what to do', async (context) => {
+  const { state, flows } = await withLostNote(context);
+  const flow = (await state('c-701'))!;
+  const events = await eventsToShow(flows, flow);
+  assert.deepEqual(events, ['q-lost']);
+  assert.match(
+    flowText(createFormat('en'), flow, null, { events }),
+    /^Events of nobody +event:q-lost: see lance events show event:q-lost; .*lance contracts step c-701 confirm/m,
+  );
+  const awaiting = (await state('c-700'))!;
+  assert.deepEqual(await eventsToShow(flows, awaiting), ['q-lost'], 'its note does not come either');
+  assert.deepEqual(await eventsToShow(flows, { ...awaiting, phase: 'awaiting-signature' }), []);
+});
+
+test('that a step is taken despite events reaches the flow by API and command line', () => {
+  const body = { reason: 'visto', despiteEvents: true };
+  for (const step of ['confirm', 'deny', 'regenerate'] as const)
+    assert.equal('despiteEvents' in stepAsked(step, body), true, step);
 });
 
 test('a closed event is given to the flow that turns out to wait for it', async (context) => {

@@ -5,6 +5,7 @@ import type { Clock } from '../../domain/clock.ts';
 import type { FlowStep } from '../../domain/flow-records.ts';
 import type { FlowState } from '../../domain/flow-states.ts';
 import type { Vault } from '../../domain/vault.ts';
+import { eventsToShow } from '../../origination/events-of-nobody.ts';
 import type { FlowFront, FrontResult } from '../../origination/front.ts';
 import { requestIndex } from '../../origination/ledger.ts';
 import { type Asker, flowMeant } from '../../origination/orders.ts';
@@ -12,6 +13,7 @@ import type { FlowStore, Situations } from '../../origination/ports.ts';
 import { type OpenSealed, shownRecord } from '../../origination/shown-flows.ts';
 import { stepsOf } from '../../origination/steps.ts';
 import { readResult } from '../../origination/worker-reading.ts';
+import { withoutCpfs } from '../../wire/hidden-cpf.ts';
 import { canonicalDigits } from '../../wire/json.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
@@ -170,6 +172,10 @@ function addStep(
 function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath): void {
   const { flows, log, vault, guard, situations } = parts;
   const opens = (request: FastifyRequest) => openFor({ guard, vault }, request);
+  const waitingFor = async (state: FlowState, open: OpenSealed) => {
+    const codes = [...(await eventsToShow(flows, state))];
+    return open === null ? withoutCpfs(codes) : codes;
+  };
   const find = async (flowId: string): Promise<FlowState | null> => {
     const state = (await flows.read([flowId])).get(flowId);
     return state?.flow === flow ? state : null;
@@ -206,7 +212,7 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
       const state = await find(request.params.flowId);
       return state === null
         ? notFound(reply, flows, { path, flow }, request.params.flowId)
-        : flowView(state, opens(request), situations);
+        : { ...flowView(state, opens(request), situations), waitingEvents: await waitingFor(state, opens(request)) };
     },
   );
   app.get(

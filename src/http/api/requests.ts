@@ -70,9 +70,9 @@ const readers: { readonly [S in keyof Bodies]: (body: Bodies[S]) => StepAsked } 
   sign: ({ signedAt, content }) => ({ step: 'sign', signedAt: Date.parse(signedAt), content }),
   cancel: ({ reason }) => ({ step: 'cancel', reason }),
   deny: (body) => ({ step: 'deny', ...given(body) }),
-  regenerate: ({ reason }) => ({ step: 'regenerate', reason }),
+  regenerate: (body) => ({ step: 'regenerate', ...given(body) }),
   accept: ({ reason }) => ({ step: 'accept', reason }),
-  confirm: ({ reason, requestCode }) => ({ step: 'confirm', reason, requestCode: requestCode ?? null }),
+  confirm: ({ requestCode, ...body }) => ({ step: 'confirm', ...given(body), requestCode: requestCode ?? null }),
   simulation: ({ balanceAlone, ...body }) => ({
     step: 'simulation',
     request: { ...given(born(body)), ...(balanceAlone === true ? { cpf: null } : {}) },

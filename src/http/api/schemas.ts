@@ -1039,6 +1039,11 @@ export const flowSchema = answerNamed(
       'What could not be processed of it: nothing is done until somebody has looked',
       null,
     ),
+    waitingEvents: said(
+      z.array(z.string()).optional(),
+      'Where one flow is read: request codes of events of no flow that may tell of what is unclear, or of the note that it awaits; the step `confirm` with the right one gives it to the flow',
+      [],
+    ),
     nextSteps: said(z.array(z.enum(flowSteps)), 'Steps that may be asked for now', ['sign', 'cancel']),
   }),
   'Flow',
