@@ -8,18 +8,18 @@ import { problemOf } from '../bidding/unprocessable.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { FlowLinkTold, FlowTold } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
-import type { EpochMs } from '../domain/glossary.ts';
+import type { AmountCents, EpochMs } from '../domain/glossary.ts';
 import type { CallbackRecord, CreditNote } from '../domain/records.ts';
 import { spellingsOf } from '../domain/request-codes.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { linkDetailPath, linkListPath } from '../wire/link-queries.ts';
 import { isDetailOf } from '../wire/links.ts';
-import { expectedRenegotiation } from './differences.ts';
+import { expectedRenegotiation, mostDebtOf } from './differences.ts';
 import { eventPrefix, lookupIndex, proposalIndex } from './evolve.ts';
-import { holdersOf, noteCodes, stillHolds } from './notes.ts';
+import { holdersOf, noteCodes, noteIndex, stillHolds } from './notes.ts';
 import type { FlowStore } from './ports.ts';
-import type { LinkAsk } from './preparation.ts';
+import type { LinkAsk, RenegotiationOrder } from './preparation.ts';
 
 /** How long an acknowledgement takes to be folded, at most; and how many answers wait for that at once. */
 const lookAgainMs = 2_000;
@@ -147,7 +147,24 @@ export function createFlowCallbacks({
     const state = (await flows.read([flowId])).get(flowId);
     if (state?.flow !== 'renegotiation' || state.terms === null) return {};
     const generatedAt = state.generatedAt ?? state.operation?.intent?.at ?? at;
-    return { reckoned: expectedRenegotiation(state.terms, note, generatedAt, pricing) };
+    const mostDebtCents = await debtAtMost(state);
+    return { reckoned: expectedRenegotiation(state.terms, note, generatedAt, pricing, mostDebtCents) };
+  }
+
+  /** Of a contract that was made elsewhere only the service knows. */
+  async function debtAtMost({ flowId, sealed, subject }: FlowState): Promise<AmountCents | null> {
+    const index = noteIndex(subject.closedContract ?? '');
+    const originalId = (await flows.findByCode([index])).get(index);
+    const original = originalId === undefined ? undefined : (await flows.read([originalId])).get(originalId);
+    if (original === undefined || original.note?.noteNumber !== subject.closedContract || sealed === null) return null;
+    try {
+      const order = JSON.parse(vault.open(sealedPlaces.flowOrder(flowId), sealed)) as RenegotiationOrder;
+      return mostDebtOf(original, order.original.openInstallments);
+    } catch (fault) {
+      // Throws again whatever is not the record's own problem.
+      problemOf(fault);
+      return null;
+    }
   }
 
   /**

@@ -28,13 +28,15 @@ const mostLoanCents = 1e12;
  * What the note of a renegotiation should say. What is owed the service alone knows, so the loan is taken as the note says it, and
  * everything else is reckoned from it at the rate and the term that were ordered: with another term the instalment is another one.
  * Insurance is never ordered. The tax is at most that of a new loan: less is due on what was taxed before. An instalment that the
- * order estimates is the most that was agreed.
+ * order estimates is the most that was agreed. `mostDebtCents`: more than this cannot be owed, and with its tax it is the most that
+ * the loan may be; null: nobody here knows.
  */
 export function expectedRenegotiation(
   terms: FlowTerms,
   note: CreditNote,
   at: EpochMs,
   settings: PricingSettings,
+  mostDebtCents: AmountCents | null = null,
 ): ExpectedLoan {
   const { rateHundredths, installmentCents: estimated } = terms;
   const least: ExpectedLoan = { rateHundredths, insuranceCents: 0 };
@@ -48,7 +50,21 @@ export function expectedRenegotiation(
   const installmentCents = Math.min(loan.installmentCents, estimated ?? loan.installmentCents);
   const disbursedCents = loanCents - iofCents;
   const { cetAnnualHundredths, cetMonthlyHundredths } = cetOf({ ...loan, disbursedCents }, kept);
-  return { ...least, iofCents, installmentCents, cetAnnualHundredths, cetMonthlyHundredths };
+  const owed = mostDebtCents === null ? {} : { loanCents: Math.min(loanCents, mostDebtCents + iofCents) };
+  return { ...least, ...owed, iofCents, installmentCents, cetAnnualHundredths, cetMonthlyHundredths };
+}
+
+/**
+ * What may be owed at most of a contract that was made here, as its note says: every instalment that the order says is open, with all
+ * its interest, else every one that there was. Null: its note does not say.
+ */
+export function mostDebtOf(
+  { note, terms }: Pick<FlowState, 'note' | 'terms'>,
+  openInstallments: number | null,
+): AmountCents | null {
+  const installmentCents = note?.installmentCents ?? null;
+  if (installmentCents === null || installmentCents <= 0 || terms === null) return null;
+  return installmentCents * Math.min(openInstallments ?? terms.installments, terms.installments);
 }
 
 /** Of a renegotiation only the rate can be told before its note comes. */

@@ -15,6 +15,7 @@ import { sampleLink } from '../rules/sample-request.ts';
 import { startFlowHouse } from './flow-house.ts';
 import { sampleNote } from './flow-world.ts';
 import { link, plainVault, pricing } from './orders.ts';
+import { takingHouse } from './taking-house.ts';
 
 const { registration, employerId, employerIdType } = link.identity;
 const cpf = link.identity.cpf!;
@@ -111,3 +112,37 @@ for (const loanCents of [null, 0, -400_782]) {
     assert.ok(view.nextSteps.includes('accept'));
   });
 }
+
+test('a loan beyond all that can be owed of the contract that was made here is told as one that differs', async (context) => {
+  for (const [openInstallments, times, differs] of [
+    [6, 5, false],
+    [6, 10, true],
+    [null, 9, false],
+    [null, 200, true],
+  ] as const) {
+    const { start, noted, sign, reaches, state, front, tell } = await takingHouse(context);
+    await start('701');
+    await noted('c-701', { noteNumber: '9001', proposalCode: null });
+    await sign('c-701', { numeroContrato: '9001', assinatura: 'b' });
+    await reaches('c-701', 'endorsed');
+    const { note, terms } = (await state('c-701'))!;
+    const begun = await front.startRenegotiation({ by: 'ana', key: 'r' }, {
+      renegotiation: { ...order, agentCpf: '11144477735', contractType: 'R', installments, rateHundredths: 100 },
+      ...{ originalRateHundredths: null, closedByTermination: true, openInstallments, pendingCharges: false },
+      ...{ linkValid: true, estimatedInstallmentCents: null, authorisationNumber: '880011' },
+    } as RenegotiationAsked);
+    assert.equal(begun.kind, 'taken', JSON.stringify(begun));
+    await reaches('r-9001', 'awaiting-note');
+    const requestCode = (await state('r-9001'))!.requestCode!;
+    const loan = note!.installmentCents! * times;
+    const event = { kind: 'credit-note', at: Date.now(), requestCode, of: 'renegotiation', errors: [] } as const;
+    const told = { ...asOrdered({ loanCents: loan, iofCents: 0, noteNumber: '9002', rateMonthlyPercent: 1 }) };
+    await tell(requestCode, { ...event, note: told, sealed: '{}' });
+    await reaches('r-9001', 'renegotiated');
+    const view = flowView((await state('r-9001'))!, null, []);
+    const owed = view.differences.filter(({ field }) => field === 'loanCents').map(({ ours }) => ours);
+    const most = note!.installmentCents! * (openInstallments ?? terms!.installments);
+    assert.deepEqual(owed, differs ? [most] : [], `${openInstallments} ${times}`);
+    if (differs) assert.ok(view.nextSteps.includes('accept'));
+  }
+});
