@@ -363,6 +363,10 @@ const whole: readonly Sentence[] = [
   ],
   [/^send the id of an event, such as event:CODE$/, 'envie o código de um evento, como event:CODE'],
   [
+    /^this key has begun the flow (.*), whose order says otherwise: (.*); use a new key$/,
+    'esta chave iniciou o fluxo $1, cuja ordem diz outra coisa: $2; use uma chave nova',
+  ],
+  [
     /^this worker has a withdrawal that is finalised and that the service has not said to be paid: (.*); ask for it with the step proposal, which says whether it is released \(setting flows\.situations\) or has ended, or send true in alongside for another beside it$/,
     'este trabalhador tem um saque finalizado que o serviço não disse estar pago: $1; peça o passo proposal, que diz se foi liberado (configuração flows.situations) ou terminou, ou envie true em alongside para outro ao lado',
   ],

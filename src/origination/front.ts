@@ -123,6 +123,8 @@ const proposalField = /^(?:(?:cod(?:igo)?|id)_?proposta|contrato_?proposta)$/i;
 
 /** Numbers and codes are shorter than any biometrics. */
 const mayBeNote = { longest: 128, most: 1_000 };
+/** Fields of an order are fewer and shorter. */
+const mayBeOrder = { longest: 2_000, most: 100 };
 const mayBeProposal = { longest: 128, most: 1_000 };
 
 function refusal(
@@ -241,6 +243,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (known?.earlier?.some(isKey)) {
       return refusal('conflict', 'key-reused', 'Idempotency-Key', 'this key began it before; use a new one');
     }
+    const other = known === null || !isKey(known.key) ? await begunUnderKey(record) : null;
+    if (other !== null) return keyOfOther(other, record);
     const isAgain = known?.phase === 'cancelled' && known.frozen === undefined && !isKey(known.key);
     if (known !== null && !isAgain) return answer(known, false);
     const written: FlowStarted = isAgain ? { ...record, again: true } : record;
@@ -251,6 +255,34 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     await world.append([{ topic: 'flows', key: flowId, record: written }]);
     const state = await folded(flowId, (next) => next.phase !== 'cancelled' || isKey(next.key));
     return state === null ? { kind: 'written', flowId } : answer(state, true);
+  }
+
+  /** Another flow of the kind that this key has begun; null: there is none, or the id of the flow is that of its key. */
+  async function begunUnderKey({ flow, flowId, key }: FlowStarted): Promise<FlowState | null> {
+    if (flow !== 'contract' && flow !== 'renegotiation') return null;
+    const index = keyIndex(flow, key);
+    const inRows = (await flows.findByCode([index])).get(index);
+    if (inRows !== undefined && inRows !== flowId) return stateOf(inRows);
+    const begun = world.unfolded === null ? [] : await world.unfolded.begun();
+    return (
+      begun.find((each) => each.flow === flow && each.flowId !== flowId && isSameKey(vault, each.key, key)) ?? null
+    );
+  }
+
+  /** The key named another order: which of its fields this one says otherwise. */
+  function keyOfOther(other: FlowState, { flowId, sealed }: FlowStarted): FrontResult {
+    const leaves = (id: string, text: string) =>
+      new Map(
+        scalarsIn(readStored(vault.open(sealedPlaces.flowOrder(id), text)) as JsonObject, mayBeOrder).map(
+          ({ path, text: value }) => [path.replace(/^(?:contract|renegotiation|original|link\.identity)\./, ''), value],
+        ),
+      );
+    const [theirs, own] = [leaves(other.flowId, other.sealed ?? '{}'), leaves(flowId, sealed)];
+    const differing = [...new Set([...own.keys(), ...theirs.keys()])].filter(
+      (path) => own.get(path) !== theirs.get(path),
+    );
+    const text = `this key has begun the flow ${other.flowId}, whose order says otherwise: ${differing.join(', ')}; use a new key`;
+    return refusal('conflict', 'key-reused', 'Idempotency-Key', text);
   }
 
   function begin(

@@ -62,8 +62,10 @@ function codesOf(state: FlowState): readonly string[] {
     ...(note === null ? [] : noteCodes(note)),
     ...(state.lateNote == null ? [] : noteCodes(state.lateNote.note)),
     ...(workerKey === null ? [] : [workerIndex(workerKey)]),
-    // The ids of the others say it, or what they are about.
-    ...(state.flow === 'withdrawal' && state.key !== null ? [keyIndex('withdrawal', state.key)] : []),
+    // The id of a lookup says it. Under earlier keys a cancelled flow was begun before.
+    ...(state.flow === 'lookup' || state.flow === 'event'
+      ? []
+      : [state.key, ...(state.earlier ?? [])].flatMap((key) => (key ? [keyIndex(state.flow, key)] : []))),
   ];
 }
 

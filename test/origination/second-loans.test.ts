@@ -169,6 +169,35 @@ test('a bid that was given up by mistake is taken up again, its promise counts a
   );
 });
 
+test('a key that has begun one contract begins no other', async (context) => {
+  const { start, won, front, sent, reaches, ask } = await takingHouse(context);
+  await start('701');
+  await start('702');
+  await reaches('c-701', 'awaiting-note');
+  await reaches('c-702', 'awaiting-note');
+  assert.equal((await ask('c-702', { step: 'cancel', reason: 'x' })).kind, 'taken');
+  await reaches('c-702', 'cancelled');
+  won.set('703', won.get('701')!);
+  const before = sent.length;
+  const order = orderOf('703');
+  for (const [requestId, flowId] of [
+    ['703', 'c-701'],
+    ['702', 'c-701'],
+    ['703', 'c-702'],
+  ] as const) {
+    const asked = {
+      ...order,
+      contract: { ...order.contract, requestId, account: { ...order.contract.account, branch: '7' } },
+    };
+    const refused = await front.startContract({ by: 'ana', key: flowId.replace('c', 'k') }, asked);
+    assert(refused.kind === 'refused' && refused.problem === 'conflict', JSON.stringify(refused));
+    assert.deepEqual(refusedBy(refused), [['key-reused', 'Idempotency-Key']]);
+    assert.match(refused.breaches[0]!.problem, new RegExp(`${flowId}, .*requestId, .*account\\.branch; use`));
+  }
+  assert.equal(sent.length, before);
+  assert.equal((await start('701')).kind, 'known');
+});
+
 test('nobody is asked to say that a lost bid is contemplated', () => {
   for (const phase of ['lost', 'passed'] as const) {
     const { problem } = notContemplated({ requestId: '1', phase });
