@@ -545,8 +545,10 @@ export function viewChanges(
   const { claim, requestId } = after;
   if (claim !== null && was !== is) {
     const expiresAt = validityEnd(after, earlier);
-    if (is === 'released') changes.push({ kind: 'release', requestId });
-    else if (was === 'none' || was === 'released' || record.kind !== 'claimed')
+    if (is === 'released') {
+      // Of a claim that nobody could read, the refusal may be the first that is known: nothing was reserved then.
+      if (was !== 'none') changes.push({ kind: 'release', requestId });
+    } else if (was === 'none' || was === 'released' || record.kind !== 'claimed')
       changes.push(reserve(after, record, earlier, record.kind !== 'claimed'));
     if (is === 'committed') changes.push({ kind: 'commit', requestId, expiresAt });
   } else if (claim !== null && is === 'held' && before?.phase === 'claimed' && after.phase !== 'claimed') {

@@ -347,6 +347,22 @@ test('views: a promise is reserved before it is released or committed, and an au
   );
 });
 
+test('a refusal whose claim nobody could read releases nothing, for nothing was reserved', () => {
+  const history = [
+    requested(),
+    answered(rejected),
+    ended([{ ...rival, bidId: 'ours', position: 2 }, rival]),
+    answered(accepted, true),
+  ];
+  const changes = [...steps(history)].flatMap(({ before, record, state }) =>
+    viewChanges(before, state, record, settings),
+  );
+  assert.deepEqual(
+    changes.filter(({ kind }) => kind === 'release'),
+    [],
+  );
+});
+
 test('ARCHITECTURE.md holds the transition table as it is', () => {
   const path = new URL('../../ARCHITECTURE.md', import.meta.url);
   const text = readFileSync(path, 'utf8');
