@@ -283,6 +283,7 @@ export const flowsEn: Texts['flows'] = {
     rateHundredths: 'rate',
     loanCents: 'loan',
     creditCents: 'credit',
+    splitCents: 'splits together (theirs: the loan)',
     installments: 'instalments',
     iofCents: 'IOF',
     installmentCents: 'instalment',

@@ -290,6 +290,7 @@ export const flowsPt = {
     rateHundredths: 'taxa',
     loanCents: 'empréstimo',
     creditCents: 'crédito',
+    splitCents: 'soma dos lançamentos (à direita: o empréstimo)',
     installments: 'parcelas',
     iofCents: 'IOF',
     installmentCents: 'parcela',

@@ -169,6 +169,22 @@ const whole: readonly Sentence[] = [
     'envie lançamentos que somem no máximo $1 centavos: $2 dos $3 centavos do empréstimo já foram lançados em passos anteriores',
   ],
   [
+    /^ask for the proposal first \(step proposal\): what the service included is not known before it says so$/,
+    'consulte antes a proposta (passo proposal): não se sabe o que o serviço incluiu antes que ele o diga',
+  ],
+  [
+    /^the splits of this flow come to (.*) cents, and its loan to (.*): nothing is signed or finalised so; settle it with the service, and ask for the proposal again \(step proposal\) once it has put it right$/,
+    'os lançamentos deste fluxo somam $1 centavos, e o empréstimo $2: assim nada é assinado nem finalizado; resolva com o serviço e consulte de novo a proposta (passo proposal) quando ele tiver corrigido',
+  ],
+  [
+    /^the service answered with the balance of another worker, so nothing was simulated: find out from the service why, and simulate again$/,
+    'o serviço respondeu com o saldo de outro trabalhador, então nada foi simulado: apure com o serviço o motivo e simule de novo',
+  ],
+  [
+    /^the service answered with a loan above what it says may be withdrawn, so nothing was simulated: find out from the service why, and simulate again$/,
+    'o serviço respondeu com um empréstimo acima do que ele diz que pode ser sacado, então nada foi simulado: apure com o serviço o motivo e simule de novo',
+  ],
+  [
     /^send what is paid, in cents: without it nobody can tell whether the splits are within the loan$/,
     'envie o valor pago, em centavos: sem ele não se sabe se os lançamentos cabem no empréstimo',
   ],

@@ -143,6 +143,8 @@ export type LoanFigure =
   | 'rateHundredths'
   | 'loanCents'
   | 'creditCents'
+  /** What was split of it, shown where that is more. */
+  | 'splitCents'
   | 'installments'
   | 'iofCents'
   | 'installmentCents'

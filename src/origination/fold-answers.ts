@@ -1,7 +1,7 @@
 /** How an answer changes a flow: accepted > rejected > unknown, whoever asked and however often. */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { FlowAnswered, FlowRetryTerms, ProposalSaid } from '../domain/flow-records.ts';
+import type { FlowAnswered, FlowBreach, FlowRetryTerms, ProposalSaid } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-states.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { refusedWithCode } from '../wire/operations.ts';
@@ -139,6 +139,28 @@ function withRefusal(state: FlowState, { operation }: FlowOperationState, record
   return { ...state, results: { ...state.results, [operation]: { at, sealedAnswer, refused: true } } };
 }
 
+/** Codes of our own for answers that cannot be of what was asked. */
+export type Contradiction = 'simulation-of-worker' | 'simulation-within-balance';
+
+const contradictions: Readonly<Record<Contradiction, Omit<FlowBreach, 'rule'>>> = {
+  'simulation-of-worker': {
+    field: 'step',
+    problem:
+      'the service answered with the balance of another worker, so nothing was simulated: find out from the service why, and simulate again',
+  },
+  'simulation-within-balance': {
+    field: 'step',
+    problem:
+      'the service answered with a loan above what it says may be withdrawn, so nothing was simulated: find out from the service why, and simulate again',
+  },
+};
+
+/** Of a rejection of ours; the service gives errors, or its status, with each of its own. */
+function breachesIn({ code, errors }: { code: string; errors: readonly string[] }): Pick<FlowState, 'breaches'> | null {
+  const known = errors.length === 0 && Object.hasOwn(contradictions, code);
+  return known ? { breaches: [{ rule: code, ...contradictions[code as Contradiction] }] } : null;
+}
+
 function answerOf({ flowId, sealedAnswer }: FlowAnswered): SealedWords | null {
   return sealedAnswer === null ? null : { place: sealedPlaces.flowAnswer(flowId), sealed: sealedAnswer };
 }
@@ -151,6 +173,7 @@ function reject(
   const rejected: FlowState = {
     ...state,
     errors: errors.length > 0 ? errors : [code],
+    ...breachesIn({ code, errors }),
     operation: { ...operation, status: 'rejected', reason: code, retryAt: null },
   };
   const marked = markStep(rejected, operation.stepId, 'rejected');

@@ -48,11 +48,13 @@ import {
   proposalQueryOf,
   type SimulationRequest,
   simulationAnswer,
+  simulationProblem,
 } from '../wire/withdrawals.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
 import { beyondTolerance, doubtsOf, expectedLoan, installmentReleasing, noteRate, noteRelease } from './differences.ts';
 import type { Addresses } from './ports.ts';
-import { shownAmount } from './shown-flows.ts';
+import { shownAmount, splitsBeyondLoan } from './shown-flows.ts';
+import { isProposalSaid } from './steps.ts';
 
 /** How the link is asked for its margin. */
 export type LinkAsk = { identity: WorkerIdentity; authorisationNumber: string | null };
@@ -234,7 +236,7 @@ function withdrawal(
     readStored(facts.open(sealedPlaces.flowStep(state.flowId), state.operation!.sealedRequest!)) as StepRequests[O];
   const { cpf, birthDate } = order;
   const dto: ProposalLocator = { proposalCode: state.proposalCode };
-  const doubts = doubtsOfProposal(state, facts.settings);
+  const doubts = doubtsOfProposal(state, facts);
   // The service looks at the month of birth (contract, BuscarSimulacaoMultiPeriodo and IncluirProposta): what the order says goes along.
   const person = { cpf, ...(birthDate === null ? {} : { birthDay: birthDate }) };
   switch (operation) {
@@ -242,7 +244,7 @@ function withdrawal(
       return prepareSimulation(operationId, { ...person, ...read(operation) }, { now: facts.now, birthDate });
     case 'inclusion': {
       const simulatedCpf = state.simulatedKey === facts.pseudonym(cpf) ? cpf : null;
-      const simulated = valuesSimulated(state, facts.open);
+      const simulated = valuesSimulated(state, cpf, facts.open);
       return prepareInclusion(
         operationId,
         { ...person, ...read(operation) },
@@ -296,9 +298,10 @@ function withdrawal(
 
 /** What is said of the proposal should be what is included: what the order names, else what was simulated for its period. */
 function expectedProposal(state: FlowState, { open }: PreparationFacts): ExpectedLoan {
+  const { cpf } = readStored(open(sealedPlaces.flowOrder(state.flowId), state.sealed!)) as WithdrawalOrder;
   const sealed = open(sealedPlaces.flowStep(state.flowId), state.operation!.sealedRequest!);
   const asked = readStored(sealed) as StepRequests['inclusion'];
-  const simulated = valuesSimulated(state, open).get(asked.period ?? -1);
+  const simulated = valuesSimulated(state, cpf, open).get(asked.period ?? -1);
   const creditCents = asked.amountCents ?? simulated?.releasedCents ?? null;
   const rateHundredths = asked.rateHundredths ?? simulated?.rateHundredths ?? null;
   return {
@@ -313,19 +316,27 @@ function includedAt({ results, simulatedKey, startedAt }: FlowState): EpochMs | 
   return results.inclusion?.at ?? (simulatedKey === null ? null : startedAt);
 }
 
-/** What nobody has taken as it is. */
-function doubtsOfProposal(state: FlowState, settings: FlowSettings): ProposalDoubts {
-  if (state.noteAccepted) return { differing: [], ending: null };
-  return { differing: beyondTolerance(state, settings), ending: state.ending ?? null };
+/** What nobody has taken as it is; and what nobody may take so. */
+function doubtsOfProposal(state: FlowState, { open, settings }: PreparationFacts): ProposalDoubts {
+  const unmovable = { isUnasked: !isProposalSaid(state), splitsBeyond: splitsBeyondLoan(state, open) };
+  if (state.noteAccepted) return { ...unmovable, differing: [], ending: null };
+  return { ...unmovable, differing: beyondTolerance(state, settings), ending: state.ending ?? null };
 }
 
-/** By period; none where the last simulation was refused or failed. Whether it was of this worker is another rule's. */
-function valuesSimulated({ flowId, results }: FlowState, open: Vault['open']): ReadonlyMap<number, Simulated> {
+/**
+ * By period; none where the last simulation was refused or failed, or cannot be of this worker, which earlier versions took. Whether
+ * it was by the own balance is another rule's.
+ */
+function valuesSimulated(
+  { flowId, results }: FlowState,
+  cpf: string,
+  open: Vault['open'],
+): ReadonlyMap<number, Simulated> {
   const sealed = results.simulation?.sealedAnswer;
   const simulated = new Map<number, Simulated>();
   if (sealed == null || results.simulation?.refused === true) return simulated;
   const decoded = simulationAnswer.decode(readStored(open(sealedPlaces.flowAnswer(flowId), sealed)) as JsonValue);
-  if (decoded.kind === 'refused') return simulated;
+  if (decoded.kind === 'refused' || simulationProblem(cpf, decoded.value) !== null) return simulated;
   for (const each of decoded.value.simulations ?? []) {
     const { period, releasedCents, customerLoanCents, rateMonthlyPercent, feeCents, transfers } = each;
     const yearly = (transfers ?? []).map(({ transferCents }) => transferCents);

@@ -6,8 +6,8 @@ import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { AnswerOf, OperationName, OperationResult, Prepared } from '../wire/operations.ts';
 import { shownCode, shownError } from '../wire/plain-ids.ts';
 import type { ServiceError } from '../wire/service-errors.ts';
-import { isToldOfAsked, type ProposalRecord } from '../wire/withdrawals.ts';
-import { attemptsOf } from './fold-answers.ts';
+import { isToldOfAsked, type ProposalRecord, simulationProblemOfAsked } from '../wire/withdrawals.ts';
+import { attemptsOf, type Contradiction } from './fold-answers.ts';
 import type { LoanService } from './ports.ts';
 import { alreadyEndorsed } from './transitions.ts';
 
@@ -106,6 +106,8 @@ const saysEndorsed = /\bj[aá][ _-]?averbad[oa]\b|_ja_?averbad[oa]/i;
 function resultOf(prepared: Prepared, result: OperationResult<AnswerOf<OperationName>>): FlowResult {
   switch (result.kind) {
     case 'accepted': {
+      const problem = contradictionIn(prepared, result.answer);
+      if (problem !== null) return { kind: 'rejected', code: problem, errors: [] };
       const nothing = { requestCode: null, proposalCode: null, situation: null };
       return { kind: 'accepted', ...nothing, ...factsOf(prepared, result.answer) };
     }
@@ -127,6 +129,11 @@ function resultOf(prepared: Prepared, result: OperationResult<AnswerOf<Operation
 /** The code of a refused inclusion is no request code: it stands in the answer, for whoever looks. */
 function codeBeside({ operation }: Prepared, code: string | undefined): { requestCode?: string } {
   return code === undefined || operation === 'inclusion' ? {} : { requestCode: code };
+}
+
+/** An answer to a query that cannot be of what was asked is none. */
+function contradictionIn({ operation, body }: Prepared, answer: AnswerOf<OperationName>): Contradiction | null {
+  return operation === 'simulation' ? simulationProblemOfAsked(body, answer as AnswerOf<'simulation'>) : null;
 }
 
 /** What the flow goes on with, of an answer that is kept whole beside it. */

@@ -4,7 +4,7 @@
  */
 
 import type { FlowRecord, FlowResult } from '../domain/flow-records.ts';
-import type { FlowState } from '../domain/flow-states.ts';
+import type { FlowState, NoteDifference } from '../domain/flow-states.ts';
 import type { AmountCents } from '../domain/glossary.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
@@ -90,6 +90,24 @@ export function shownAmount(state: FlowState, open: OpenSealed): AmountCents | n
   const amounts = [amountSaid(state, answerTo('proposal')), amountIncluded(state, open, answerTo('simulation'))];
   const known = amounts.filter((cents) => cents !== null);
   return known.length === 0 ? null : Math.min(...known);
+}
+
+/** What was split by all steps, where it is more than the loan comes to. Null: it is not, or nobody knows. */
+export function splitsBeyondLoan(
+  state: FlowState,
+  open: OpenSealed,
+): { splitCents: AmountCents; loanCents: AmountCents } | null {
+  const { flow, splitCents = 0 } = state;
+  const loanCents = flow === 'withdrawal' && splitCents > 0 ? shownAmount(state, open) : null;
+  return loanCents === null || splitCents <= loanCents ? null : { splitCents, loanCents };
+}
+
+/** Where figures are not ours. What a withdrawal comes to is for those who work on it. */
+export function shownDifferences(state: FlowState, open: OpenSealed): readonly NoteDifference[] {
+  if (state.flow === 'withdrawal' && open === null) return [];
+  const beyond = splitsBeyondLoan(state, open);
+  if (beyond === null) return state.differences;
+  return [...state.differences, { field: 'splitCents', ours: beyond.splitCents, theirs: beyond.loanCents }];
 }
 
 /** What an answer says is credited, else financed, which is not less; null: it says nothing, or is of another proposal. */

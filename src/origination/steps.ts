@@ -53,7 +53,7 @@ function noteToAccept({ phase, note, lateNote }: FlowState): FlowState['note'] {
   return lateNote?.isLast ? lateNote.note : null;
 }
 
-/** Of a proposal that is said to have ended nothing of this is done unseen. */
+/** Of a proposal that is said to have ended, or of which nothing was said, nothing of this is done unseen. */
 const needsLive: ReadonlySet<FlowStep> = new Set(['splits', 'signers', 'finalisation']);
 
 /** As far as the flow itself shows: asked for all the same, the step is refused with what is missing. */
@@ -65,7 +65,8 @@ function isReadyFor(state: FlowState, step: FlowStep): boolean {
     const isWithinRate = (noteRate({ note }) ?? 0) <= (subject.rateLimitHundredths ?? Number.POSITIVE_INFINITY);
     return isWithinRate && noteReleaseWithin(noteRelease({ ...state, note })) === null;
   }
-  if (state.ending && !state.noteAccepted && needsLive.has(step)) return false;
+  const isDue = isProposalSaid(state) && (!state.ending || Boolean(state.noteAccepted));
+  if (needsLive.has(step) && !isDue) return false;
   return step !== 'finalisation' || subject.signerKeys.every((key) => signedKeys.includes(key));
 }
 
@@ -74,6 +75,11 @@ export function stepsOf(flow: keyof typeof transitions): readonly FlowStep[] {
   const named = new Set(Object.values(transitions[flow]).flatMap((row) => Object.keys(row)));
   const hasOperations = flow !== 'lookup' && flow !== 'event';
   return flowSteps.filter((step) => named.has(step) || (hasOperations && (step === 'confirm' || step === 'deny')));
+}
+
+/** The service has said what it included, and its last answer was no refusal. A proposal can be asked for once there is one. */
+export function isProposalSaid({ results }: Pick<FlowState, 'results'>): boolean {
+  return results.proposal !== undefined && results.proposal.refused !== true;
 }
 
 /** A proposal made elsewhere that was taken up by a code, and that no answer of the service has shown to exist. */

@@ -212,6 +212,36 @@ const simulationAnswerFields = {
 export const simulationAnswer = message(simulationAnswerFields);
 export type SimulationAnswer = Output<typeof simulationAnswerFields>;
 
+/** Digits and what is written between them; a CPF that is masked, or left out, says nothing. */
+const wholeCpf = /^[\d.-]+$/;
+
+/**
+ * Why nobody can rely on a simulation of a worker's own balance: it is of another worker, or releases more than it says may be
+ * withdrawn (contract, BuscarSimulacaoMultiPeriodo: Consulta and VlrDispSaque). Null: nothing speaks against it.
+ */
+export function simulationProblem(
+  cpf: string,
+  { query, withdrawableCents, simulations }: SimulationAnswer,
+): 'simulation-of-worker' | 'simulation-within-balance' | null {
+  const told = query?.cpf?.trim() ?? '';
+  if (wholeCpf.test(told) && told.replaceAll(/\D/g, '').padStart(11, '0') !== cpf) return 'simulation-of-worker';
+  const isBeyond = (cents: number | null) => withdrawableCents !== null && cents !== null && cents > withdrawableCents;
+  const beyond = (simulations ?? []).some((each) => isBeyond(each.releasedCents) || isBeyond(each.customerLoanCents));
+  return beyond ? 'simulation-within-balance' : null;
+}
+
+/** The same of the bytes of a query; one by a balance that was given is of nobody's own. */
+export function simulationProblemOfAsked(
+  asked: string,
+  answer: SimulationAnswer,
+): ReturnType<typeof simulationProblem> {
+  const query = parseJson(asked);
+  const read = query.kind === 'parsed' ? simulationMessage.decode(query.value) : null;
+  if (read?.kind !== 'decoded') return null;
+  const { cpf: ofWorker, balanceCents } = read.value.dto;
+  return ofWorker == null || balanceCents != null ? null : simulationProblem(ofWorker, answer);
+}
+
 const inclusionAnswerFields = { ...envelopeFields, proposalCode: told('CodigoProposta', text) };
 export const inclusionAnswer = message(inclusionAnswerFields);
 export type InclusionAnswer = Output<typeof inclusionAnswerFields>;

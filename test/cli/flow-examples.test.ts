@@ -121,6 +121,9 @@ test('what example prints works against the sandbox, without a change (line 17)'
   const inclusion = await exampleFile('inclusion', 'withdrawals', 'example', '--step', 'inclusion', ...include);
   await ask('withdrawals', 'step', withdrawal.flowId, 'inclusion', '--file', inclusion.path);
   await until('withdrawals', withdrawal.flowId, 'included');
+  const query = await exampleFile('proposal', 'withdrawals', 'example', '--step', 'proposal');
+  await ask('withdrawals', 'step', withdrawal.flowId, 'proposal', '--file', query.path);
+  await until('withdrawals', withdrawal.flowId, 'included');
   const splits = await exampleFile('splits', 'withdrawals', 'example', '--step', 'splits');
   await ask('withdrawals', 'step', withdrawal.flowId, 'splits', '--file', splits.path);
   const rest = ['installments', 'account-update', 'finalisation', 'accept', 'cancel', 'confirm', 'deny'];
@@ -132,8 +135,6 @@ test('what example prints works against the sandbox, without a change (line 17)'
   const seen = await lance(environment, 'withdrawals', 'show', withdrawal.flowId);
   assert.match(seen.stdout, /^Amount +R\$ [\d,]+\.\d\d$/m);
   const amount = /^Amount +(.+)$/m.exec(seen.stdout)![1]!;
-  const query = await exampleFile('proposal', 'withdrawals', 'example', '--step', 'proposal');
-  await ask('withdrawals', 'step', withdrawal.flowId, 'proposal', '--file', query.path);
   const told = ['withdrawals', 'results', withdrawal.flowId, 'proposal', '--by', 'ana', '--reason', 'teste'];
   assert.ok(
     (await lance(environment, ...told)).stdout.includes(amount),

@@ -23,6 +23,7 @@ function sentencesIn(path: string): string[] {
 /** Parts of a sentence, and what is no refusal of a flow's order or step. */
 const others = [
   ...['no step is possible now', 'possible now: X', 'X cannot be asked for while the flow is X; X'],
+  'rejected after an attempt that may have been taken: X',
   ...['frozen and cancelled by X: X', 'send `next` of the page before, as it came'],
   'there is such a flow already: X, X',
   'send 1 to 200 printable ASCII characters without spaces',
@@ -35,7 +36,7 @@ test('every refusal of a flow has its sentence in Portuguese', () => {
     'wire/checks/worker-credit.ts',
     'origination/front.ts',
   ];
-  const texts = [...sources, 'origination/evolve.ts'].flatMap(sentencesIn);
+  const texts = [...sources, 'origination/evolve.ts', 'origination/fold-answers.ts'].flatMap(sentencesIn);
   const ofSchemas = sentencesIn('http/api/schemas.ts').filter((text) => /^(?:send|is blank)/.test(text));
   const refusals = [...texts, ...ofSchemas.filter((text) => !/flow|operation|decimal digits$/.test(text))];
   assert.ok(refusals.length > 70, `${refusals.length}`);

@@ -111,8 +111,8 @@ export async function walkWithdrawal(client: ApiClient, sandbox: Sandbox, cpf: s
   const steps: [string, object | (() => object)][] = [
     ['simulation', { birthDate, rateHundredths: 179 }],
     ['inclusion', { period: 1, birthDate, operationCode: `OP-${flowId}`, account: { ...account, ...holder } }],
-    ['splits', { splits: [{ amountCents: 1_000, fieldId: 'TAXA', document: cpf, pixKey: { key: cpf } }] }],
     ['proposal', {}],
+    ['splits', { splits: [{ amountCents: 1_000, fieldId: 'TAXA', document: cpf, pixKey: { key: cpf } }] }],
     ['account-update', { fields: { numeroBanco: '341' } }],
     ['signers', signed],
     ['finalisation', {}],

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type FlowStep, flowSteps } from '../../src/domain/flow-records.ts';
 import { flowPhases } from '../../src/domain/flow-states.ts';
-import { allowsStep, nextSteps } from '../../src/origination/steps.ts';
+import { allowsStep, isProposalSaid, nextSteps } from '../../src/origination/steps.ts';
 import { createFlowWorld, type Fate, type FlowWorld } from './flow-world.ts';
 import {
   asked,
@@ -89,6 +89,9 @@ function checkWithdrawal(real: FlowWorld): void {
   }
   for (const later of ['splits', 'signers', 'finalisation', 'account-update', 'installments']) {
     if (first(later) !== -1) assert.ok(first('inclusion') !== -1 && first('inclusion') < first(later), later);
+  }
+  for (const later of ['splits', 'signers', 'finalisation']) {
+    if (first(later) !== -1) assert.ok(first('proposal') !== -1 && first('proposal') < first(later), later);
   }
   if (first('finalisation') !== -1) {
     assert.ok(first('signers') !== -1 && first('signers') < first('finalisation'));
@@ -175,7 +178,9 @@ const steps: fc.Arbitrary<Step>[] = [
 /** No faults any more, every event comes, and people do what is next. */
 function calm(model: Model, real: FlowWorld): void {
   const ends = ['endorsed', 'renegotiated', 'finalised', 'cancelled'];
-  const goOn: readonly FlowStep[] = ['amend', 'sign', 'simulation', 'inclusion', 'signers', 'finalisation', 'accept'];
+  const goOn: readonly FlowStep[] = [
+    ...(['proposal', 'amend', 'sign', 'simulation', 'inclusion', 'signers', 'finalisation', 'accept'] as const),
+  ];
   for (let round = 0; round < 60; round += 1) {
     real.arrive();
     real.settle();
@@ -191,7 +196,8 @@ function calm(model: Model, real: FlowWorld): void {
     }
     // Generated anew just now: its note is on the way.
     if (state.phase === 'awaiting-note') continue;
-    const wanted = state.signedKeys.includes(workerKey) ? 'finalisation' : 'signers';
+    const signing = state.signedKeys.includes(workerKey) ? 'finalisation' : 'signers';
+    const wanted = state.proposalCode !== null && !isProposalSaid(state) ? 'proposal' : signing;
     const allowed = goOn.filter((step) => allowsStep(state, step));
     const step = state.flow === 'withdrawal' && allowed.includes(wanted) ? wanted : allowed.at(-1);
     assert.ok(step !== undefined, `nothing can be done in ${state.phase}`);

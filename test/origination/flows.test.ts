@@ -294,7 +294,7 @@ test('a withdrawal is finalised only after every signer has signed', () => {
     subject: { ...started('withdrawal').subject, signerKeys: [workerKey, 'p(other)'] },
   };
   const real = createFlowWorld(other);
-  const step = (name: 'simulation' | 'inclusion' | 'signers' | 'finalisation', personKeys: string[]) => {
+  const step = (name: 'simulation' | 'inclusion' | 'proposal' | 'signers' | 'finalisation', personKeys: string[]) => {
     real.append(
       asked('w-1', name, `${name}-${real.log.length}`, real.world.now, { request: stepRequests[name], personKeys }),
     );
@@ -302,6 +302,7 @@ test('a withdrawal is finalised only after every signer has signed', () => {
   };
   step('simulation', [workerKey]);
   step('inclusion', []);
+  step('proposal', []);
   assert.ok(!allowsStep(real.state(), 'finalisation'));
   step('signers', [workerKey]);
   step('finalisation', []);

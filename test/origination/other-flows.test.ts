@@ -441,6 +441,7 @@ test('the splits of all steps together are at most the loan', async (context) =>
     simulation: '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1703.19}]}',
     inclusion: '{"HasError":false,"CodigoProposta":"p-1"}',
     splits: '{"hasError":false}',
+    proposal: '{"HasError":false,"Codigo":"p-1","Situacao":1}',
   };
   world.answerTo = ({ operation }) => {
     const body = bodies[operation]!;
@@ -460,6 +461,7 @@ test('the splits of all steps together are at most the loan', async (context) =>
   await step({ step: 'simulation', request: {} });
   await step({ step: 'inclusion', request: { period: 3, splits: [{ amountCents: 1_000, pixKey }] } });
   await reaches(flowId, 'included');
+  await step({ step: 'proposal', request: { dto: {} } });
   assert.deepEqual(refusedBy(await splits(170_319)), [['splits-of-loan', 'splits']]);
   assert.equal((await splits(69_000, 1)).kind, 'taken');
   await eventually(idle);

@@ -69,6 +69,7 @@ test('the very same splits are not sent again under another key', async (context
     simulation: '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1703.19}]}',
     inclusion: '{"HasError":false,"CodigoProposta":"p-1"}',
     splits: '{"hasError":false}',
+    proposal: '{"HasError":false,"Codigo":"p-1","Situacao":1}',
   };
   world.answerTo = ({ operation }) => {
     const body = bodies[operation]!;
@@ -85,6 +86,8 @@ test('the very same splits are not sent again under another key', async (context
   });
   assert.equal(included.kind, 'taken', JSON.stringify(included));
   await reaches(flowId, 'included');
+  await ask(flowId, { step: 'proposal', request: { dto: {} } });
+  await idle();
   const splits = (amountCents: number) =>
     ask(flowId, { step: 'splits', request: { splits: [{ amountCents, pixKey: { key: '+5511987654321' } }] } });
   assert.equal((await splits(10_000)).kind, 'taken');

@@ -57,10 +57,10 @@ test('a withdrawal shows its account with its holder, its splits, and another ac
   step(world, 'inclusion', stepRequests.inclusion, false);
   assert.deepEqual(statuses(world), ['inclusion ordered']);
   world.settle();
+  step(world, 'proposal', { dto: {} });
   step(world, 'splits', { splits: [{ amountCents: 1_000, paidOn: '2026-03-10', pixKey: { key: '52998224725' } }] });
   const split = { amountCents: 2_500, bankNumber: '001', branch: '12', account: '7', payeeName: 'Loja' };
   step(world, 'splits', { splits: [{ ...split, document: '11222333000181' }] });
-  step(world, 'proposal', { dto: {} });
   const fields = { NumeroBanco: '033', dto: { conta: 99, nomePagamento: 'Maria', documentoFederal: '52998224725' } };
   step(world, 'account-update', { extra: { ...fields, apelido: 'nova' }, otherNames: true });
   assert.deepEqual(statuses(world), [...['inclusion taken', 'splits taken', 'splits taken', 'account-update taken']]);
@@ -102,6 +102,7 @@ test('of many splits the latest are kept, and the inclusion', () => {
   const world = createFlowWorld(started('withdrawal'));
   step(world, 'simulation', stepRequests.simulation);
   step(world, 'inclusion', stepRequests.inclusion);
+  step(world, 'proposal', { dto: {} });
   for (let turn = 0; turn < 60; turn += 1)
     step(world, 'splits', { splits: [{ amountCents: 100 + turn, pixKey: { key: '+5511987654321' } }] });
   const shown = flowView(world.state(), open, []).payments!;

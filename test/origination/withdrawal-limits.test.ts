@@ -199,15 +199,16 @@ test('beside a withdrawal that is finalised and not seen to be paid no other beg
     });
     await simulate({ cpf: '52998224725' });
     await include();
+    const query = async (said: string) => {
+      bodies.proposal = `{"HasError":false,"Codigo":"p-1",${said}}`;
+      await step({ step: 'proposal', request: { dto: {} } });
+    };
+    await query('"Situacao":1');
     const signers = [{ name: 'A', document: '52998224725', signedAt: Date.now(), ip: '203.0.113.9' }];
     await step({ step: 'signers', request: { signers } });
     await step({ step: 'finalisation', request: {} });
     const start = (key: string, more: object = {}) =>
       front.startWithdrawal({ by: 'ana', key }, { cpf: '52998224725', birthDate: null, signerCpfs: [], ...more });
-    const query = async (said: string) => {
-      bodies.proposal = `{"HasError":false,"Codigo":"p-1",${said}}`;
-      await step({ step: 'proposal', request: { dto: {} } });
-    };
     for (const [index, said] of [null, '"Situacao":2'].entries()) {
       if (said !== null) await query(said);
       const refused = await start(`k-${index}`);
@@ -218,6 +219,89 @@ test('beside a withdrawal that is finalised and not seen to be paid no other beg
     assert.equal((await start('k-3')).kind, 'taken', told);
     assert.equal((await start('k-4', { alongside: true })).kind, 'taken');
   }
+});
+
+test('a simulation of another worker, or above what may be withdrawn, is none', async (context) => {
+  const { bodies, simulate, include, state, flowId, sent } = await withdrawing(context);
+  const values = (released: string, rest: string) =>
+    `{"HasError":false,${rest},"Simulacoes":[{"Periodo":3,"VlrLiberado":${released},"VlrEmprestimoCliente":1000.00}]}`;
+  for (const [body, rule] of [
+    [values('1000.00', '"Consulta":{"cpfTrabalhador":"11144477735"}'), 'simulation-of-worker'],
+    [values('1000.00', '"Consulta":{"cpfTrabalhador":"111.444.777-35"}'), 'simulation-of-worker'],
+    [values('3000.00', '"VlrDispSaque":1500.00'), 'simulation-within-balance'],
+    [values('900.00', '"VlrDispSaque":950.00'), 'simulation-within-balance'],
+  ] as const) {
+    bodies.simulation = body;
+    await simulate({ cpf: '52998224725' });
+    const refused = (await state(flowId))!;
+    assert.equal(refused.phase, 'started', body);
+    assert.equal(refused.operation?.status, 'rejected');
+    assert.deepEqual(
+      refused.breaches.map((each) => each.rule),
+      [rule],
+    );
+    assert.deepEqual(flowView(refused, plainVault.open as never, []).errors, [rule]);
+    assert.deepEqual(flowView(refused, null, []).errors, [rule], 'in words of our own, for everybody');
+    assert.equal((await include()).kind, 'refused');
+  }
+  for (const consulted of ['"52998224725"', '"529.982.247-25"', '"***.982.247-**"', 'null', '""']) {
+    bodies.simulation = values('1000.00', `"VlrDispSaque":1500.00,"Consulta":{"cpfTrabalhador":${consulted}}`);
+    await simulate({ cpf: '52998224725' });
+    assert.equal((await state(flowId))!.phase, 'simulated', consulted);
+    assert.deepEqual((await state(flowId))!.breaches, []);
+  }
+  // By a balance that is given the service does not look at the worker's own.
+  bodies.simulation = values('1000.00', '"VlrDispSaque":0');
+  await simulate({ balanceCents: 1_000_000 });
+  assert.equal((await state(flowId))!.operation?.status, 'done');
+  assert.ok(!sent.some(({ operation }) => operation === 'inclusion'));
+});
+
+test('nothing is split, signed or finalised before the proposal was asked for, nor while the splits exceed its credit', async (context) => {
+  const { bodies, simulate, include, step, state, flowId, sent } = await withdrawing(context, {
+    signers: '{"hasError":false}',
+    finalisation: '{"hasError":false}',
+  });
+  const told = (credit: number) => `{"HasError":false,"Codigo":"p-1","Situacao":1,"VlrTotalCredito":${credit}}`;
+  const query = async (body: string) => {
+    bodies.proposal = body;
+    await step({ step: 'proposal', request: { dto: {} } });
+    return (await state(flowId))!;
+  };
+  const split = (amountCents: number) => ({ step: 'splits', request: { splits: [{ amountCents, pixKey }] } }) as const;
+  const signers = {
+    step: 'signers',
+    request: { signers: [{ name: 'A', document: '52998224725', signedAt: Date.now(), ip: '203.0.113.9' }] },
+  } as const;
+  const finalisation = { step: 'finalisation', request: {} } as const;
+  await simulate({ cpf: '52998224725' });
+  await include({ splits: [{ amountCents: 60_000, pixKey }] });
+  const included = (await state(flowId))!;
+  assert.ok(!nextSteps(included).some((next) => ['splits', 'signers', 'finalisation'].includes(next)));
+  for (const asked of [signers, split(1_000)]) {
+    assert.deepEqual(refusedBy(await step(asked)), [['proposal-asked', 'step']]);
+  }
+  bodies.proposal = '{"HasError":true,"Messages":[{"Code":"E1"}]}';
+  await step({ step: 'proposal', request: { dto: {} } });
+  assert.deepEqual(refusedBy(await step(signers)), [['proposal-asked', 'step']], 'no answer that says anything');
+  const beyond = await query(told(500));
+  assert.deepEqual(flowView(beyond, plainVault.open as never, []).differences, [
+    { field: 'creditCents', ours: 100_000, theirs: 50_000 },
+    { field: 'splitCents', ours: 60_000, theirs: 50_000 },
+  ]);
+  assert.deepEqual(flowView(beyond, null, []).differences, []);
+  assert.equal((await step({ step: 'accept', reason: 'as it is' })).kind, 'taken');
+  assert.deepEqual(refusedBy(await step(signers)), [['splits-of-loan', 'step']]);
+  await query(told(1000));
+  assert.equal((await step(signers)).kind, 'taken');
+  await query(told(599.99));
+  await step({ step: 'accept', reason: 'as it is' });
+  assert.deepEqual(refusedBy(await step(finalisation)), [['splits-of-loan', 'step']]);
+  await query(told(600));
+  await step({ step: 'accept', reason: 'as it is' });
+  assert.equal((await step(finalisation)).kind, 'taken');
+  await eventually(async () => (await state(flowId))!.phase === 'finalised');
+  assert.equal(sent.filter(({ operation }) => operation === 'splits').length, 0);
 });
 
 const code = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';

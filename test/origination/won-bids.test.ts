@@ -925,7 +925,10 @@ test('an operation with a key is sent so often in all as is set, however the att
   assert.equal(flowView(told(null), null, known).situation, null);
   const signed = { ...now, phase: 'signed', operation: null, signedKeys: [] } as const;
   assert.ok(!nextSteps(signed).includes('finalisation'), 'a signer is missing');
-  assert.ok(nextSteps({ ...signed, signedKeys: signed.subject.signerKeys }).includes('finalisation'));
+  const whole = { ...signed, signedKeys: signed.subject.signerKeys };
+  assert.ok(!nextSteps(whole).includes('finalisation'), 'nothing was said of the proposal');
+  const said = { ...whole.results, proposal: { at: 1, sealedAnswer: null } };
+  assert.ok(nextSteps({ ...whole, results: said }).includes('finalisation'));
   const simulated = { ...signed, phase: 'simulated', simulatedKey: null } as const;
   assert.ok(!nextSteps(simulated).includes('inclusion'), "no balance of the worker's own was simulated");
   assert.ok(nextSteps({ ...simulated, simulatedKey: 'w' }).includes('inclusion'));

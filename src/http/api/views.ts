@@ -6,9 +6,16 @@ import type { FlowState } from '../../domain/flow-states.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { notIncluded } from '../../origination/desk.ts';
 import { unsaidIn } from '../../origination/differences.ts';
-import { attemptsOf } from '../../origination/fold-answers.ts';
+import { attemptsOf, type Contradiction } from '../../origination/fold-answers.ts';
 import { flowCursor, type Situations } from '../../origination/ports.ts';
-import { type OpenSealed, shownAmount, shownErrors, shownSteps, shownWorker } from '../../origination/shown-flows.ts';
+import {
+  type OpenSealed,
+  shownAmount,
+  shownDifferences,
+  shownErrors,
+  shownSteps,
+  shownWorker,
+} from '../../origination/shown-flows.ts';
 import { shownPayments } from '../../origination/shown-payments.ts';
 import { nextSteps } from '../../origination/steps.ts';
 import { marginValidityMs } from '../../wire/checks/worker-credit.ts';
@@ -26,6 +33,7 @@ type OwnReason =
   | 'competence-turned'
   | 'incomplete-success'
   | 'rejected-on-retry'
+  | Contradiction
   | typeof notIncluded;
 
 /** Reasons that are said in words of our own: nothing of them was written by the service, so they name nobody. */
@@ -45,6 +53,8 @@ const ownReasons: Readonly<Record<OwnReason, true>> = {
   'unreadable-success': true,
   'incomplete-success': true,
   'rejected-on-retry': true,
+  'simulation-of-worker': true,
+  'simulation-within-balance': true,
   'competence-turned': true,
   [notIncluded]: true,
   deadline: true,
@@ -103,8 +113,7 @@ export function flowView(state: FlowState, open: OpenSealed, situations: Situati
     generations: state.generations,
     generatedAt: state.generatedAt,
     note,
-    // What a withdrawal comes to is for those who work on it.
-    differences: state.flow === 'withdrawal' && open === null ? [] : [...state.differences],
+    differences: [...shownDifferences(state, open)],
     ending: state.ending ?? null,
     notSaid: [...unsaidIn(state)],
     noteHolder: state.noteHolder ?? null,

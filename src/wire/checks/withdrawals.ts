@@ -488,7 +488,33 @@ function located({ proposalCode, operationCode, proposalNumber }: ProposalLocato
 }
 
 /** What was last said of the proposal and nobody has taken as it is: figures that are not as included, and why it has ended. */
-export type ProposalDoubts = { differing: readonly string[]; ending: string | null };
+export type ProposalDoubts = {
+  /** The service was not asked for the proposal since it was included, or its last answer says nothing. */
+  isUnasked: boolean;
+  /** Splits and loan, where all steps together split more; nobody can take that as it is. */
+  splitsBeyond: { splitCents: AmountCents; loanCents: AmountCents } | null;
+  differing: readonly string[];
+  ending: string | null;
+};
+
+function proposalAsked(doubts: ProposalDoubts | undefined): Check {
+  if (doubts?.isUnasked !== true) return null;
+  return breach(
+    'proposal-asked',
+    'step',
+    'ask for the proposal first (step proposal): what the service included is not known before it says so',
+  );
+}
+
+function splitsWithin(doubts: ProposalDoubts | undefined): Check {
+  const beyond = doubts?.splitsBeyond ?? null;
+  if (beyond === null) return null;
+  return breach(
+    'splits-of-loan',
+    'step',
+    `the splits of this flow come to ${beyond.splitCents} cents, and its loan to ${beyond.loanCents}: nothing is signed or finalised so; settle it with the service, and ask for the proposal again (step proposal) once it has put it right`,
+  );
+}
 
 function asIncluded(doubts: ProposalDoubts | undefined): Check {
   if (doubts === undefined || doubts.differing.length === 0) return null;
@@ -531,6 +557,7 @@ export function prepareSplits(operationId: string, request: SplitsRequest, facts
           'ask for the proposal first (step proposal): what the loan comes to is not known, and splits are at most that',
         )
       : null,
+    facts.loanCents === null ? null : proposalAsked(facts.doubts),
     proposalLive(facts.doubts),
     ...splitsPayable(request.splits, facts),
     ...splitDays(request.splits, dayOf(facts.includedAt ?? facts.now), facts.now),
@@ -558,7 +585,7 @@ export function prepareSigners(
   const signers = request.signers ?? [];
   return prepared('signers', operationId, request, [
     located(request.dto),
-    proposalLive(facts.doubts) ?? asIncluded(facts.doubts),
+    proposalAsked(facts.doubts) ?? proposalLive(facts.doubts) ?? asIncluded(facts.doubts) ?? splitsWithin(facts.doubts),
     signers.length > 0 ? null : breach('signers-given', 'signers', 'send at least one signer'),
     ...signers.flatMap((signer, index) => signedWhole(signer, index, facts)),
     ...signers.map(({ document }, index) =>
@@ -624,7 +651,7 @@ export function prepareFinalisation(
 ): Preparation<'finalisation'> {
   return prepared('finalisation', operationId, request, [
     located(request.dto),
-    proposalLive(facts.doubts) ?? asIncluded(facts.doubts),
+    proposalAsked(facts.doubts) ?? proposalLive(facts.doubts) ?? asIncluded(facts.doubts) ?? splitsWithin(facts.doubts),
     facts.signersRegistered ? null : breach('signers-registered', 'step', 'register the signers before finalising'),
     facts.unsigned === 0
       ? null
