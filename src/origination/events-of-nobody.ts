@@ -1,27 +1,76 @@
-/** Events that no flow has claimed, and that may tell of what a flow is unclear about. */
+/** Events that no flow has claimed, and that may tell of what a flow sent. */
+import type { ExpectedLoan, FlowTold } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
+import type { EpochMs } from '../domain/glossary.ts';
+import type { CreditNote } from '../domain/records.ts';
+import type { PricingSettings } from '../pricing/settings.ts';
+import { expectedLoan } from './differences.ts';
 import type { FlowStore } from './ports.ts';
 
 /** Of events that nobody has claimed, the latest that are looked at. */
 const mostEvents = 50;
 
-/** Their codes: done again, the operation that is unclear would be done twice. */
+/**
+ * What may be told under a code that the flow does not know, and since when: the result of what is unclear, or the note of a
+ * contract that was generated and has none. Null: nothing is missing.
+ */
+export function mayBeTold({
+  flow,
+  operation,
+  generatedAt,
+  note,
+}: Pick<FlowState, 'flow' | 'operation' | 'generatedAt' | 'note'>): { of: FlowTold['of']; since: EpochMs } | null {
+  const sentAt = operation?.intent?.at ?? null;
+  if (operation?.status === 'unclear' && operation.operation === 'endorsement') {
+    return { of: 'operation', since: sentAt ?? 0 };
+  }
+  if ((flow !== 'contract' && flow !== 'renegotiation') || note !== null) return null;
+  // A query beside the flow is its operation too, and later.
+  const since = generatedAt ?? sentAt;
+  return since === null ? null : { of: flow, since };
+}
+
+/** What the note of the flow should say; what a competence that turned forgot is reckoned again. */
+export function expectedNote(
+  { expected, terms }: Pick<FlowState, 'expected' | 'terms'>,
+  at: EpochMs,
+  pricing: PricingSettings,
+): ExpectedLoan {
+  return expected ?? (terms === null ? {} : expectedLoan(terms, at, pricing));
+}
+
+/** The service rounds and dates otherwise than we do; nothing of that moves a loan by so much. */
+const otherLoanShare = 0.05;
+
+/** Both the loan and the instalment are far from what was ordered: it is the note of somebody else's contract. */
+export function isOfOtherLoan(note: CreditNote | null, expected: ExpectedLoan): boolean {
+  if (note === null) return false;
+  const isFar = (ours: number | undefined, theirs: number | null) =>
+    ours !== undefined && theirs !== null && Math.abs(theirs - ours) > ours * otherLoanShare;
+  return isFar(expected.loanCents, note.loanCents) && isFar(expected.installmentCents, note.installmentCents);
+}
+
+/**
+ * Their codes: done again, what the flow sent last would be done twice. `pricing`: null where the loan is not to be reckoned anew, so
+ * that events of other loans may be among them.
+ */
 export async function eventsOfNobody(
   flows: Pick<FlowStore, 'query'>,
-  { operation }: Pick<FlowState, 'operation'>,
+  state: FlowState,
+  pricing: PricingSettings | null,
 ): Promise<readonly string[]> {
-  const named = operation?.operation;
-  if (named !== 'contract' && named !== 'renegotiation' && named !== 'endorsement') return [];
-  const of = named === 'endorsement' ? 'operation' : named;
+  const sent = mayBeTold(state);
+  if (sent === null) return [];
   const around = { flow: 'event', phase: 'unclaimed', code: null, limit: mostEvents, before: null } as const;
-  const since = operation?.intent?.at ?? 0;
-  return (await flows.query(around)).flatMap(({ told }) =>
-    told !== null && told.of === of && told.at >= since && told.errors.length === 0 ? [told.requestCode] : [],
-  );
+  const expected = pricing === null ? (state.expected ?? {}) : expectedNote(state, sent.since, pricing);
+  return (await flows.query(around)).flatMap(({ told }) => {
+    if (told === null || told.of !== sent.of || told.at < sent.since || told.errors.length > 0) return [];
+    return isOfOtherLoan(told.note, expected) ? [] : [told.requestCode];
+  });
 }
 
 /** Those that whoever reads a flow should know of: it is unclear what was done, or its note does not come. */
 export async function eventsToShow(flows: Pick<FlowStore, 'query'>, state: FlowState): Promise<readonly string[]> {
   const isWaiting = state.operation?.status === 'unclear' || state.phase === 'awaiting-note';
-  return isWaiting ? eventsOfNobody(flows, state) : [];
+  return isWaiting ? eventsOfNobody(flows, state, null) : [];
 }

@@ -350,6 +350,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       closedContract: null,
       signerKeys: [],
     };
+    const unseen = await madeUnseen(contractId(requestId), asker, asked.despiteEvents);
+    if (unseen !== null) return unseen;
     const terms = termsOf(contract);
     return begin('contract', contractId(requestId), asker, { subject, terms, sealed: order, asked, breaches });
   }
@@ -435,6 +437,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       closedContract,
       signerKeys: [],
     };
+    const unseen = await madeUnseen(renegotiationId(closedContract), asker, asked.despiteEvents);
+    if (unseen !== null) return unseen;
     const terms = renegotiationTerms(renegotiation, asked.estimatedInstallmentCents);
     return begin('renegotiation', renegotiationId(closedContract), asker, { subject, terms, sealed: order, asked });
   }
@@ -521,7 +525,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (state.operation?.operation === 'inclusion') {
       return refusal('breach', 'proposal-code', 'requestCode', proposalWithHyphens);
     }
-    const waiting = await eventsOfNobody(flows, state);
+    const waiting = await eventsOfNobody(flows, state, pricing);
     if (waiting.includes(code)) return null;
     const text = 'send the request code with its hyphens, as the service writes it';
     const named = `${text}; a note that no flow knows waits under ${namedCodes(waiting)}`;
@@ -535,13 +539,23 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return owners.find((owner) => owner !== flowId) ?? null;
   }
 
+  /** A bid's contract that was cancelled while it was perhaps made: begun again it would be made twice. Null: it may be begun. */
+  async function madeUnseen(flowId: string, asker: Asker, despiteEvents: boolean | undefined) {
+    const state = await stateOf(flowId);
+    const key = storedKey(vault, asker.key);
+    const isNew = state?.phase === 'cancelled' && !isSameKey(vault, state.key, key);
+    if (!isNew || despiteEvents === true) return null;
+    const waiting = await eventsOfNobody(flows, state, pricing);
+    return waiting.length === 0 ? null : mayBeDone(waiting, 'start');
+  }
+
   /** A code of which nothing was told, where something waits under others: a mistyped one could not be corrected any more. */
   async function notWaiting(
     state: FlowState,
     { requestCode }: Extract<StepAsked, { step: 'confirm' }>,
   ): Promise<FrontResult | null> {
     if (requestCode === null || !needsCode(state)) return null;
-    const waiting = await eventsOfNobody(flows, state);
+    const waiting = await eventsOfNobody(flows, state, pricing);
     if (waiting.length === 0 || waiting.some((code) => isSameCode(code, requestCode))) return null;
     const text = `nothing was told under this code, and under others that no flow knows the service has told of operations that were done (${namedCodes(waiting)}): send the one that tells of this operation; once you know that none does, send true in despiteEvents`;
     return refusal('breach', 'event-of-nobody', 'requestCode', text);
@@ -725,9 +739,9 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     }
     if (lendsAgain(state, asked.step)) return endorsedAlready(asked.step);
-    const doesAgain = asked.step === 'deny' || asked.step === 'regenerate';
+    const doesAgain = asked.step === 'deny' || asked.step === 'regenerate' || asked.step === 'cancel';
     if (doesAgain && asked.despiteEvents !== true && allowsStep(state, asked.step)) {
-      const waiting = await eventsOfNobody(flows, state);
+      const waiting = await eventsOfNobody(flows, state, pricing);
       if (waiting.length > 0) return mayBeDone(waiting, asked.step);
     }
     const record = stepRecord(state, asker, asked);
@@ -984,13 +998,13 @@ function namedCodes(codes: readonly string[]): string {
   return codes.slice(0, 3).join(', ') + (codes.length > 3 ? ', …' : '');
 }
 
-function mayBeDone(codes: readonly string[], step: 'deny' | 'regenerate'): FrontResult {
+function mayBeDone(codes: readonly string[], step: 'deny' | 'regenerate' | 'cancel' | 'start'): FrontResult {
   const named = namedCodes(codes);
   const text =
     step === 'deny'
       ? `the service has told since then that an operation was done, under a code that no flow knows (${named}): if it is this one, take the step confirm with that code; once you know that it is not, send true in despiteEvents`
       : `the service has told since then that an operation was done, under a code that no flow knows (${named}): if it is this one, another would be a second loan; once you know that it is not, send true in despiteEvents`;
-  return refusal('breach', 'event-of-nobody', 'step', text);
+  return refusal('breach', 'event-of-nobody', step === 'start' ? 'despiteEvents' : 'step', text);
 }
 
 function endorsedAlready(step: FlowStep): FrontResult {

@@ -37,6 +37,7 @@ export type ContractAsked = {
   acceptedByWorker: boolean;
   /** Where the auction's request does not name the link. */
   link: LinkNamed | null;
+  despiteEvents?: boolean;
 };
 type LinkNamed = {
   cpf: string;
@@ -56,6 +57,7 @@ export type RenegotiationAsked = {
   linkValid: boolean | null;
   estimatedInstallmentCents: AmountCents | null;
   authorisationNumber: string | null;
+  despiteEvents?: boolean;
 };
 export type WithdrawalAsked = {
   cpf: string;
@@ -85,9 +87,9 @@ export type StepAsked =
       authorisationNumber?: string;
     }
   | { step: 'sign'; signedAt: EpochMs; content: Record<string, unknown> }
-  | { step: 'cancel' | 'accept'; reason: string }
+  | { step: 'accept'; reason: string }
   /** `despiteEvents`: whoever asks knows that no event that waits tells of the operation. */
-  | { step: 'deny' | 'regenerate'; reason: string; despiteEvents?: boolean }
+  | { step: 'cancel' | 'deny' | 'regenerate'; reason: string; despiteEvents?: boolean }
   | { step: 'confirm'; reason: string; requestCode: string | null; despiteEvents?: boolean }
   | { [O in keyof StepRequests]: { step: O; request: StepRequests[O] } }[keyof StepRequests];
 

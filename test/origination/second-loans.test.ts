@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { capOperations, evolve } from '../../src/bidding/evolve.ts';
-import type { Resolved } from '../../src/domain/records.ts';
+import type { CreditNote, Resolved } from '../../src/domain/records.ts';
+import { contractAsked, renegotiationAsked, stepAsked } from '../../src/http/api/requests.ts';
+import { stepBodies } from '../../src/http/api/schemas.ts';
 import { resolveRequest } from '../../src/operating/endings.ts';
 import { notContemplated } from '../../src/origination/preparation.ts';
 import { nextSteps } from '../../src/origination/steps.ts';
@@ -57,6 +59,66 @@ test('a code of which nothing was told confirms nothing while something waits, a
   assert.equal(sent.length, before);
   const known = await ask('c-701', { step: 'regenerate', reason: 'é de outro', despiteEvents: true });
   assert.equal(known.kind, 'taken');
+});
+
+test('a contract whose note may wait unclaimed is neither given up nor begun again unseen', async (context) => {
+  const { ask, start, reaches, noteFor, tell, flows, sent, front, state } = await takingHouse(context);
+  await start('701');
+  await reaches('c-701', 'awaiting-note');
+  const tells = async (code: string, note: CreditNote) => {
+    const event = { kind: 'credit-note', requestCode: code, of: 'contract', sealed: '{}', at: Date.now() } as const;
+    await tell(code, { ...event, note, errors: [] });
+    await eventually(async () => (await flows.read([`event:${code}`])).get(`event:${code}`)?.phase === 'unclaimed');
+  };
+  const note = await noteFor('c-701', { noteNumber: 'N-1' });
+  // What was lent at quite other figures is the contract of somebody else.
+  const other = { loanCents: note.loanCents! * 3, installmentCents: note.installmentCents! * 3 };
+  await tells('q-else', { ...note, ...other, noteNumber: 'N-9' });
+  // A query beside it hides nothing of what was done.
+  await ask('c-701', { step: 'proposal', request: { dto: { CodigoProposta: 'p-1' } } });
+  await eventually(async () => (await state('c-701'))!.steps.every(({ outcome }) => outcome !== 'pending'));
+  const cancel = { step: 'cancel', reason: 'a CCB não vem' } as const;
+  await tells('q-lost', { ...note, loanCents: note.loanCents! + 100 });
+  const generated = () => sent.filter(({ operation }) => operation === 'contract').length;
+  for (const asked of [cancel, { step: 'regenerate', reason: 'x' } as const]) {
+    const refused = await ask('c-701', asked);
+    assert.deepEqual(refusedBy(refused), [['event-of-nobody', 'step']]);
+    assert.match(JSON.stringify(refused), /\(q-lost\)/);
+  }
+  assert.equal((await ask('c-701', { ...cancel, despiteEvents: true })).kind, 'taken');
+  await reaches('c-701', 'cancelled');
+  const again = (key: string, despite: object) =>
+    front.startContract({ by: 'ana', key }, { ...orderOf('701'), ...despite });
+  assert.deepEqual(refusedBy(await again('k-2', {})), [['event-of-nobody', 'despiteEvents']]);
+  assert.equal(generated(), 1);
+  assert.equal((await again('k-701', {})).kind, 'known', 'the key of the one that was cancelled');
+  assert.equal((await again('k-3', { despiteEvents: true })).kind, 'taken');
+  await reaches('c-701', 'awaiting-note');
+  assert.equal(generated(), 2);
+});
+
+test('an event with the figures of another loan keeps nothing back', async (context) => {
+  const { ask, start, reaches, noteFor, tell, flows, sent } = await takingHouse(context);
+  await start('701');
+  await reaches('c-701', 'awaiting-note');
+  const note = await noteFor('c-701', { noteNumber: 'N-9' });
+  const event = { kind: 'credit-note', requestCode: 'q-else', of: 'contract', sealed: '{}', at: Date.now() } as const;
+  const other = { loanCents: note.loanCents! + 100_000, installmentCents: note.installmentCents! + 10_000 };
+  await tell('q-else', { ...event, note: { ...note, ...other }, errors: [] });
+  await eventually(async () => (await flows.read(['event:q-else'])).get('event:q-else')?.phase === 'unclaimed');
+  assert.equal((await ask('c-701', { step: 'regenerate', reason: 'a CCB não vem' })).kind, 'taken');
+  await eventually(() => sent.filter(({ operation }) => operation === 'contract').length === 2);
+});
+
+test('despiteEvents comes to every step and order that names it', () => {
+  const reason = 'x';
+  for (const step of ['cancel', 'regenerate', 'deny', 'confirm'] as const) {
+    const body = stepBodies[step].parse({ reason, despiteEvents: true });
+    assert.equal((stepAsked(step, body) as { despiteEvents?: boolean }).despiteEvents, true, step);
+    assert.ok(!('despiteEvents' in stepAsked(step, stepBodies[step].parse({ reason }))), step);
+  }
+  assert.equal(contractAsked({ despiteEvents: true, requestId: '1' } as never).despiteEvents, true);
+  assert.equal(renegotiationAsked({ despiteEvents: true } as never).despiteEvents, true);
 });
 
 test('the very same splits are not sent again under another key', async (context) => {

@@ -18,9 +18,9 @@ function given<T extends object>(body: T): Without<T> {
 }
 
 export function contractAsked(body: z.infer<typeof contractBody>): ContractAsked {
-  const { workerAccepted, link, ...contract } = body;
+  const { workerAccepted, link, despiteEvents, ...contract } = body;
   const named = link === undefined ? null : { ...link, authorisationNumber: link.authorisationNumber ?? null };
-  return { contract: given(contract), acceptedByWorker: workerAccepted, link: named };
+  return { contract: given(contract), acceptedByWorker: workerAccepted, link: named, ...given({ despiteEvents }) };
 }
 
 export function renegotiationAsked(body: z.infer<typeof renegotiationBody>): RenegotiationAsked {
@@ -38,6 +38,7 @@ export function renegotiationAsked(body: z.infer<typeof renegotiationBody>): Ren
     linkValid: body.linkValid ?? null,
     estimatedInstallmentCents: body.estimatedInstallmentCents ?? null,
     authorisationNumber: body.authorisationNumber ?? null,
+    ...given({ despiteEvents: body.despiteEvents }),
   };
 }
 
@@ -68,11 +69,11 @@ const readers: { readonly [S in keyof Bodies]: (body: Bodies[S]) => StepAsked } 
     ...(authorisationNumber === undefined ? {} : { authorisationNumber }),
   }),
   sign: ({ signedAt, content }) => ({ step: 'sign', signedAt: Date.parse(signedAt), content }),
-  cancel: ({ reason }) => ({ step: 'cancel', reason }),
+  cancel: (body) => ({ step: 'cancel', ...given(body) }),
   deny: (body) => ({ step: 'deny', ...given(body) }),
   regenerate: (body) => ({ step: 'regenerate', ...given(body) }),
   accept: ({ reason }) => ({ step: 'accept', reason }),
-  confirm: ({ requestCode, ...body }) => ({ step: 'confirm', ...given(body), requestCode: requestCode ?? null }),
+  confirm: ({ requestCode = null, ...body }) => ({ step: 'confirm', ...given(body), requestCode }),
   simulation: ({ balanceAlone, ...body }) => ({
     step: 'simulation',
     request: { ...given(born(body)), ...(balanceAlone === true ? { cpf: null } : {}) },

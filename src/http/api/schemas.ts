@@ -129,6 +129,13 @@ const exampleTerms = {
   },
 };
 
+const despiteEvents = said(
+  z.boolean().optional(),
+  'Go on although events wait that no flow has claimed and that may tell of the operation; left out or false: refused then, and their codes are named',
+  false,
+  'none',
+);
+
 export const contractBody = order(
   z.strictObject({
     requestId: said(
@@ -149,6 +156,7 @@ export const contractBody = order(
       'The employment whose margin is asked for; left out: that of the request',
       'none',
     ),
+    despiteEvents,
   }),
   'ContractOrder',
   'The contract of a won bid, /contrato/oferta-leilao/gerar-contrato of the contract',
@@ -211,6 +219,7 @@ export const renegotiationBody = order(
       'none',
     ),
     authorisationNumber,
+    despiteEvents,
   }),
   'RenegotiationOrder',
   'A new loan for one that was closed by termination, /contrato/renegociacao/gerar-contrato of the contract',
@@ -408,13 +417,6 @@ const reason = said(
 
 const reasoned = (title: string, text: string) => order(z.strictObject({ reason }), title, text);
 
-const despiteEvents = said(
-  z.boolean().optional(),
-  'Take the step although events wait that no flow has claimed and that may tell of this operation; left out or false: refused then, and their codes are named',
-  false,
-  'none',
-);
-
 /** By step; of `amend` by kind of flow. */
 export const stepBodies = {
   amend: order(
@@ -474,7 +476,7 @@ export const stepBodies = {
     'SignStep',
     "The worker's signature with facial biometrics",
   ),
-  cancel: reasoned('CancelStep', 'Why it ends here'),
+  cancel: order(z.strictObject({ reason, despiteEvents }), 'CancelStep', 'Why it ends here'),
   confirm: order(
     z.strictObject({
       reason,
