@@ -161,7 +161,7 @@ export type FlowState = {
   expected: ExpectedLoan | null;
   note: CreditNote | null;
   differences: readonly NoteDifference[];
-  /** Another flow that has had the note; absent or null: none is known. */
+  /** Another flow that has had the note, or this one where it was replaced; absent or null: none is known. */
   noteHolder?: string | null;
   /** What was told last for the same contract, where it is not this note; `note` null: that it failed. Absent or null: nothing. */
   noteAgain?: { at: EpochMs; note: CreditNote | null } | null;

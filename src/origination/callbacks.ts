@@ -112,7 +112,8 @@ export function createFlowCallbacks({
     const holders = await holdersOf(flows, flowId, note);
     const codes = noteCodes(note);
     const just = codes.map((code) => recent.get(code)).find((each) => each !== undefined && each !== flowId);
-    const holder = (holders.find((state) => stillHolds(state, note)) ?? holders[0])?.flowId ?? just ?? null;
+    const other = (holders.find((state) => stillHolds(state, note)) ?? holders[0])?.flowId ?? just ?? null;
+    const holder = other ?? ((await hasReplaced(flowId, note)) ? flowId : null);
     for (const code of codes) {
       recent.delete(code);
       recent.set(code, flowId);
@@ -122,6 +123,12 @@ export function createFlowCallbacks({
       recent.delete(oldest);
     }
     return { ...told, flowId, holder, ...(await reckonedFrom(told, note, flowId)) };
+  }
+
+  /** The flow gave this note up: told as its new one, the service may mean the old contract. */
+  async function hasReplaced(flowId: string, { noteNumber }: CreditNote): Promise<boolean> {
+    const state = (await flows.read([flowId])).get(flowId);
+    return state?.note == null && state?.earlierNotes?.includes(noteNumber) === true;
   }
 
   /** Sealed twice the same body reads otherwise, so the fold compares a pseudonym of it. */

@@ -14,7 +14,7 @@ import type { FlowAnswered, FlowOperation, FlowRecord } from '../domain/flow-rec
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { foldedInto } from '../domain/record-places.ts';
-import { spellingsOf } from '../domain/request-codes.ts';
+import { isSameCode, spellingsOf } from '../domain/request-codes.ts';
 import { isCode } from '../domain/sealed-facts.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
@@ -332,9 +332,11 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     ];
     if (indexes.length === 0) return record;
     const holder = [...(await flows.findByCode(indexes)).values()].find((each) => each !== flowId);
-    if (holder === undefined) return record;
+    const isOld = holder === undefined && requestCode !== null && hadBefore(ledger.get(flowId), requestCode);
+    if (holder === undefined && !isOld) return record;
     const what = proposalCode === null ? 'request code' : 'proposal';
-    const reason = `answered with the ${what} of the flow ${holder}: find out from the service which is its own, and take the step confirm with it, or deny where nothing was done`;
+    const whose = isOld ? 'a request code that this flow had before' : `the ${what} of the flow ${holder}`;
+    const reason = `answered with ${whose}: find out from the service which is its own, and take the step confirm with it, or deny where nothing was done`;
     return { ...record, result: { kind: 'unknown', reason, isFinal: true } };
   }
 
@@ -478,6 +480,12 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
 function saidByPerson(won: RequestState | undefined): Omit<NonNullable<RequestState['winner']>, 'requestCode'> | null {
   if (won?.phase !== 'contemplated' || won.resolution?.as !== 'contemplated') return null;
   return won.winner ?? { proposalCode: null, proposalNumber: null, validUntil: null, errors: [] };
+}
+
+/** Of an earlier generation: what is told under it may be of that one. */
+function hadBefore(state: FlowState | null, code: string): boolean {
+  if (state === null || state.operation?.operation === 'endorsement') return false;
+  return state.codes.some((known) => isSameCode(known, code)) && !isSameCode(state.requestCode ?? '', code);
 }
 
 function entryOf(record: FlowRecord): NewEntry {

@@ -121,6 +121,23 @@ export function noteRelease({ note, subject, terms }: Pick<FlowState, 'note' | '
   };
 }
 
+type Notes = Pick<FlowState, 'note' | 'noteAgain' | 'subject' | 'terms'>;
+
+/** What is signed may be as either of the two notes says: the higher rate counts, and the greater release. */
+export function highestNoteRate(state: Pick<Notes, 'note' | 'noteAgain'>): RateHundredths | null {
+  return highest(noteRate(state), noteRate({ note: state.noteAgain?.note ?? null }));
+}
+
+export function highestNoteRelease(state: Notes): ReturnType<typeof noteRelease> {
+  const own = noteRelease(state);
+  const again = noteRelease({ ...state, note: state.noteAgain?.note ?? null });
+  return { ...own, releasedCents: highest(own.releasedCents, again.releasedCents) };
+}
+
+function highest(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
+}
+
 /** Every figure that both name and that differs, to the cent and the hundredth of a percent. */
 export function differencesOf(expected: ExpectedLoan | null, note: CreditNote | null): readonly NoteDifference[] {
   if (expected === null || note === null) return [];
@@ -211,7 +228,7 @@ export function beyondTolerance(
 const slipHundredths = 1e-6;
 
 /** What the note says the rate is, in whole hundredths; null: nothing. What lies between two of them is the higher: it may not exceed a limit. */
-export function noteRate({ note }: Pick<FlowState, 'note'>): RateHundredths | null {
+function noteRate({ note }: Pick<FlowState, 'note'>): RateHundredths | null {
   const percent = note?.rateMonthlyPercent ?? null;
   return percent === null ? null : Math.ceil(percent * 100 - slipHundredths);
 }

@@ -25,7 +25,13 @@ import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
 import { type JsonObject, scalarsIn } from '../wire/json.ts';
 import { isId } from '../wire/plain-ids.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
-import { expectedLoan, installmentReleasing, noteRate, noteRateAtMost, noteRelease } from './differences.ts';
+import {
+  expectedLoan,
+  highestNoteRate,
+  highestNoteRelease,
+  installmentReleasing,
+  noteRateAtMost,
+} from './differences.ts';
 import { eventsOfNobody } from './events-of-nobody.ts';
 import { eventPrefix, evolve, proposalIndex } from './evolve.ts';
 import { keyIndex, workerIndex } from './ledger.ts';
@@ -784,7 +790,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       requestId === null ? null : ((await world.views.read([requestId])).get(requestId)?.state.claim ?? null);
     const limit = amountLimitCents ?? claim?.offer.amountCents;
     const subject = limit === undefined ? state.subject : { ...state.subject, amountLimitCents: limit };
-    const checks = [noteRateWithin(rateFacts(state)), noteReleaseWithin(noteRelease({ ...state, subject }))];
+    const checks = [noteRateWithin(rateFacts(state)), noteReleaseWithin(highestNoteRelease({ ...state, subject }))];
     return checks.filter((check) => check !== null);
   }
 
@@ -1036,7 +1042,7 @@ function wasLent(phase: FlowState['phase'], closedByTermination: boolean | null)
 }
 
 function rateFacts(state: FlowState): Parameters<typeof noteRateWithin>[0] {
-  return { rateLimitHundredths: state.subject.rateLimitHundredths, noteRateHundredths: noteRate(state) };
+  return { rateLimitHundredths: state.subject.rateLimitHundredths, noteRateHundredths: highestNoteRate(state) };
 }
 
 type BidTerms = Pick<Offer, 'amountCents' | 'installmentCents' | 'installments' | 'rateHundredths'>;

@@ -51,7 +51,14 @@ import {
   simulationProblem,
 } from '../wire/withdrawals.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
-import { beyondTolerance, doubtsOf, expectedLoan, installmentReleasing, noteRate, noteRelease } from './differences.ts';
+import {
+  beyondTolerance,
+  doubtsOf,
+  expectedLoan,
+  highestNoteRate,
+  highestNoteRelease,
+  installmentReleasing,
+} from './differences.ts';
 import type { Addresses } from './ports.ts';
 import { shownAmount, splitsBeyondLoan } from './shown-flows.ts';
 import { isProposalSaid } from './steps.ts';
@@ -219,8 +226,8 @@ function endorsement(state: FlowState, operationId: string, facts: PreparationFa
     cutoffDay: facts.settings.cutoffDay,
     doubts: state.noteAccepted ? [] : doubtsOf(state, facts.settings),
     rateLimitHundredths: subject.rateLimitHundredths,
-    noteRateHundredths: noteRate(state),
-    noteRelease: noteRelease(state),
+    noteRateHundredths: highestNoteRate(state),
+    noteRelease: highestNoteRelease(state),
     signer: subject.workerKey === null ? null : { isWorker, agentCpf: order.contract.agentCpf },
   });
 }

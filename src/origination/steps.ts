@@ -2,7 +2,7 @@
 import { type FlowStep, flowSteps } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import { noteReleaseWithin } from '../wire/checks/worker-credit.ts';
-import { marksOf, noteRate, noteRelease, unsaidIn } from './differences.ts';
+import { highestNoteRate, highestNoteRelease, marksOf, unsaidIn } from './differences.ts';
 import { alreadyEndorsed, isOperation, transitions } from './transitions.ts';
 
 /** An operation is under way: nothing else may be begun before it has ended. */
@@ -47,9 +47,8 @@ export function nextSteps(state: FlowState): readonly FlowStep[] {
   return flowSteps.filter((step) => allowsStep(state, step) && isReadyFor(state, step) && !lendsAgain(state, step));
 }
 
-/** What the step `accept` would take: of a cancelled flow the note that came after its end, if it may still take it up. */
-function noteToAccept({ phase, note, lateNote }: FlowState): FlowState['note'] {
-  if (phase !== 'cancelled') return note;
+/** What the step `accept` would take of a cancelled flow: the note that came after its end, if it may still take it up. */
+function noteToAccept({ lateNote }: FlowState): FlowState['note'] {
   return lateNote?.isLast ? lateNote.note : null;
 }
 
@@ -61,9 +60,9 @@ function isReadyFor(state: FlowState, step: FlowStep): boolean {
   const { simulatedKey, subject, signedKeys } = state;
   if (step === 'inclusion') return simulatedKey !== null;
   if (step === 'accept') {
-    const note = noteToAccept(state);
-    const isWithinRate = (noteRate({ note }) ?? 0) <= (subject.rateLimitHundredths ?? Number.POSITIVE_INFINITY);
-    return isWithinRate && noteReleaseWithin(noteRelease({ ...state, note })) === null;
+    const notes = state.phase === 'cancelled' ? { note: noteToAccept(state), noteAgain: null } : state;
+    const isWithinRate = (highestNoteRate(notes) ?? 0) <= (subject.rateLimitHundredths ?? Number.POSITIVE_INFINITY);
+    return isWithinRate && noteReleaseWithin(highestNoteRelease({ ...state, ...notes })) === null;
   }
   const isDue = isProposalSaid(state) && (!state.ending || Boolean(state.noteAccepted));
   if (needsLive.has(step) && !isDue) return false;

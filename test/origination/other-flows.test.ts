@@ -109,7 +109,7 @@ test('what is told for a contract after its note is an alarm, and is signed only
   const { ask, start, noted, noteFor, tellNote, sign, state, reaches, alarms, append } = await takingHouse(context);
   for (const [requestId, change] of [
     ['701', { noteNumber: 'N-9' }],
-    ['702', { loanCents: 999_999 }],
+    ['702', { loanCents: 660_000 }],
     ['703', null],
   ] as const) {
     const flowId = `c-${requestId}`;

@@ -1,0 +1,72 @@
+/** What the service tells once more of a note: above the bid, or one that was replaced (integrator, session 40). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nextSteps } from '../../src/origination/steps.ts';
+import { readOperationAnswer } from '../../src/wire/operations.ts';
+import { eventually } from '../conformance/backend.ts';
+import { heard, refusedBy, takingHouse, uuid } from './taking-house.ts';
+
+test('a note told once more above the bid is accepted by nobody, nor signed where somebody accepted it', async (context) => {
+  const { ask, start, noted, state, tellNote, sign, append, sent } = await takingHouse(context);
+  for (const [requestId, change, rule] of [
+    ['701', { rateMonthlyPercent: 3.51 }, 'rate-within-bid'],
+    ['702', { loanCents: 10_000_000 }, 'amount-within-bid'],
+  ] as const) {
+    const flowId = `c-${requestId}`;
+    await start(requestId);
+    await noted(flowId, { noteNumber: `N-${requestId}`, proposalCode: uuid(Number(requestId)) });
+    await tellNote(flowId, { ...(await state(flowId))!.note!, ...change });
+    await eventually(async () => (await state(flowId))!.noteAgain != null);
+    const again = (await state(flowId))!;
+    assert.ok(!nextSteps(again).includes('accept'));
+    assert.deepEqual(refusedBy(await ask(flowId, { step: 'accept', reason: 'x' })), [[rule, 'step']]);
+    // As earlier versions took it.
+    const step = {
+      kind: 'asked',
+      flowId,
+      at: Date.now(),
+      stepId: 'old',
+      by: 'ana',
+      step: 'accept',
+      requestHash: 'h',
+    } as const;
+    const rest = { terms: null, signedAt: null, requestCode: null, personKeys: [], reason: 'x', sealed: null };
+    await append({ topic: 'flows', key: flowId, record: { ...step, ...rest } });
+    await eventually(async () => (await state(flowId))!.noteAccepted != null);
+    const signed = await sign(flowId, { numeroContrato: `N-${requestId}`, assinatura: 'b' });
+    assert.deepEqual(refusedBy(signed), [[rule, 'step']]);
+  }
+  assert.ok(!sent.some(({ operation }) => operation === 'endorsement'));
+});
+
+test('a note that was replaced and comes again as the new one is doubtful', async (context) => {
+  const { ask, start, noted, state, tellNote, sign, reaches } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  const { note, requestCode } = (await state('c-701'))!;
+  await ask('c-701', { step: 'regenerate', reason: 'x' });
+  await eventually(async () => ((await state('c-701'))!.requestCode ?? requestCode) !== requestCode);
+  await tellNote('c-701', note);
+  await reaches('c-701', 'awaiting-signature');
+  assert.equal((await state('c-701'))!.noteHolder, 'c-701');
+  const content = { numeroContrato: 'N-1', assinatura: 'b' };
+  assert.deepEqual(refusedBy(await sign('c-701', content)), [['note-accepted', 'step']]);
+  assert.equal((await ask('c-701', { step: 'accept', reason: 'the service says so' })).kind, 'taken');
+  assert.equal((await sign('c-701', content)).kind, 'taken');
+});
+
+test('a contract that is answered with a code that its flow had before is unclear', async (context) => {
+  const { ask, start, noted, state, reaches, world } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  const { requestCode } = (await state('c-701'))!;
+  world.answerTo = ({ operation }) => {
+    const body = `{"codigoRequisicao":"${requestCode}"}`;
+    const reading = readOperationAnswer(operation, 200, body);
+    assert(reading.kind === 'accepted');
+    return { ...reading, ...heard, response: { status: 200, body } };
+  };
+  await ask('c-701', { step: 'regenerate', reason: 'x' });
+  await reaches('c-701', 'unclear');
+  assert.match((await state('c-701'))!.operation!.reason!, /a request code that this flow had before/);
+});
