@@ -444,6 +444,10 @@ const whole: readonly Sentence[] = [
     'exatamente os mesmos repasses já foram enviados, com outra chave, e aceitos; se o recebedor deve receber o mesmo valor mais uma vez, envie um item com outro fieldId ou outro dia',
   ],
   [
+    /^the note that was told under this code has not the figures of this loan, or is above its bid: look whether it is the contract of somebody else; once you know that it is of this flow, send true in despiteEvents$/,
+    'a CCB informada com este código não tem os valores deste empréstimo, ou está acima do lance: veja se é o contrato de outra pessoa; quando souber que é deste fluxo, envie true em despiteEvents',
+  ],
+  [
     /^nothing was told under this code, and under others that no flow knows the service has told of operations that were done \((.*)\): send the one that tells of this operation; once you know that none does, send true in despiteEvents$/,
     'nada foi informado com este código, e com outros que nenhum fluxo conhece o serviço informou operações feitas ($1): envie o que fala desta operação; quando souber que nenhum fala, envie true em despiteEvents',
   ],

@@ -118,6 +118,8 @@ export type FlowAsked = OfFlow & {
   signedAt: EpochMs | null;
   /** Of `confirm`: the code under which the service goes on, where there is one. */
   requestCode: string | null;
+  /** Of `confirm`: in place of the code that was confirmed before; absent: it was unclear. */
+  corrects?: true;
   /** Of `amend`: the link from now on, as a pseudonym; absent: it stays. */
   linkKey?: string;
   /** Of `simulation` and `signers`, and of `amend` with a link: whose, as pseudonyms. */

@@ -19,7 +19,7 @@ import { differencesOf } from './differences.ts';
 import { takeAnswer } from './fold-answers.ts';
 import { codeOf, generated, markStep, move, stray, takeCounted } from './fold-steps.ts';
 import { isSameNote } from './notes.ts';
-import { allowsStep } from './steps.ts';
+import { allowsStep, mayCorrect } from './steps.ts';
 import { isAside, isFinished, isOperation } from './transitions.ts';
 
 /** Flow ids of events begin with this; their request code follows. */
@@ -320,7 +320,8 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
   if (state.steps.some((known) => known.stepId === stepId)) return stray(state);
   const steps = keepLatest(state, record.stepsKept ?? earlier.stepsKept);
   const entry = (outcome: 'pending' | 'done' | 'ignored') => [...steps, { stepId, step, by, at, requestHash, outcome }];
-  if (!allowsStep(state, step)) return { ...state, steps: entry('ignored') };
+  const isUnmarked = step === 'confirm' && mayCorrect(state) && record.corrects !== true;
+  if (!allowsStep(state, step) || isUnmarked) return { ...state, steps: entry('ignored') };
   if (isOperation(step)) {
     const operation: FlowOperationState = {
       operation: step,
@@ -377,6 +378,7 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
     case 'accept':
       return { ...acceptNote(state, by, at), steps: entry('done') };
     case 'confirm':
+      if (record.corrects) return correct({ ...state, steps: entry('done') }, record);
       return confirm({ ...state, steps: entry('done') }, record);
     case 'deny':
       return deny({ ...state, steps: entry('done') });
@@ -404,6 +406,16 @@ function confirm(state: FlowState, record: FlowAsked): FlowState {
   const moved = move(done, 'confirm') ?? done;
   if (operation.operation === 'endorsement') return { ...moved, errors: [], errorsIn: null };
   return { ...generated(moved, operation.intent!.at), ...codeOf(moved, record.requestCode) };
+}
+
+/** The code that was confirmed is of another contract: its note is given up, and that of the right one is waited for. */
+function correct(state: FlowState, { requestCode }: FlowAsked): FlowState {
+  const { signature: _, noteHolder: _holder, noteAgain: _again, ...rest } = state;
+  const known = codeOf(state, requestCode);
+  return {
+    ...{ ...rest, ...earlierNotesOf(state), ...known, phase: move(state, 'confirm')!.phase },
+    ...{ note: null, differences: [], noteAccepted: null, signature: null, breaches: [], errors: [], errorsIn: null },
+  };
 }
 
 /** Somebody has looked: what was unclear was not done, and is prepared anew. */

@@ -32,7 +32,7 @@ import {
   installmentReleasing,
   noteRateAtMost,
 } from './differences.ts';
-import { eventsOfNobody } from './events-of-nobody.ts';
+import { eventsOfNobody, expectedNote, isOfOtherLoan } from './events-of-nobody.ts';
 import { eventPrefix, evolve, proposalIndex } from './evolve.ts';
 import { keyIndex, workerIndex } from './ledger.ts';
 import { holdersOf, noteIndex, noteProposalIndex, stillHolds } from './notes.ts';
@@ -66,7 +66,7 @@ import {
   type WithdrawalOrder,
 } from './preparation.ts';
 import { react } from './react.ts';
-import { allowsStep, isUnseen, lendsAgain, nextSteps } from './steps.ts';
+import { allowsStep, isUnseen, lendsAgain, mayCorrect, nextSteps } from './steps.ts';
 import { isFinished } from './transitions.ts';
 import type { UnfoldedFlows } from './unfolded.ts';
 
@@ -511,7 +511,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   /** Under a code that another flow has, or this one had before, the service tells of something else. */
   async function otherCode(state: FlowState, code: string): Promise<FrontResult | null> {
     const { flowId, operation } = state;
-    if (!needsCode(state)) return null;
+    if (!needsCode(state) && !mayCorrect(state)) return null;
     const written = spellingsOf(code);
     const isProposal = operation?.operation === 'inclusion';
     const otherForm = isWrittenOtherwise(code) ? await codeOfOtherForm(state, code) : null;
@@ -553,6 +553,23 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (!isNew || despiteEvents === true) return null;
     const waiting = await eventsOfNobody(flows, state, pricing);
     return waiting.length === 0 ? null : mayBeDone(waiting, 'start');
+  }
+
+  /** What was told under the code has the figures of another loan, or is above the bid: confirmed, its note would be taken as this one's. */
+  async function ofOtherLoan(
+    state: FlowState,
+    { requestCode }: Extract<StepAsked, { step: 'confirm' }>,
+  ): Promise<FrontResult | null> {
+    const ids = requestCode === null ? [] : spellingsOf(requestCode).map((code) => `${eventPrefix}${code}`);
+    const told = [...(await flows.read(ids)).values()].find(({ note }) => note !== null);
+    if (told === undefined || state.subject.rateLimitHundredths === null) return null;
+    const expected = expectedNote(state, state.generatedAt ?? state.operation?.intent?.at ?? clock.now(), pricing);
+    const asNoted = { ...state, note: told.note, noteAgain: null };
+    const beyond = isOfOtherLoan(told.note, expected) || (await noteBeyond(asNoted)).length > 0;
+    if (!beyond) return null;
+    const text =
+      'the note that was told under this code has not the figures of this loan, or is above its bid: look whether it is the contract of somebody else; once you know that it is of this flow, send true in despiteEvents';
+    return refusal('breach', 'event-of-other-loan', 'requestCode', text);
   }
 
   /** A code of which nothing was told, where something waits under others: a mistyped one could not be corrected any more. */
@@ -764,7 +781,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
             ? await sharedProposal(state)
             : null;
     if (foreign !== null) return foreign;
-    const notOfThose = asked.step === 'confirm' && asked.despiteEvents !== true ? await notWaiting(state, asked) : null;
+    const notOfThose =
+      asked.step === 'confirm' && asked.despiteEvents !== true
+        ? ((await ofOtherLoan(state, asked)) ?? (await notWaiting(state, asked)))
+        : null;
     if (notOfThose !== null) return notOfThose;
     if (asked.step === 'splits' && isSplitAgain(state, step)) return splitAgain();
     const next = evolve(state, step, settings)!;
@@ -845,7 +865,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       case 'accept':
         return { ...base, sealedReason: sealReason(asked.reason) };
       case 'confirm': {
-        if (needsCode(state) && asked.requestCode === null) {
+        const corrects = mayCorrect(state);
+        if ((needsCode(state) || corrects) && asked.requestCode === null) {
           const text =
             state.operation?.operation === 'inclusion'
               ? "send the proposal's code"
@@ -855,7 +876,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         // A proposal's code goes out again, as it came.
         const isSent = state.operation?.operation === 'inclusion' || asked.requestCode === null;
         const requestCode = isSent ? asked.requestCode : canonicalCode(asked.requestCode!);
-        return { ...base, sealedReason: sealReason(asked.reason), requestCode };
+        const more = corrects ? { corrects } : {};
+        return { ...base, ...more, sealedReason: sealReason(asked.reason), requestCode };
       }
       case 'simulation': {
         // By a balance that is given the service does not look at the worker's own (contract, BuscarSimulacaoMultiPeriodo, rule 1).

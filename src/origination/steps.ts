@@ -20,9 +20,19 @@ function mayBeEndorsed({ phase, operation, generatedAt, steps }: FlowState): boo
   return steps.some(isDenied) || operation.reason === alreadyEndorsed;
 }
 
+/** A person gave the code of its contract and may have taken another one's; nothing was signed of it. */
+export function mayCorrect({ flow, phase, operation, generatedAt, steps }: FlowState): boolean {
+  const isStill = phase === 'awaiting-note' || (phase === 'awaiting-signature' && flow === 'contract');
+  const isBegun = operation?.status === 'asked' || operation?.status === 'intended' || operation?.status === 'unclear';
+  // What was confirmed before this contract was generated was another one.
+  const isConfirmed = ({ step, outcome, at }: FlowState['steps'][number]) =>
+    step === 'confirm' && outcome === 'done' && at >= (generatedAt ?? 0);
+  return isStill && !isBegun && steps.some(isConfirmed);
+}
+
 export function allowsStep(state: FlowState, step: FlowStep): boolean {
   if (state.frozen !== undefined) return false;
-  if (step === 'confirm' && mayBeEndorsed(state)) return true;
+  if (step === 'confirm' && (mayBeEndorsed(state) || mayCorrect(state))) return true;
   if (step === 'confirm' || step === 'deny') return state.operation?.status === 'unclear';
   const isAsOrdered = [state.differences, unsaidIn(state), marksOf(state)].every(({ length }) => length === 0);
   if (step === 'accept' && (isAsOrdered || state.noteAccepted)) return false;

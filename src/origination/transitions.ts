@@ -67,6 +67,8 @@ function generation(noted: FlowPhase): Partial<Record<FlowPhase, Row>> {
       deny: 'preparing',
     },
     'awaiting-note': {
+      /** See `mayCorrect`. */
+      confirm: 'awaiting-note',
       noted,
       'note-failed': 'refused',
       proposal: 'awaiting-note',
@@ -81,6 +83,7 @@ function generation(noted: FlowPhase): Partial<Record<FlowPhase, Row>> {
 
 const endorsement: Partial<Record<FlowPhase, Row>> = {
   'awaiting-signature': {
+    confirm: 'awaiting-note',
     sign: 'signed',
     turned: 'preparing',
     proposal: 'awaiting-signature',

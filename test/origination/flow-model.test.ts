@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type FlowStep, flowSteps } from '../../src/domain/flow-records.ts';
 import { flowPhases } from '../../src/domain/flow-states.ts';
-import { allowsStep, isProposalSaid, nextSteps } from '../../src/origination/steps.ts';
+import { allowsStep, isProposalSaid, mayCorrect, nextSteps } from '../../src/origination/steps.ts';
 import { createFlowWorld, type Fate, type FlowWorld } from './flow-world.ts';
 import {
   asked,
@@ -118,7 +118,8 @@ function ask(model: Model, real: FlowWorld, step: FlowStep, amended: Terms | nul
   const { world } = real;
   const before = real.state();
   const allowed = allowsStep(before, step);
-  const known = allowed && (step === 'confirm' || step === 'deny');
+  // A correction is another record, which nobody here writes.
+  const known = allowed && (step === 'confirm' || step === 'deny') && !mayCorrect(before);
   // The service's portal knows; nobody says otherwise.
   if (known && (step === 'confirm') !== real.wasDone()) return;
   model.steps += 1;

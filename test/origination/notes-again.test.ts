@@ -70,3 +70,38 @@ test('a contract that is answered with a code that its flow had before is unclea
   await reaches('c-701', 'unclear');
   assert.match((await state('c-701'))!.operation!.reason!, /a request code that this flow had before/);
 });
+
+test('a confirmation with the code of another loan is refused, and one that was taken is corrected', async (context) => {
+  const { ask, start, world, reaches, noteFor, tell, flows, state } = await takingHouse(context);
+  await start('700');
+  await reaches('c-700', 'awaiting-note');
+  const note = await noteFor('c-700', {});
+  world.answerTo = () => ({ kind: 'unknown', reason: 'status-500', response: null, ...heard });
+  await start('701');
+  await reaches('c-701', 'unclear');
+  const event = { kind: 'credit-note', of: 'contract', sealed: '{}', at: Date.now(), errors: [] } as const;
+  const tells = async (requestCode: string, change: object) => {
+    await tell(requestCode, { ...event, requestCode, note: { ...note, ...change } });
+    await eventually(
+      async () => (await flows.read([`event:${requestCode}`])).get(`event:${requestCode}`) !== undefined,
+    );
+  };
+  await tells('q-other', { noteNumber: 'N-9', loanCents: note.loanCents! + 1_000_000 });
+  await tells('q-rate', { noteNumber: 'N-8', rateMonthlyPercent: 3.51 });
+  const confirm = (requestCode: string, more = {}) =>
+    ask('c-701', { step: 'confirm', reason: 'no portal', requestCode, ...more });
+  for (const code of ['q-other', 'q-rate']) {
+    assert.deepEqual(refusedBy(await confirm(code)), [['event-of-other-loan', 'requestCode']], code);
+  }
+  assert.equal((await confirm('q-other', { despiteEvents: true })).kind, 'taken');
+  await reaches('c-701', 'awaiting-signature');
+  assert.equal((await state('c-701'))!.note!.noteNumber, 'N-9');
+  assert.ok(nextSteps((await state('c-701'))!).includes('confirm'));
+  assert.deepEqual(refusedBy(await confirm('q-other')), [['code-of-other-flow', 'requestCode']]);
+  await tells('q-own', { noteNumber: 'N-1' });
+  assert.equal((await confirm('q-own')).kind, 'taken');
+  await eventually(async () => (await state('c-701'))!.note?.noteNumber === 'N-1');
+  const own = (await state('c-701'))!;
+  assert.deepEqual([own.phase, own.requestCode, own.generations], ['awaiting-signature', 'q-own', 1]);
+  assert.ok(!nextSteps((await state('c-700'))!).includes('confirm'), 'nobody confirmed that one');
+});
