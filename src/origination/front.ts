@@ -23,6 +23,7 @@ import { competenceOf, noteRateWithin, noteReleaseWithin, releaseWithinBid } fro
 import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
 import { type JsonObject, scalarsIn } from '../wire/json.ts';
+import { namesWithin } from '../wire/names-within.ts';
 import { isId } from '../wire/plain-ids.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
 import {
@@ -128,7 +129,6 @@ const noteField = /^num(?:ero)?_?(?:contrato|ccb)$/i;
 const proposalField = /^(?:(?:cod(?:igo)?|id)_?proposta|contrato_?proposta)$/i;
 
 /** Numbers and codes are shorter than any biometrics. */
-const mayBeNote = { longest: 128, most: 1_000 };
 /** Fields of an order are fewer and shorter. */
 const mayBeOrder = { longest: 2_000, most: 100 };
 const mayBeProposal = { longest: 128, most: 1_000 };
@@ -455,7 +455,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
    * note is named by its number or by its proposal, which the note itself tells (contract, CCB generation webhook).
    */
   async function otherNote({ flowId, note, proposal }: FlowState, content: JsonObject): Promise<FrontResult | null> {
-    const named = scalarsIn(content, mayBeNote);
+    const named = namesWithin(content);
     const indexes = (text: string) => [
       noteIndex(text),
       noteProposalIndex(text),
@@ -463,8 +463,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     ];
     const found = await flows.findByCode([...new Set(named.flatMap(({ text }) => indexes(text)))]);
     const ownProposal = note === null ? null : (note.proposalCode ?? proposal?.code ?? null);
-    for (const { path, text } of named) {
-      const name = path.split('.').at(-1)!;
+    for (const { path, text, isWhole } of named) {
+      const name = isWhole ? path.split('.').at(-1)! : '';
       const isOwnNumber = text === note?.noteNumber;
       const isOwnProposal = ownProposal !== null && isSameCode(text, ownProposal);
       if (proposalField.test(name) ? isOwnProposal : noteField.test(name) ? isOwnNumber : isOwnNumber || isOwnProposal)

@@ -105,3 +105,44 @@ test('a confirmation with the code of another loan is refused, and one that was 
   assert.deepEqual([own.phase, own.requestCode, own.generations], ['awaiting-signature', 'q-own', 1]);
   assert.ok(!nextSteps((await state('c-700'))!).includes('confirm'), 'nobody confirmed that one');
 });
+
+test('a signature names the note of another flow in no form', async (context) => {
+  const { start, noted, sign, sent, reaches } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: '2505512943', proposalCode: uuid(1) });
+  await start('702');
+  await noted('c-702', { noteNumber: '2505512944', proposalCode: uuid(2) });
+  const own = { numeroContrato: '2505512944' };
+  for (const other of [
+    { dados: '{"numeroContrato":"2505512943"}' },
+    { dados: JSON.stringify({ x: JSON.stringify([{ y: 2505512943 }]) }) },
+    { contrato: '2505512943.0' },
+    { contrato: 'CCB-2505512943' },
+    { contrato: '0002505512943' },
+    { contrato: '2.505.512.943' },
+    { contrato: '２５０５５１２９４３' },
+    { url: 'https://x.example/ccb/2505512943.pdf' },
+    { '2505512943': true },
+    { texto: `proposta ${uuid(1)}, assinada` },
+  ]) {
+    for (const content of [other, { ...own, ...other }]) {
+      const refused = await sign('c-702', { ...content, assinatura: 'b' });
+      assert.deepEqual(
+        refusedBy(refused).map(([rule]) => rule),
+        ['note-of-this-flow'],
+        JSON.stringify(content),
+      );
+      assert.match(JSON.stringify(refused), /the flow c-701/);
+    }
+  }
+  assert.ok(!sent.some(({ operation }) => operation === 'endorsement'));
+  const biometrics = Array.from({ length: 40_000 }, (_, index) => index * 7919).join('');
+  const content = {
+    ...own,
+    dados: '{"numeroContrato":"2505512944"}',
+    url: 'https://x.example/2505512944.pdf',
+    biometrics,
+  };
+  assert.equal((await sign('c-702', content)).kind, 'taken');
+  await reaches('c-702', 'endorsed');
+});
