@@ -177,6 +177,10 @@ const whole: readonly Sentence[] = [
     'os lançamentos deste fluxo somam $1 centavos, e o empréstimo $2: assim nada é assinado nem finalizado; resolva com o serviço e consulte de novo a proposta (passo proposal) quando ele tiver corrigido',
   ],
   [
+    /^the service answered with another proposal than it was asked for, so nothing of it counts: find out from the service why, and ask again$/,
+    'o serviço respondeu com outra proposta, não a que foi consultada, então nada dela vale: apure com o serviço o motivo e consulte de novo',
+  ],
+  [
     /^the service answered with the balance of another worker, so nothing was simulated: find out from the service why, and simulate again$/,
     'o serviço respondeu com o saldo de outro trabalhador, então nada foi simulado: apure com o serviço o motivo e simule de novo',
   ],

@@ -71,7 +71,7 @@ function takeAside(state: FlowState, operation: FlowOperationState, record: Flow
       return { ...end('done', null), results: { ...state.results, [operation.operation]: kept } };
     }
     case 'rejected':
-      return withRefusal(end('rejected', result.code), operation, record);
+      return withRefusal({ ...end('rejected', result.code), ...breachesIn(result) }, operation, record);
     case 'unknown':
     case 'not-sent':
       return end('rejected', result.reason);
@@ -140,9 +140,14 @@ function withRefusal(state: FlowState, { operation }: FlowOperationState, record
 }
 
 /** Codes of our own for answers that cannot be of what was asked. */
-export type Contradiction = 'simulation-of-worker' | 'simulation-within-balance';
+export type Contradiction = 'proposal-of-flow' | 'simulation-of-worker' | 'simulation-within-balance';
 
 const contradictions: Readonly<Record<Contradiction, Omit<FlowBreach, 'rule'>>> = {
+  'proposal-of-flow': {
+    field: 'step',
+    problem:
+      'the service answered with another proposal than it was asked for, so nothing of it counts: find out from the service why, and ask again',
+  },
   'simulation-of-worker': {
     field: 'step',
     problem:

@@ -133,11 +133,13 @@ function codeBeside({ operation }: Prepared, code: string | undefined): { reques
 
 /** An answer to a query that cannot be of what was asked is none. */
 function contradictionIn({ operation, body }: Prepared, answer: AnswerOf<OperationName>): Contradiction | null {
-  return operation === 'simulation' ? simulationProblemOfAsked(body, answer as AnswerOf<'simulation'>) : null;
+  if (operation === 'simulation') return simulationProblemOfAsked(body, answer as AnswerOf<'simulation'>);
+  const isOther = operation === 'proposal' && !isToldOfAsked(body, answer as ProposalRecord);
+  return isOther ? 'proposal-of-flow' : null;
 }
 
 /** What the flow goes on with, of an answer that is kept whole beside it. */
-function factsOf({ operation, body }: Prepared, answer: AnswerOf<OperationName>) {
+function factsOf({ operation }: Prepared, answer: AnswerOf<OperationName>) {
   switch (operation) {
     case 'contract':
     case 'renegotiation':
@@ -146,7 +148,7 @@ function factsOf({ operation, body }: Prepared, answer: AnswerOf<OperationName>)
     case 'inclusion':
       return { proposalCode: (answer as AnswerOf<'inclusion'>).proposalCode };
     case 'proposal':
-      return proposalFacts(body, answer as AnswerOf<'proposal'>);
+      return proposalFacts(answer as AnswerOf<'proposal'>);
     case 'simulation':
     case 'installments':
     case 'splits':
@@ -159,9 +161,7 @@ function factsOf({ operation, body }: Prepared, answer: AnswerOf<OperationName>)
   }
 }
 
-/** Of another proposal than was asked about it says nothing. */
-function proposalFacts(asked: string, answer: ProposalRecord): { situation: number | null; said?: ProposalSaid } {
-  if (!isToldOfAsked(asked, answer)) return { situation: null };
+function proposalFacts(answer: ProposalRecord): { situation: number | null; said: ProposalSaid } {
   const { totalCreditCents, interestMonthlyPercent, installments, cancellationReason, rejectionReason } = answer;
   const isNamed = (reason: string | null) => reason !== null && reason.trim() !== '';
   return {

@@ -272,6 +272,9 @@ export function readOperationAnswer<N extends OperationName>(
     return { kind: 'unknown', reason: 'unreadable-success' };
   }
   const answer = operations[operation].read(value);
+  // An inclusion that does not say whether it failed may be either, as with the operations on it; its code stands in the answer.
+  const isUnsaid = operation === 'inclusion' && (answer as InclusionAnswer | null)?.hasError === null;
+  if (isUnsaid) return { kind: 'unknown', reason: 'incomplete-success' };
   return answer === null ? { kind: 'unknown', reason: 'incomplete-success' } : { kind: 'accepted', answer };
 }
 

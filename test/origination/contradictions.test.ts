@@ -37,6 +37,11 @@ test('a refusal beside the code of what was done is no refusal', () => {
   });
 });
 
+test('an inclusion that does not say whether it failed is not done', () => {
+  const kindOf = (flag: string) => readOperationAnswer('inclusion', 200, `{${flag}"CodigoProposta":"${uuid(1)}"}`).kind;
+  assert.deepEqual(['"HasError":null,', '', '"HasError":false,'].map(kindOf), ['unknown', 'unknown', 'accepted']);
+});
+
 test('a conflict without a word says nothing of what was done, and a query has nothing to do', () => {
   const kindOf = (operation: OperationName, body: string) => readOperationAnswer(operation, 409, body).kind;
   for (const operation of ['inclusion', 'contract', 'signers'] as const) {

@@ -81,13 +81,23 @@ test('splits are not held to the amount of another proposal', async (context) =>
   assert.equal(await amountOf(), 100_000);
   const told = (code: string) =>
     `{"HasError":false,"Codigo":"${code}","CodigoProposta":"${code}","VlrTotalCredito":99999.99}`;
+  bodies.proposal = told('p-1');
+  await step({ step: 'proposal', request: { dto: {} } });
   bodies.proposal = told('p-9');
   await step({ step: 'proposal', request: { dto: {} } });
   assert.equal(await amountOf(), 100_000);
-  const splits = { splits: [{ amountCents: 100_001, pixKey }] };
-  assert.deepEqual(refusedBy(await step({ step: 'splits', request: splits })), [['splits-of-loan', 'splits']]);
+  const other = (await state(flowId))!;
+  assert.deepEqual(
+    [other.operation?.status, other.breaches.map(({ rule }) => rule)],
+    ['rejected', ['proposal-of-flow']],
+  );
+  const held = await step({ step: 'splits', request: { splits: [{ amountCents: 1, pixKey }] } });
+  assert.deepEqual(refusedBy(held), [['proposal-asked', 'step']]);
   bodies.proposal = told('p-1');
   await step({ step: 'proposal', request: { dto: {} } });
+  const splits = { splits: [{ amountCents: 100_001, pixKey }] };
+  assert.deepEqual(refusedBy(await step({ step: 'splits', request: splits })), [['splits-of-loan', 'splits']]);
+  assert.deepEqual((await state(flowId))!.breaches, []);
   assert.equal(await amountOf(), 100_000, 'at most what was included');
   bodies.proposal = told('p-1').replace('99999.99', '900.00');
   await step({ step: 'proposal', request: { dto: {} } });

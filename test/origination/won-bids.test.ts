@@ -600,7 +600,7 @@ test('a simulation by a balance alone leaves the CPF out, and is none of the wor
   world.answerTo = ({ operation }) => {
     const body =
       operation === 'inclusion'
-        ? '{"CodigoProposta":"p-1"}'
+        ? '{"HasError":false,"CodigoProposta":"p-1"}'
         : '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00}]}';
     const reading = readOperationAnswer(operation, 200, body);
     assert(reading.kind === 'accepted');

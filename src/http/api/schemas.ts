@@ -444,7 +444,7 @@ export const stepBodies = {
       ),
       link: saidOfParts(
         z.strictObject(link).optional(),
-        'The corrected link of the same worker; it is asked for its margin again',
+        'The corrected link of the same worker; it is asked for its margin where none of the last 24 hours is known',
         'none',
       ),
       authorisationNumber: said(

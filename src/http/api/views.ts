@@ -53,6 +53,7 @@ const ownReasons: Readonly<Record<OwnReason, true>> = {
   'unreadable-success': true,
   'incomplete-success': true,
   'rejected-on-retry': true,
+  'proposal-of-flow': true,
   'simulation-of-worker': true,
   'simulation-within-balance': true,
   'competence-turned': true,
