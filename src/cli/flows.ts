@@ -169,7 +169,7 @@ export function flowText(
     [labels.installment, money(terms?.installmentCents)],
     [labels.installments, terms === null ? null : String(terms.installments)],
     [labels.rate, terms === null ? null : format.rate(terms.rateHundredths)],
-    [labels.insurance, money(terms?.insuranceCents)],
+    [labels.insurance, money(terms?.insuranceCents ?? insuranceIncluded(state, open))],
     [labels.payments, joined((shownPayments(state, open) ?? []).map((payment) => paymentText(format, payment)))],
     [labels.proposal, view.proposalCode],
     [labels.operation, operation === null ? null : operationText(format, state, operation)],
@@ -251,6 +251,11 @@ function eventText({ ownEvent }: Format['texts']['flows'], { flow, flowId }: Flo
 
 function shownCodes(code: string, open: OpenSealed): string {
   return open === null ? withoutCpfs(code) : code;
+}
+
+/** What a withdrawal comes to is for those who work on it. */
+function insuranceIncluded({ flow, expected }: FlowState, open: OpenSealed): number | null {
+  return flow === 'withdrawal' && open !== null ? expected?.insuranceCents || null : null;
 }
 
 /** What came after the note, for the same contract. */

@@ -140,8 +140,8 @@ const whole: readonly Sentence[] = [
     'envie no máximo o que foi simulado para este prazo, $1 centavos, ou simule antes o valor',
   ],
   [
-    /^send less than the loan, from zero: amounts are in cents$/,
-    'envie menos que o empréstimo, a partir de zero: os valores são em centavos',
+    /^send from 0 to (.*) cents, (.*) % of the loan \(flows\.insuranceLimitPercent\)$/,
+    'envie de 0 a $1 centavos, $2 % do empréstimo (flows.insuranceLimitPercent)',
   ],
   [
     /^send the valid CNPJ or CPF of the partner, digits alone$/,

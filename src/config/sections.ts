@@ -315,6 +315,9 @@ const flows = section({
   noteTolerance: wholeNumber('cents', 0, 1_000_000).describe(
     'Cents, or hundredths of a percent of the CET: how far a credit note may lie from our arithmetic, which is shown, without an alarm.',
   ),
+  insuranceLimitPercent: realNumber('percent', 0, 100).describe(
+    'The most that the insurance of a withdrawal may be, in percent of the loan; what is simulated leaves it out.',
+  ),
   stepsKept: wholeNumber('count', 10, 10_000).describe("Steps kept in a flow's state; the log keeps all."),
   finalisationEnabled: flag().describe('The service was set up for the finalisation of withdrawals.'),
   situations: list(

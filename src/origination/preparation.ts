@@ -255,7 +255,10 @@ function withdrawal(
       return prepareInclusion(
         operationId,
         { ...person, ...read(operation) },
-        { now: facts.now, birthDate, simulatedCpf, simulated },
+        {
+          ...{ now: facts.now, birthDate, simulatedCpf, simulated },
+          insuranceLimitPercent: facts.settings.insuranceLimitPercent,
+        },
       );
     }
     case 'proposal': {
@@ -315,6 +318,7 @@ function expectedProposal(state: FlowState, { open }: PreparationFacts): Expecte
     ...(creditCents === null ? {} : { creditCents }),
     ...(rateHundredths === null ? {} : { rateHundredths }),
     ...(asked.period == null ? {} : { installments: asked.period }),
+    insuranceCents: asked.insuranceCents ?? 0,
   };
 }
 

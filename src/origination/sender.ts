@@ -162,7 +162,8 @@ function factsOf({ operation }: Prepared, answer: AnswerOf<OperationName>) {
 }
 
 function proposalFacts(answer: ProposalRecord): { situation: number | null; said: ProposalSaid } {
-  const { totalCreditCents, interestMonthlyPercent, installments, cancellationReason, rejectionReason } = answer;
+  const { totalCreditCents, interestMonthlyPercent, installments, insuranceCents } = answer;
+  const { cancellationReason, rejectionReason } = answer;
   const isNamed = (reason: string | null) => reason !== null && reason.trim() !== '';
   return {
     situation: answer.situation ?? null,
@@ -171,6 +172,7 @@ function proposalFacts(answer: ProposalRecord): { situation: number | null; said
         ...(totalCreditCents === null ? {} : { creditCents: totalCreditCents }),
         ...(interestMonthlyPercent === null ? {} : { rateHundredths: Math.round(interestMonthlyPercent * 100) }),
         ...(installments === null ? {} : { installments }),
+        ...(insuranceCents === null ? {} : { insuranceCents }),
       },
       ending: isNamed(cancellationReason) ? 'cancellation' : isNamed(rejectionReason) ? 'rejection' : null,
     },

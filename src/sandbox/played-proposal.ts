@@ -1,5 +1,5 @@
 /** What the sandbox keeps of a withdrawal-backed loan's proposal, its settings, and how a deed on it ends. */
-import type { EpochMs } from '../domain/glossary.ts';
+import type { AmountCents, EpochMs } from '../domain/glossary.ts';
 import type { JsonObject } from '../wire/json.ts';
 import type { Simulation } from './withdrawal-world.ts';
 
@@ -45,6 +45,7 @@ export type PlayedProposal = {
   cpf: string;
   ratePercent: number;
   simulation: Simulation;
+  insuranceCents: AmountCents;
   includedAt: EpochMs;
   state: ProposalState;
   splits: JsonObject[];

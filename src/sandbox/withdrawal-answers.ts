@@ -125,7 +125,7 @@ export function proposalAnswer(proposal: PlayedProposal): JsonObject {
     Situacao: proposalSituations[state],
     VlrFinanciado: reais(simulation.financedCents),
     VlrTAC: reais(simulation.feeCents),
-    VlrSeguro: 0,
+    VlrSeguro: reais(proposal.insuranceCents),
     VlrIOF: reais(simulation.iofCents + simulation.additionalIofCents),
     VlrOutrasDespesas: 0,
     VlrOutrosServicos: 0,

@@ -249,6 +249,7 @@ function inclusionOf(state: State, dto: JsonObject, holder: Holder, now: EpochMs
     cpf,
     ratePercent,
     simulation,
+    insuranceCents: isGiven(dto, 'VlrSeguro') ? centsAt(dto, 'VlrSeguro') : 0,
     splits: [...listAt(dto, 'PropostaLancamentos')],
     signers: [],
     account,

@@ -24,6 +24,7 @@ export const settings: FlowSettings = {
   keyedAttempts: 3,
   competenceLookMs: 3_600_000,
   noteTolerance: 2,
+  insuranceLimitPercent: 10,
   stepsKept: 50,
   finalisationEnabled: true,
   situations: [

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { flowText } from '../../src/cli/flows.ts';
+import { createFormat } from '../../src/cli/format.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import type { StepAsked } from '../../src/origination/orders.ts';
 import { shownAmount, shownRecord } from '../../src/origination/shown-flows.ts';
@@ -71,6 +73,34 @@ test('an inclusion is held to the last simulation, which is of the own balance',
   await simulate({ cpf: '52998224725' });
   assert.deepEqual(refusedBy(await include({ amountCents: 100_001 })), [['amount-simulated', 'amountCents']]);
   assert.equal((await include({ amountCents: 100_000 })).kind, 'taken');
+});
+
+test('insurance is a small part of the loan, and the proposal has to name as much', async (context) => {
+  const { bodies, simulate, include, step, state, flowId, alarms } = await withdrawing(context);
+  await simulate({ cpf: '52998224725' });
+  for (const insuranceCents of [10_001, 75_000]) {
+    assert.deepEqual(refusedBy(await include({ insuranceCents })), [['insurance-of-loan', 'insuranceCents']]);
+  }
+  assert.equal((await include({ insuranceCents: 10_000 })).kind, 'taken');
+  const shown = () => state(flowId).then((one) => flowText(createFormat('en'), one!, plainVault.open as never));
+  assert.match(await shown(), /^Insurance +R\$ 100\.00$/m);
+  bodies.proposal =
+    '{"HasError":false,"Codigo":"p-1","CodigoProposta":"p-1","VlrTotalCredito":1000.00,"VlrSeguro":0,"QtdeParcelas":3}';
+  await step({ step: 'proposal', request: { dto: {} } });
+  const told = (await state(flowId))!;
+  assert.deepEqual(told.differences, [{ field: 'insuranceCents', ours: 10_000, theirs: 0 }]);
+  await eventually(() => alarms.includes('proposal-differs'));
+  assert.ok(nextSteps(told).includes('accept'));
+  assert.match(await shown(), /^Not as we reckon +insurance: ours R\$ 100\.00, the service's R\$ 0\.00$/m);
+});
+
+test('insurance that nobody ordered is a difference', async (context) => {
+  const { bodies, simulate, include, step, state, flowId } = await withdrawing(context);
+  await simulate({ cpf: '52998224725' });
+  await include();
+  bodies.proposal = '{"HasError":false,"Codigo":"p-1","CodigoProposta":"p-1","VlrSeguro":50.00}';
+  await step({ step: 'proposal', request: { dto: {} } });
+  assert.deepEqual((await state(flowId))!.differences, [{ field: 'insuranceCents', ours: 0, theirs: 5_000 }]);
 });
 
 test('splits are not held to the amount of another proposal', async (context) => {

@@ -142,6 +142,8 @@ export type InclusionFacts = {
   simulatedCpf: string | null;
   /** What the service simulated last, by period. */
   simulated: ReadonlyMap<number, Simulated>;
+  /** The most that the insurance may be, in percent of the loan. */
+  insuranceLimitPercent: number;
 };
 
 /** What a period would release, and the monthly rate, the fee and the yearly withdrawals of it; null where the service did not say. */
@@ -196,7 +198,7 @@ export function prepareInclusion(
     rateInBounds(request.rateHundredths) ?? rateSimulated(request.rateHundredths, own?.rateHundredths ?? null),
     oneFee(request),
     feeOfLoan(request, loanCents) ?? feeSimulated(request.feeCents, own?.feeCents ?? null),
-    insuranceOfLoan(request.insuranceCents, loanCents),
+    insuranceOfLoan(request.insuranceCents, loanCents, facts.insuranceLimitPercent),
     request.contractType === null || request.contractType === undefined
       ? null
       : given('contractType', request.contractType),
@@ -275,10 +277,21 @@ function feeOfLoan(
   return breach('fee-of-loan', 'feePercent', 'send less than 100 percent of the loan');
 }
 
-function insuranceOfLoan(insuranceCents: AmountCents | null | undefined, loanCents: AmountCents | null): Check {
+/** A simulation knows no insurance, so nothing that the service said before bounds it. */
+function insuranceOfLoan(
+  insuranceCents: AmountCents | null | undefined,
+  loanCents: AmountCents | null,
+  limitPercent: number,
+): Check {
   if (insuranceCents === null || insuranceCents === undefined) return null;
-  if (insuranceCents >= 0 && (loanCents === null || insuranceCents < loanCents)) return null;
-  return breach('insurance-of-loan', 'insuranceCents', 'send less than the loan, from zero: amounts are in cents');
+  if (loanCents === null && insuranceCents >= 0) return null;
+  const mostCents = Math.floor(((loanCents ?? 0) * limitPercent) / 100);
+  if (insuranceCents >= 0 && insuranceCents <= mostCents) return null;
+  return breach(
+    'insurance-of-loan',
+    'insuranceCents',
+    `send from 0 to ${mostCents} cents, ${limitPercent} % of the loan (flows.insuranceLimitPercent)`,
+  );
 }
 
 function partnerKnown(document: string | null | undefined): Check {

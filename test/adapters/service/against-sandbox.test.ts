@@ -134,6 +134,7 @@ test('fourteen endpoints and eight events, from the won bid to the renegotiated 
       simulated: new Map([[1, { releasedCents: 100_000_000, rateHundredths: null }]]),
       birthDate,
       simulatedCpf: agentCpf,
+      insuranceLimitPercent: 10,
     },
   );
   const { proposalCode } = accepted(await service.perform(ready(inclusion)));

@@ -36,7 +36,7 @@ const simulated = new Map([
   [2, { releasedCents: 200_000, rateHundredths: null }],
   [3, { releasedCents: 300_000, rateHundredths: 180 }],
 ]);
-const included = { now, birthDate, simulatedCpf: cpf, simulated };
+const included = { now, birthDate, simulatedCpf: cpf, simulated, insuranceLimitPercent: 10 };
 /** A fee of R$ 10.00, and R$ 4,000.00 of the withdrawals pledged. */
 const withCosts = {
   ...included,
@@ -103,8 +103,8 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   ],
   'inclusion amount-simulated': () => [prepareInclusion('op', { ...inclusion, amountCents: 300_001 }, included)],
   'inclusion insurance-of-loan': () => [
-    prepareInclusion('op', { ...inclusion, insuranceCents: 300_000 }, included),
-    prepareInclusion('op', { ...inclusion, amountCents: 50_000, insuranceCents: 50_000 }, included),
+    prepareInclusion('op', { ...inclusion, insuranceCents: 30_001 }, included),
+    prepareInclusion('op', { ...inclusion, amountCents: 50_000, insuranceCents: 5_001 }, included),
     prepareInclusion('op', { ...inclusion, insuranceCents: -1 }, included),
   ],
   'inclusion field-given': () => [prepareInclusion('op', { ...inclusion, contractType: ' ' }, included)],
@@ -366,7 +366,11 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
     prepareInclusion('op', { ...inclusion, period: 2, rateHundredths: 90, feeCents: 5_000 }, included),
     prepareInclusion('op', { ...inclusion, feePercent: 3 }, included),
     prepareInclusion('op', { cpf, period: 1, splits: [{ ...paid, amountCents: 100_000 }] }, included),
-    prepareInclusion('op', { ...inclusion, amountCents: 300_000, rateHundredths: 180, insuranceCents: 1 }, included),
+    prepareInclusion(
+      'op',
+      { ...inclusion, amountCents: 300_000, rateHundredths: 180, insuranceCents: 30_000 },
+      included,
+    ),
     prepareInclusion('op', { ...inclusion, account: { ...account, bankNumber: null, bankCode: 7 } }, included),
     prepareInclusion('op', { ...inclusion, partnerDocument: '11222333000181', contractType: 'A' }, included),
     prepareProposalQuery('op', { dto: { any: 1 } }, { proposalCode: null }),
