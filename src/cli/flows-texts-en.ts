@@ -262,6 +262,7 @@ export const flowsEn: Texts['flows'] = {
     noteAgain: 'Told after the note',
     lateNote: 'Note that nobody waited for any more',
     breaches: 'Rules in the way',
+    earlierNotes: 'Earlier notes',
     errors: 'The service said',
     steps: 'Steps taken',
     answers: 'Answers of the service',
@@ -277,6 +278,7 @@ export const flowsEn: Texts['flows'] = {
     seen: 'it stands at the service and counts no more; nothing is signed until accept says that somebody has seen it',
   },
   againAt: (time) => `(again from ${time})`,
+  earlierNotes: (numbers) => `${numbers} (given up here; the service was told nothing of it)`,
   readThem: (command, flowId) =>
     `What the service answered: lance ${command} results ${flowId} OPERATION --by NAME --reason TEXT; the reading is recorded.`,
   figures: {

@@ -269,6 +269,7 @@ export const flowsPt = {
     noteAgain: 'Informado depois da CCB',
     lateNote: 'CCB que ninguém esperava mais',
     breaches: 'Regras que impedem',
+    earlierNotes: 'CCBs anteriores',
     errors: 'O serviço disse',
     steps: 'Passos dados',
     answers: 'Respostas do serviço',
@@ -284,6 +285,7 @@ export const flowsPt = {
     seen: 'está no serviço e já não vale; nada é assinado até que accept diga que alguém a viu',
   },
   againAt: (time: string) => `(de novo a partir de ${time})`,
+  earlierNotes: (numbers: string) => `${numbers} (abandonadas aqui; o serviço não foi avisado)`,
   readThem: (command: string, flowId: string) =>
     `O que o serviço respondeu: lance ${command} results ${flowId} OPERAÇÃO --by NOME --reason TEXTO; a leitura fica registrada.`,
   figures: {

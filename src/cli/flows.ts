@@ -193,6 +193,7 @@ export function flowText(
     [labels.noteHolder, view.noteHolder],
     [labels.noteAgain, noteAgainText(format, state)],
     [labels.lateNote, lateNoteText(format, state)],
+    [labels.earlierNotes, earlierNotesText(format, view.earlierNotes)],
     [
       labels.breaches,
       joined(state.breaches.map(({ field, rule, problem }) => `${field} (${rule}): ${texts.flows.said(problem)}`)),
@@ -271,6 +272,10 @@ function lateNoteText(format: Format, { lateNote, phase }: FlowState): string | 
   const { at, note, isLast } = lateNote;
   const { taken, seen } = format.texts.flows.lateNote;
   return `${format.time(at)}: ${noteText(format, note)} (${phase === 'cancelled' && isLast ? taken : seen})`;
+}
+
+function earlierNotesText(format: Format, numbers: readonly string[]): string | null {
+  return numbers.length === 0 ? null : format.texts.flows.earlierNotes(numbers.join(', '));
 }
 
 function noteText(format: Format, note: CreditNote): string {

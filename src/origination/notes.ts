@@ -21,6 +21,11 @@ export function noteCodes({ noteNumber, proposalCode }: Pick<CreditNote, 'noteNu
   return [noteIndex(noteNumber), ...(proposalCode === null ? [] : [noteProposalIndex(proposalCode)])];
 }
 
+/** Numbers of notes that the flow has given up: they stand at the service, which was told nothing of it. The latest last. */
+export function notesGivenUp({ note, earlierNotes = [] }: Pick<FlowState, 'note' | 'earlierNotes'>): readonly string[] {
+  return [...new Set(earlierNotes)].filter((noteNumber) => noteNumber !== note?.noteNumber);
+}
+
 /** A note that is told again, to the last figure. */
 export function isSameNote(one: CreditNote, other: CreditNote): boolean {
   const keys = Object.keys({ ...one, ...other }) as (keyof CreditNote)[];

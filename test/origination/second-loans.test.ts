@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { capOperations, evolve } from '../../src/bidding/evolve.ts';
+import { flowText } from '../../src/cli/flows.ts';
+import { createFormat } from '../../src/cli/format.ts';
 import type { CreditNote, Resolved } from '../../src/domain/records.ts';
 import { contractAsked, renegotiationAsked, stepAsked } from '../../src/http/api/requests.ts';
 import { stepBodies } from '../../src/http/api/schemas.ts';
+import { flowView } from '../../src/http/api/views.ts';
 import { resolveRequest } from '../../src/operating/endings.ts';
 import { notContemplated } from '../../src/origination/preparation.ts';
 import { nextSteps } from '../../src/origination/steps.ts';
@@ -261,6 +264,32 @@ test('a key that has begun one contract begins no other', async (context) => {
   }
   assert.equal(sent.length, before);
   assert.equal((await start('701')).kind, 'known');
+});
+
+test('a note that was given up is named by the flow that is begun again, and by one that is generated again', async (context) => {
+  const { start, front, noted, ask, reaches, state } = await takingHouse(context);
+  const shown = async () => {
+    const now = (await state('c-701'))!;
+    return { text: flowText(createFormat('en'), now, null), notes: flowView(now, null, []).earlierNotes };
+  };
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  assert.deepEqual((await shown()).notes, []);
+  await ask('c-701', { step: 'cancel', reason: 'desistiu' });
+  await reaches('c-701', 'cancelled');
+  const cancelled = await shown();
+  assert.match(cancelled.text, /^Credit note +N-1$/m);
+  assert.doesNotMatch(cancelled.text, /Earlier notes/);
+  const again = await front.startContract({ by: 'ana', key: 'k-again' }, orderOf('701'));
+  assert.equal(again.kind, 'taken');
+  await reaches('c-701', 'awaiting-note');
+  const begun = await shown();
+  assert.match(begun.text, /^Earlier notes +N-1 \(given up here; the service was told nothing of it\)$/m);
+  assert.deepEqual(begun.notes, ['N-1']);
+  await noted('c-701', { noteNumber: 'N-2', proposalCode: uuid(2) });
+  await ask('c-701', { step: 'regenerate', reason: 'de novo' });
+  await reaches('c-701', 'awaiting-note');
+  assert.deepEqual((await shown()).notes, ['N-1', 'N-2']);
 });
 
 test('nobody is asked to say that a lost bid is contemplated', () => {

@@ -992,6 +992,11 @@ export const flowSchema = answerNamed(
       'A note that came after the flow was cancelled or generated again; null: none, or somebody has seen it. It stands at the service and is never signed by itself. While it stands here nothing else is signed either: the step `accept`, with a reason, takes it up where the flow is cancelled and it is the latest, and else says that it was seen',
     ),
     noteAccepted: saidOfParts(
+    earlierNotes: said(
+      z.array(z.string()),
+      'Numbers of notes that the flow had before it was cancelled and begun again, or generated again; the latest last. They stand at the service unsigned, which was told nothing of it',
+      ['9000'],
+    ),
       z.object({ by: said(z.string(), 'Who', 'ana'), at: said(time, 'When', exampleTime + 9_000) }).nullable(),
       'Who took the note as it is, although figures of it differ or it is doubtful; of a withdrawal, what was said of its proposal',
     ),

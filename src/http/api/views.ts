@@ -7,6 +7,7 @@ import type { LinkDetail } from '../../domain/request.ts';
 import { notIncluded } from '../../origination/desk.ts';
 import { unsaidIn } from '../../origination/differences.ts';
 import { attemptsOf, type Contradiction } from '../../origination/fold-answers.ts';
+import { notesGivenUp } from '../../origination/notes.ts';
 import { flowCursor, type Situations } from '../../origination/ports.ts';
 import {
   type OpenSealed,
@@ -120,6 +121,7 @@ export function flowView(state: FlowState, open: OpenSealed, situations: Situati
     noteHolder: state.noteHolder ?? null,
     noteAgain: state.noteAgain ?? null,
     lateNote: state.lateNote ?? null,
+    earlierNotes: [...notesGivenUp(state)],
     noteAccepted: state.noteAccepted ?? null,
     breaches: [...state.breaches],
     errors: shownErrors(state, open).map((shown, index) =>
