@@ -7,6 +7,7 @@ import { issueTexts } from '../http/api/remedies.ts';
 import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { noteIndex } from '../origination/notes.ts';
 import { contractId } from '../origination/orders.ts';
+import { placeholdersIn } from '../origination/placeholders.ts';
 import { stepsOf } from '../origination/steps.ts';
 import type { StartedKind } from './flows.ts';
 import { type CommandWorld, withReader } from './world.ts';
@@ -44,10 +45,13 @@ export async function showExample(
   if (flow === 'renegotiation' && step === null && hasStore(world)) await leaveOutOwnRate(world, example);
   if (step === null) {
     const given = new Set([...Object.keys(terms), ...set.map((each) => each.split(/[.=]/, 1)[0]!)]);
-    const invented = Object.keys(example).filter((field) => !given.has(field));
+    const isOpen = (field: string) => placeholdersIn({ [field]: example[field] }).length > 0;
+    const invented = Object.keys(example).filter((field) => !given.has(field) && !isOpen(field));
     // Where nothing is given the whole example is made up: of a contract that was said above.
     if (given.size > 0 && invented.length > 0) world.terminal.say(texts.invented(invented.join(', ')));
   }
+  const open = placeholdersIn(example);
+  if (open.length > 0) world.terminal.say(texts.leftOpen(open.join(', ')));
   const read = schema.safeParse(example);
   if (!read.success) {
     const problems = issueTexts(read.error, example, schema).map(([field, text]) => `${field}: ${texts.said(text)}`);

@@ -225,6 +225,7 @@ export const flowsEn: Texts['flows'] = {
   exampleOf: (requestId) => `Of request ${requestId}, the latest with a proposal.`,
   madeUp: 'There is no bid with a proposal here: the example is made up, replace requestId and terms.',
   invented: (fields) => `Made up, to be replaced before it is sent to the real service: ${fields}.`,
+  leftOpen: (fields) => `Left open, refused until it is filled in, in the file or with --set: ${fields}.`,
   noNote: (flowId) => `The flow ${flowId} has no credit note yet; see lance contracts show ${flowId}.`,
   noBid: (requestId) => `There is no bid of request ${requestId}.`,
   badField: (given) => `${given} is no field=value that fits here, such as account.branch=0002.`,
@@ -261,8 +262,8 @@ export const flowsEn: Texts['flows'] = {
     noteHolder: 'Also the note of',
     noteAgain: 'Told after the note',
     lateNote: 'Note that nobody waited for any more',
-    breaches: 'Rules in the way',
     earlierNotes: 'Earlier notes',
+    breaches: 'Rules in the way',
     errors: 'The service said',
     steps: 'Steps taken',
     answers: 'Answers of the service',
@@ -277,8 +278,8 @@ export const flowsEn: Texts['flows'] = {
     taken: 'it stands at the service, unsigned: accept takes it up and the flow goes on with it',
     seen: 'it stands at the service and counts no more; nothing is signed until accept says that somebody has seen it',
   },
-  againAt: (time) => `(again from ${time})`,
   earlierNotes: (numbers) => `${numbers} (given up here; the service was told nothing of it)`,
+  againAt: (time) => `(again from ${time})`,
   readThem: (command, flowId) =>
     `What the service answered: lance ${command} results ${flowId} OPERATION --by NAME --reason TEXT; the reading is recorded.`,
   figures: {

@@ -231,6 +231,7 @@ export const flowsPt = {
   exampleOf: (requestId: string) => `Da solicitação ${requestId}, a última com proposta.`,
   madeUp: 'Não há lance com proposta aqui: o exemplo é inventado, troque requestId e condições.',
   invented: (fields: string) => `Inventado, a trocar antes de enviar ao serviço real: ${fields}.`,
+  leftOpen: (fields: string) => `Em aberto, recusado até ser preenchido, no arquivo ou com --set: ${fields}.`,
   noNote: (flowId: string) => `O fluxo ${flowId} ainda não tem CCB; veja lance contracts show ${flowId}.`,
   noBid: (requestId: string) => `Não há lance da solicitação ${requestId}.`,
   badField: (given: string) => `${given} não é campo=valor que caiba aqui, como account.branch=0002.`,
@@ -268,8 +269,8 @@ export const flowsPt = {
     noteHolder: 'Também é a CCB de',
     noteAgain: 'Informado depois da CCB',
     lateNote: 'CCB que ninguém esperava mais',
-    breaches: 'Regras que impedem',
     earlierNotes: 'CCBs anteriores',
+    breaches: 'Regras que impedem',
     errors: 'O serviço disse',
     steps: 'Passos dados',
     answers: 'Respostas do serviço',
@@ -284,8 +285,8 @@ export const flowsPt = {
     taken: 'está no serviço, sem assinatura: com accept o fluxo a retoma e segue com ela',
     seen: 'está no serviço e já não vale; nada é assinado até que accept diga que alguém a viu',
   },
-  againAt: (time: string) => `(de novo a partir de ${time})`,
   earlierNotes: (numbers: string) => `${numbers} (abandonadas aqui; o serviço não foi avisado)`,
+  againAt: (time: string) => `(de novo a partir de ${time})`,
   readThem: (command: string, flowId: string) =>
     `O que o serviço respondeu: lance ${command} results ${flowId} OPERAÇÃO --by NOME --reason TEXTO; a leitura fica registrada.`,
   figures: {

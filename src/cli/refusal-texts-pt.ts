@@ -13,6 +13,10 @@ function orPt(words: string): string {
 
 /** Each stands for a whole text; `$1` and so on are what the English one names. */
 const whole: readonly Sentence[] = [
+  [
+    /^this is what the example left open: send the real value$/,
+    'isto é o que o exemplo deixou em aberto: envie o valor real',
+  ],
   // Withdrawal-backed loans
   [
     /^send the CPF, whose balance is asked for, or a balance to reckon with$/,

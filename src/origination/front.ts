@@ -53,6 +53,7 @@ import {
   termsOf,
   type WithdrawalAsked,
 } from './orders.ts';
+import { leftOpen } from './placeholders.ts';
 import type { Addresses, FlowStore } from './ports.ts';
 import {
   addressMissing,
@@ -140,6 +141,11 @@ function refusal(
   text: string,
 ): FrontResult {
   return { kind: 'refused', problem, breaches: [{ rule, field, problem: text }] };
+}
+
+function notFilledIn(asked: object): FrontResult | null {
+  const breaches = leftOpen(asked);
+  return breaches.length === 0 ? null : { kind: 'refused', problem: 'breach', breaches };
 }
 
 function bidNotWon(won: RequestState): FrontResult {
@@ -1019,7 +1025,19 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return [{ rule: 'as-bid', field: byInsurance ? 'insuranceCents' : 'installments', problem }];
   }
 
-  return { startContract, startRenegotiation, startWithdrawal, startLookup, ask };
+  /** Nothing is taken that holds what its example left open. */
+  const whole =
+    <A extends object>(begins: (asker: Asker, asked: A) => Promise<FrontResult>) =>
+    async (asker: Asker, asked: A): Promise<FrontResult> =>
+      notFilledIn(asked) ?? begins(asker, asked);
+
+  return {
+    startContract: whole(startContract),
+    startRenegotiation: whole(startRenegotiation),
+    startWithdrawal: whole(startWithdrawal),
+    startLookup: whole(startLookup),
+    ask: async (flowId, asker, asked) => notFilledIn(asked) ?? ask(flowId, asker, asked),
+  };
 }
 
 function namedCodes(codes: readonly string[]): string {

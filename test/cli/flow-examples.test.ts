@@ -12,7 +12,7 @@ import { lance, startDaemon, twoAtATime } from './desk.ts';
 
 type Shown = { flowId: string; phase: string; note: { noteNumber: string } | null };
 
-test('what example prints works against the sandbox, without a change (line 17)', async (context) => {
+test('what example prints works against the sandbox, once what it leaves open is filled in (line 17)', async (context) => {
   const directory = mkdtempSync(join(tmpdir(), 'lance-examples-'));
   const settings = flowsSandbox(false);
   const sandbox = createSandbox({ settings, seed: 4, clock: runningClock, rivals: noRivals });
@@ -56,14 +56,31 @@ test('what example prints works against the sandbox, without a change (line 17)'
   await sandbox.run(8);
   const [person] = sandbox.takers();
   assert.ok(person !== undefined);
-  const order = await exampleFile('order', 'contracts', 'example', person.requestId);
-  assert.match(order.said, /Made up, .*agentCpf, account/, 'whoever sends it as it is pays an account that is made up');
+  const asItIs = await exampleFile('as-it-is', 'contracts', 'example', person.requestId);
+  assert.match(asItIs.said, /Made up, .*agentCpf/);
+  assert.match(asItIs.said, /Left open, .* account\.branch, account\.branchDigit, account\.account/);
+  /** Nobody can be paid by what the example made up. */
+  async function refusedAsItIs(path: string, fields: readonly string[], ...words: string[]): Promise<void> {
+    const refused = await lance(environment, ...words, '--file', path, '--by', 'ana');
+    assert.equal(refused.code, 65, refused.stdout);
+    for (const field of fields) {
+      assert.ok(refused.stderr.includes(`${field}: this is what the example left open: send the real value`), field);
+    }
+  }
+  await refusedAsItIs(asItIs.path, ['account.branch', 'account.account'], 'contracts', 'start');
+  const parts = { branch: '0001', branchDigit: '9', account: '123456', accountDigit: '0', bankNumber: '341' };
+  const paid = Object.entries(parts).flatMap(([name, value]) => ['--set', `account.${name}=${value}`]);
+  const order = await exampleFile('order', 'contracts', 'example', person.requestId, ...paid);
+  assert.doesNotMatch(order.said, /Left open/);
   const { flowId } = await ask('contracts', 'start', '--file', order.path);
   assert.equal(flowId, `c-${person.requestId}`);
   const { note } = await until('contracts', flowId, 'awaiting-signature');
   // The number of the note is that of the flow, which is named by its own id or by that of the request.
   for (const id of [flowId, person.requestId]) {
-    const { said: _, path } = await exampleFile('sign', 'contracts', 'example', id, '--step', 'sign');
+    const open = await exampleFile('open', 'contracts', 'example', id, '--step', 'sign');
+    await refusedAsItIs(open.path, ['content.assinatura'], 'contracts', 'step', flowId, 'sign');
+    const biometrics = ['--set', 'content.assinatura=biometria'];
+    const { path } = await exampleFile('sign', 'contracts', 'example', id, '--step', 'sign', ...biometrics);
     assert.equal(JSON.parse(readFileSync(path, 'utf8')).content.numeroContrato, note!.noteNumber);
   }
   const signature = { path: join(directory, 'sign.json') };
@@ -71,6 +88,13 @@ test('what example prints works against the sandbox, without a change (line 17)'
   await ask('contracts', 'step', flowId, 'proposal', '--file', ofContract.path);
   const answered = ['contracts', 'results', flowId, 'proposal', '--by', 'ana', '--reason', 'teste'];
   assert.match((await lance(environment, ...answered)).stdout, new RegExp(note!.noteNumber));
+  for (const [step, field] of [
+    ['confirm', 'requestCode'],
+    ['amend', 'authorisationNumber'],
+  ] as const) {
+    const { path } = await exampleFile(step, 'contracts', 'example', '--step', step);
+    await refusedAsItIs(path, [field], 'contracts', 'step', flowId, step);
+  }
   const nowhere = { path: join(directory, 'nowhere.json') };
   writeFileSync(nowhere.path, JSON.stringify({ dto: { CodigoProposta: 'of-nobody' } }));
   const denied = await lance(
@@ -93,7 +117,9 @@ test('what example prints works against the sandbox, without a change (line 17)'
 
   const ended = await fetch(`${url}/sandbox/terminations/${note!.noteNumber}`, { method: 'POST' });
   assert.equal(ended.status, 200);
-  const elsewhere = await exampleFile('elsewhere', 'renegotiations', 'example');
+  const nobodys = await exampleFile('nobodys', 'renegotiations', 'example');
+  await refusedAsItIs(nobodys.path, ['closedContract'], 'renegotiations', 'start');
+  const elsewhere = await exampleFile('elsewhere', 'renegotiations', 'example', '--set', 'closedContract=9001');
   const { flowId: ofAnotherLender } = await ask('renegotiations', 'start', '--file', elsewhere.path);
   assert.match(ofAnotherLender, /^r-/);
   const again = await exampleFile(
@@ -117,18 +143,37 @@ test('what example prints works against the sandbox, without a change (line 17)'
   const simulation = await exampleFile('simulation', 'withdrawals', 'example', ...simulate);
   await ask('withdrawals', 'step', withdrawal.flowId, 'simulation', '--file', simulation.path);
   await until('withdrawals', withdrawal.flowId, 'simulated');
-  const include = ['--set', `birthDate=${birthDate}`, '--set', `account.holderCpf=${person.cpf}`];
+  const include = ['--set', `birthDate=${birthDate}`, '--set', `account.holderCpf=${person.cpf}`, ...paid];
+  const toNobody = await exampleFile('to-nobody', 'withdrawals', 'example', '--step', 'inclusion', ...include);
+  await refusedAsItIs(toNobody.path, ['account.holderName'], 'withdrawals', 'step', withdrawal.flowId, 'inclusion');
+  include.push('--set', 'account.holderName=Maria Exemplo');
   const inclusion = await exampleFile('inclusion', 'withdrawals', 'example', '--step', 'inclusion', ...include);
   await ask('withdrawals', 'step', withdrawal.flowId, 'inclusion', '--file', inclusion.path);
   await until('withdrawals', withdrawal.flowId, 'included');
   const query = await exampleFile('proposal', 'withdrawals', 'example', '--step', 'proposal');
   await ask('withdrawals', 'step', withdrawal.flowId, 'proposal', '--file', query.path);
   await until('withdrawals', withdrawal.flowId, 'included');
-  const splits = await exampleFile('splits', 'withdrawals', 'example', '--step', 'splits');
+  const split = ['withdrawals', 'example', '--step', 'splits'];
+  const paidToNobody = await exampleFile('paid-to-nobody', ...split);
+  await refusedAsItIs(paidToNobody.path, ['splits.0.pixKey.key'], 'withdrawals', 'step', withdrawal.flowId, 'splits');
+  const splits = await exampleFile('splits', ...split, '--set', 'splits.0.pixKey.key=maria@exemplo.example');
   await ask('withdrawals', 'step', withdrawal.flowId, 'splits', '--file', splits.path);
-  const rest = ['installments', 'account-update', 'finalisation', 'accept', 'cancel', 'confirm', 'deny'];
-  for (const step of rest) await exampleFile(step, 'withdrawals', 'example', '--step', step);
+  for (const step of ['installments', 'finalisation'])
+    await exampleFile(step, 'withdrawals', 'example', '--step', step);
+  const left: readonly (readonly [step: string, ...fields: string[]])[] = [
+    ['account-update', 'fields.agencia', 'fields.conta'],
+    ['accept', 'reason'],
+    ['cancel', 'reason'],
+    ['deny', 'reason'],
+    ['confirm', 'requestCode', 'reason'],
+    ['signers', 'signers.0.name', 'signers.0.ip'],
+  ];
+  for (const [step, ...fields] of left) {
+    const { path } = await exampleFile(step, 'withdrawals', 'example', '--step', step);
+    await refusedAsItIs(path, fields, 'withdrawals', 'step', withdrawal.flowId, step);
+  }
   const signer = ['--step', 'signers', '--set', `signers.0.document=${person.cpf}`];
+  signer.push('--set', 'signers.0.name=Maria Exemplo', '--set', 'signers.0.ip=203.0.113.9');
   const signers = await exampleFile('signers', 'withdrawals', 'example', ...signer);
   await ask('withdrawals', 'step', withdrawal.flowId, 'signers', '--file', signers.path);
   await until('withdrawals', withdrawal.flowId, 'signed');

@@ -35,6 +35,7 @@ test('every refusal of a flow has its sentence in Portuguese', () => {
     'wire/checks/withdrawals.ts',
     'wire/checks/worker-credit.ts',
     'origination/front.ts',
+    'origination/placeholders.ts',
   ];
   const texts = [...sources, 'origination/evolve.ts', 'origination/fold-answers.ts'].flatMap(sentencesIn);
   const ofSchemas = sentencesIn('http/api/schemas.ts').filter((text) => /^(?:send|is blank)/.test(text));

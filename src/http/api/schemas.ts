@@ -119,14 +119,17 @@ const authorisationNumber = said(
 );
 export const linkSchema = order(z.strictObject(link), 'Link', 'An employment of a worker');
 
+/** Of an example: whoever is paid is put in by whoever sends it, and so is each code that the service gives. */
+const openAccount = {
+  ...{ accountType: 2, branch: '<branch>', branchDigit: '<branch digit>' },
+  ...{ account: '<account>', accountDigit: '<account digit>', bankNumber: '<bank number>' },
+};
 const exampleTerms = {
   amountCents: 100_000,
   installments: 12,
   rateHundredths: 150,
   agentCpf: exampleAgent,
-  account: {
-    ...{ accountType: 2, branch: '0001', branchDigit: '9', account: '123456', accountDigit: '0', bankNumber: '341' },
-  },
+  account: openAccount,
 };
 
 const despiteEvents = said(
@@ -224,7 +227,7 @@ export const renegotiationBody = order(
   'RenegotiationOrder',
   'A new loan for one that was closed by termination, /contrato/renegociacao/gerar-contrato of the contract',
   {
-    ...{ closedContract: exampleNote, cpf: exampleCpf, registration: 'M-77', employerIdType: 1 },
+    ...{ closedContract: '<closed contract>', cpf: exampleCpf, registration: 'M-77', employerIdType: 1 },
     ...{ employerId: '12345678000195', agentCpf: exampleAgent, contractType: '1' },
     ...{ installments: 12, rateHundredths: 150, originalRateHundredths: 180 },
   },
@@ -301,6 +304,7 @@ export const lookupBody = order(
   }),
   'LookupOrder',
   'A query of the employments of a worker; the answer comes by callback and is read with `POST /v1/lookups/ID/results/links`',
+  { cpf: exampleCpf, reason: '<why>' },
 );
 
 const transfers = saidOfParts(
@@ -411,7 +415,7 @@ const cached = said(
 const reason = said(
   reasonGiven,
   'Why, in 1 to 2000 characters; blanks alone are refused. Kept with who asked and when',
-  'visto no portal do serviço',
+  '<why>',
   'none',
 );
 
@@ -456,7 +460,7 @@ export const stepBodies = {
     }),
     'AmendStep',
     'What is different from now on; what is left out stays',
-    { authorisationNumber: '880012' },
+    { authorisationNumber: '0' },
   ),
   sign: order(
     z.strictObject({
@@ -469,7 +473,7 @@ export const stepBodies = {
       content: said(
         anything,
         'Sent to /contrato/oferta-leilao/averbar-contrato as it is, every digit kept: the contract does not show its fields. A field that names a note, a proposal or a CPF names those of this flow: `note.noteNumber`, `note.proposalCode` and the worker',
-        { numeroContrato: exampleNote, assinatura: 'biometria' },
+        { numeroContrato: '<credit note>', assinatura: '<biometrics>' },
         'none',
       ),
     }),
@@ -483,7 +487,7 @@ export const stepBodies = {
       requestCode: said(
         short.optional(),
         'The code that the service gave it, under which its events come; of an inclusion, the code of the proposal. One that a flow has already is refused',
-        '6f1e2d3c-0000-4000-8000-000000000001',
+        '<request code>',
         'CodigoRequisicao',
       ),
       despiteEvents,
@@ -583,10 +587,7 @@ export const stepBodies = {
     '/FGTS/IncluirProposta of the contract',
     {
       ...{ period: 3, birthDate: '1990-05-17' },
-      account: {
-        ...{ accountType: 2, branch: '0001', branchDigit: '9', account: '123456', accountDigit: '0' },
-        ...{ bankNumber: '341', holderCpf: exampleCpf, holderName: 'Maria Exemplo' },
-      },
+      account: { ...openAccount, holderCpf: exampleCpf, holderName: '<holder name>' },
     },
   ),
   proposal: order(
@@ -637,7 +638,7 @@ export const stepBodies = {
     }),
     'SplitsStep',
     '/Proposta/SalvarLancamento of the contract',
-    { splits: [{ fieldId: 'A', amountCents: 1_000, pixKey: { key: 'maria@exemplo.example' } }] },
+    { splits: [{ fieldId: 'A', amountCents: 1_000, pixKey: { key: '<pix key>' } }] },
   ),
   signers: order(
     z.strictObject({
@@ -670,7 +671,7 @@ export const stepBodies = {
     'SignersStep',
     '/Proposta/IncluirAssinaturaCCBFinalizada of the contract',
     {
-      signers: [{ name: 'Maria Exemplo', document: exampleCpf, signedAt: '2026-03-03T15:00:00Z', ip: '203.0.113.9' }],
+      signers: [{ name: '<name>', document: exampleCpf, signedAt: '2026-03-03T15:00:00Z', ip: '<ip address>' }],
     },
   ),
   finalisation: order(z.strictObject({ parameters }), 'FinalisationStep', '/Proposta/Finalizar of the contract', {}),
@@ -680,7 +681,14 @@ export const stepBodies = {
         anything,
         "Sent as they are beside the proposal's locator: the contract does not show the fields of the new account. They have the names that it has for accounts elsewhere, in any case: codigoBanco, numeroBanco, tipoConta, agencia, agenciaDig, conta, contaDig, documentoFederalPagamento, nomePagamento, chavePIX, alone or within propostaContaPagamento",
         {
-          ...{ numeroBanco: '341', tipoConta: 2, agencia: '0001', agenciaDig: '9', conta: '123456', contaDig: '0' },
+          ...{
+            numeroBanco: '341',
+            tipoConta: 2,
+            agencia: '<branch>',
+            agenciaDig: '9',
+            conta: '<account>',
+            contaDig: '0',
+          },
         },
         'none',
       ),
@@ -991,12 +999,12 @@ export const flowSchema = answerNamed(
         .nullable(),
       'A note that came after the flow was cancelled or generated again; null: none, or somebody has seen it. It stands at the service and is never signed by itself. While it stands here nothing else is signed either: the step `accept`, with a reason, takes it up where the flow is cancelled and it is the latest, and else says that it was seen',
     ),
-    noteAccepted: saidOfParts(
     earlierNotes: said(
       z.array(z.string()),
       'Numbers of notes that the flow had before it was cancelled and begun again, or generated again; the latest last. They stand at the service unsigned, which was told nothing of it',
       ['9000'],
     ),
+    noteAccepted: saidOfParts(
       z.object({ by: said(z.string(), 'Who', 'ana'), at: said(time, 'When', exampleTime + 9_000) }).nullable(),
       'Who took the note as it is, although figures of it differ or it is doubtful; of a withdrawal, what was said of its proposal',
     ),
