@@ -17,6 +17,7 @@ const whole: readonly Sentence[] = [
     /^this is what the example left open: send the real value$/,
     'isto é o que o exemplo deixou em aberto: envie o valor real',
   ],
+  [/^send the number of the note as a text, in quotes$/, 'envie o número da CCB como texto, entre aspas'],
   // Withdrawal-backed loans
   [
     /^send the CPF, whose balance is asked for, or a balance to reckon with$/,

@@ -469,8 +469,12 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     ];
     const found = await flows.findByCode([...new Set(named.flatMap(({ text }) => indexes(text)))]);
     const ownProposal = note === null ? null : (note.proposalCode ?? proposal?.code ?? null);
-    for (const { path, text, isWhole } of named) {
+    for (const { path, text, isWhole, isNumber } of named) {
       const name = isWhole ? path.split('.').at(-1)! : '';
+      // The number of a note is a text in the contract, and the service knows no other.
+      if (noteField.test(name) && isNumber) {
+        return refusal('breach', 'note-as-text', `content.${path}`, 'send the number of the note as a text, in quotes');
+      }
       const isOwnNumber = text === note?.noteNumber;
       const isOwnProposal = ownProposal !== null && isSameCode(text, ownProposal);
       if (proposalField.test(name) ? isOwnProposal : noteField.test(name) ? isOwnNumber : isOwnNumber || isOwnProposal)

@@ -1,8 +1,8 @@
 /** What a partner's own fields may name, however it is written: found in texts, in keys and in JSON inside a text. */
 import { isJsonObject, isRawNumber, type JsonValue, parseJson } from './json.ts';
 
-/** `isWhole`: all of a text, trimmed; else a part of one, or of a key. */
-type NameWithin = { path: string; text: string; isWhole: boolean };
+/** `isWhole`: all of a value, trimmed; else a part of one, or of a key. `isNumber`: the value is a JSON number. */
+type NameWithin = { path: string; text: string; isWhole: boolean; isNumber: boolean };
 
 const longestWhole = 128;
 /** Longer texts are biometrics, unless they are JSON. */
@@ -16,11 +16,11 @@ const deepest = 8;
 export function namesWithin(value: JsonValue): NameWithin[] {
   const found: NameWithin[] = [];
   const seen = new Set<string>();
-  const add = (path: string, text: string, isWhole: boolean): void => {
+  const add = (path: string, text: string, isWhole: boolean, isNumber = false): void => {
     const mark = `${path}\n${text}`;
     if (text === '' || found.length === mostNames || seen.has(mark)) return;
     seen.add(mark);
-    found.push({ path, text, isWhole });
+    found.push({ path, text, isWhole, isNumber });
   };
   const addParts = (path: string, text: string): void => {
     for (const [run] of text.matchAll(/[\p{L}\p{N}-]+/gu)) if (/\d/.test(run)) add(path, run, false);
@@ -34,7 +34,7 @@ export function namesWithin(value: JsonValue): NameWithin[] {
   const visit = (inner: JsonValue, path: string, depth: number): void => {
     if (typeof inner === 'string' || typeof inner === 'number' || isRawNumber(inner)) {
       const text = (isRawNumber(inner) ? inner.rawJSON : String(inner)).trim();
-      if (text.length <= longestWhole) add(path, text, true);
+      if (text.length <= longestWhole) add(path, text, true, typeof inner !== 'string');
       const within = depth < deepest && /^[[{"]/.test(text) ? parseJson(text) : null;
       if (within?.kind === 'parsed') visit(within.value, path, depth + 1);
       else if (text.length <= longestSearched) addParts(path, text.normalize('NFKC'));

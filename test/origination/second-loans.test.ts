@@ -266,6 +266,20 @@ test('a key that has begun one contract begins no other', async (context) => {
   assert.equal((await start('701')).kind, 'known');
 });
 
+test('the number of the note in a signature is a text, as the contract has it', async (context) => {
+  const { start, noted, sign, reaches, sent } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: '9001', proposalCode: uuid(1) });
+  const before = sent.length;
+  for (const content of [{ numeroContrato: 9001 }, { dados: { NumeroCCB: 9001 } }]) {
+    const [place] = refusedBy(await sign('c-701', { ...content, assinatura: 'b' }))!;
+    assert.match(String(place), /^note-as-text,content\./);
+  }
+  assert.equal(sent.length, before);
+  assert.equal((await sign('c-701', { numeroContrato: '9001', assinatura: 'b' })).kind, 'taken');
+  await reaches('c-701', 'endorsed');
+});
+
 test('a note that was given up is named by the flow that is begun again, and by one that is generated again', async (context) => {
   const { start, front, noted, ask, reaches, state } = await takingHouse(context);
   const shown = async () => {
