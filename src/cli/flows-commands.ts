@@ -87,8 +87,9 @@ function addReading(
         texts: world.format.texts,
       }),
     )
+    .option('--waiting', flows.help.waiting, false)
     .option('--json', help.json, false)
-    .action((options: { limit: number; phase?: string; json: boolean }) =>
+    .action((options: { limit: number; phase?: string; waiting: boolean; json: boolean }) =>
       listFlows(world, flow, { ...options, phase: options.phase ?? null }),
     );
   add(parent, 'show', flows.help.show, `lance ${name} show ${id}`)

@@ -26,6 +26,7 @@ export const flowsEn: Texts['flows'] = {
     key: 'names this one order or step; asked again with the same key it is not done again',
     by: 'who asks',
     stepReason: 'why: enough for a step that asks for a reason alone, such as cancel, without a file',
+    waiting: 'only those that wait for a person',
     phase: 'only flows in this phase',
   },
   columns: {
@@ -36,6 +37,11 @@ export const flowsEn: Texts['flows'] = {
     worker: 'Worker',
     amount: 'Amount',
     about: 'About',
+    waits: 'Waits for',
+    of: 'Of',
+    note: 'Credit note',
+    installment: 'Instalment',
+    rate: 'Rate',
   },
   historyHeader: ['When', 'Record', 'What it says'],
   /** Records of the log, and the fields of them that are said. */

@@ -28,6 +28,7 @@ export const flowsPt = {
     key: 'nomeia esta ordem ou este passo; pedido de novo com a mesma chave, não se repete',
     by: 'quem pede',
     stepReason: 'por quê: basta para um passo que só pede um motivo, como cancel, sem arquivo',
+    waiting: 'só os que esperam por uma pessoa',
     phase: 'só fluxos nesta fase',
   },
   columns: {
@@ -38,6 +39,11 @@ export const flowsPt = {
     worker: 'Trabalhador',
     amount: 'Valor',
     about: 'Sobre',
+    waits: 'Espera por',
+    of: 'De',
+    note: 'CCB',
+    installment: 'Parcela',
+    rate: 'Taxa',
   },
   historyHeader: ['Quando', 'Registro', 'O que diz'],
   /** Records of the log, and the fields of them that are said. */

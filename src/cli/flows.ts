@@ -17,9 +17,10 @@ import { eventsToShow } from '../origination/events-of-nobody.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
 import { flowMeant, storedKey } from '../origination/orders.ts';
+import { flowCursor } from '../origination/ports.ts';
 import { type OpenSealed, shownAmount, shownRecord, shownWorker } from '../origination/shown-flows.ts';
 import { type PaymentShown, shownPayments } from '../origination/shown-payments.ts';
-import { isUnseen, nextSteps, stepsOf } from '../origination/steps.ts';
+import { isUnseen, nextSteps, stepsOf, waitsFor } from '../origination/steps.ts';
 import { isFinished } from '../origination/transitions.ts';
 import { readUnfolded, type UnfoldedFlows } from '../origination/unfolded.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
@@ -37,54 +38,88 @@ type StepFields = { file?: string; reason?: string };
 export async function listFlows(
   world: CommandWorld,
   flow: FlowKind,
-  options: { json: boolean; limit: number; phase: string | null },
+  options: { json: boolean; limit: number; phase: string | null; waiting: boolean },
 ): Promise<void> {
   const { terminal, format } = world;
   const { texts } = format;
   await withReader(world, async ({ flows, log }, place) => {
     const open = openWith(world, place);
     const { phase, limit } = options;
+    const isShown = (state: FlowState) => !options.waiting || waitsForPerson(state);
     const begun = (await (await readUnfolded({ flows, log })).begun()).filter(
-      (state) => state.flow === flow && (phase === null || state.phase === phase),
+      (state) => state.flow === flow && (phase === null || state.phase === phase) && isShown(state),
     );
-    const states = [...begun, ...(await flows.query({ flow, phase, code: null, limit, before: null }))].slice(0, limit);
+    const states = [...begun, ...(await latest(flows, { flow, phase, limit, isShown }))].slice(0, limit);
     const situations = situationsOf(world, open);
     if (options.json) {
       for (const state of states) terminal.write(JSON.stringify(flowView(state, open, situations)));
       return;
     }
-    if (states.length === 0) terminal.write(texts.flows.empty);
-    else
-      terminal.write(
-        tableText(
-          columnsOf(flow).map((column) => texts.flows.columns[column]),
-          states.map((state) => lineOf(world, state, open)),
-          { whole: [0, columnsOf(flow).indexOf('worker')], spare: [columnsOf(flow).indexOf('about'), 3] },
-        ),
-      );
+    terminal.write(states.length === 0 ? texts.flows.empty : listText(format, flow, states, open));
   });
+}
+
+export function listText(format: Format, flow: FlowKind, states: readonly FlowState[], open: OpenSealed): string {
+  const columns = columnsOf(flow);
+  return tableText(
+    columns.map((column) => format.texts.flows.columns[column]),
+    states.map((state) => lineOf(format, state, open)),
+    {
+      whole: [0, columns.indexOf('worker')],
+      spare: columns.flatMap((column, index) => (column === 'about' || column === 'by' ? [index] : [])),
+    },
+  );
+}
+
+/** What is frozen waits for somebody to bring it back or end it. */
+function waitsForPerson(state: FlowState): boolean {
+  return state.frozen !== undefined || waitsFor(state).length > 0;
+}
+
+const pageLimit = 500;
+
+/** The latest of those that are shown, page by page. */
+async function latest(
+  flows: DeskReader['flows'],
+  asked: { flow: FlowKind; phase: string | null; limit: number; isShown: (state: FlowState) => boolean },
+): Promise<FlowState[]> {
+  const { flow, phase, limit, isShown } = asked;
+  const found: FlowState[] = [];
+  for (let before: string | null = null; ; ) {
+    const page: FlowState[] = await flows.query({ flow, phase, code: null, limit: pageLimit, before });
+    found.push(...page.filter(isShown));
+    if (found.length >= limit || page.length < pageLimit) return found.slice(0, limit);
+    before = flowCursor(page.at(-1)!);
+  }
 }
 
 type Column = keyof Format['texts']['flows']['columns'];
 
-/** An event knows neither worker nor amount, a lookup no amount. */
+/** Of an event only its note says what it is about, and a lookup has no amount. */
 function columnsOf(flow: FlowKind): readonly Column[] {
-  const about = flow === 'event' ? [] : flow === 'lookup' ? (['worker'] as const) : (['worker', 'amount'] as const);
-  return ['flow', 'phase', 'begun', 'by', ...about, 'about'];
+  if (flow === 'event') return ['flow', 'phase', 'begun', 'of', 'note', 'amount', 'installment', 'rate', 'about'];
+  if (flow === 'lookup') return ['flow', 'phase', 'waits', 'begun', 'by', 'worker', 'about'];
+  return ['flow', 'phase', 'waits', 'begun', 'by', 'worker', 'amount', 'about'];
 }
 
-function lineOf({ format }: CommandWorld, state: FlowState, open: OpenSealed): string[] {
+function lineOf(format: Format, state: FlowState, open: OpenSealed): string[] {
   const { requestId, closedContract } = state.subject;
   const { none } = format.texts;
+  const { told, note } = state;
   const phase = phaseText(format.texts.flows, state, 'short');
   const amountCents = shownAmount(state, open);
   const cells: Readonly<Record<Column, string>> = {
     flow: state.flowId,
     phase: state.frozen === undefined ? phase : `${phase} (${format.texts.freeze.mark})`,
     begun: format.minute(state.startedAt),
+    waits: waitsFor(state).join(', ') || none,
     by: state.by ?? none,
     worker: shownWorker(state, open) ?? none,
     amount: amountCents === null ? none : format.money(amountCents),
+    of: told === null ? none : wordOf(format.texts.flows.factValues, told.of),
+    note: note?.noteNumber ?? none,
+    installment: note?.installmentCents == null ? none : format.money(note.installmentCents),
+    rate: note?.rateMonthlyPercent == null ? none : `${format.number(note.rateMonthlyPercent, 2)} %`,
     about: requestId ?? closedContract ?? state.proposalCode ?? state.told?.requestCode ?? none,
   };
   return columnsOf(state.flow).map((column) => (open === null ? withoutCpfs(cells[column]) : cells[column]));

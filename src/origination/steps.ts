@@ -1,6 +1,6 @@
 /** What a person may ask of a flow where it stands. Pure; said by the API, held to by the fold. */
 import { type FlowStep, flowSteps } from '../domain/flow-records.ts';
-import type { FlowState } from '../domain/flow-states.ts';
+import type { FlowPhase, FlowState } from '../domain/flow-states.ts';
 import { noteReleaseWithin } from '../wire/checks/worker-credit.ts';
 import { highestNoteRate, highestNoteRelease, marksOf, unsaidIn } from './differences.ts';
 import { alreadyEndorsed, isOperation, transitions } from './transitions.ts';
@@ -55,6 +55,37 @@ export function lendsAgain({ phase, operation }: FlowState, step: FlowStep): boo
 
 export function nextSteps(state: FlowState): readonly FlowStep[] {
   return flowSteps.filter((step) => allowsStep(state, step) && isReadyFor(state, step) && !lendsAgain(state, step));
+}
+
+/** What a flow needs of a person to go on, where it stands. */
+const dueSteps: Readonly<Partial<Record<FlowPhase, readonly FlowStep[]>>> = {
+  withheld: ['amend'],
+  refused: ['amend'],
+  'awaiting-signature': ['accept', 'sign'],
+  'endorsement-refused': ['confirm', 'sign', 'regenerate'],
+  renegotiated: ['accept'],
+  cancelled: ['accept'],
+  started: ['simulation'],
+  simulated: ['inclusion'],
+  included: ['accept', 'signers'],
+  signed: ['accept', 'signers', 'finalisation'],
+  finalised: ['accept'],
+};
+
+/** The steps that a person has to take before it goes on; none: it waits for the service, or for nothing. */
+export function waitsFor(state: FlowState): readonly FlowStep[] {
+  const possible = nextSteps(state);
+  if (state.operation?.status === 'unclear') return possible.filter((step) => step === 'confirm' || step === 'deny');
+  if (isBusy(state)) return [];
+  if (isUnseen(state)) return possible.filter((step) => step === 'proposal');
+  // Simulated by a balance that somebody gave: the worker's own is still to come.
+  const isOwnMissing = state.phase === 'simulated' && state.simulatedKey === null;
+  const due: readonly FlowStep[] = isOwnMissing ? ['simulation'] : (dueSteps[state.phase] ?? []);
+  const waiting = due.filter((step) => possible.includes(step));
+  // Nothing is signed before the service has said what it included.
+  const isUnasked = waiting.length === 0 && (state.phase === 'included' || state.phase === 'signed');
+  if (isUnasked) return possible.filter((step) => step === 'proposal');
+  return waiting.includes('finalisation') ? waiting.filter((step) => step !== 'signers') : waiting;
 }
 
 /** What the step `accept` would take of a cancelled flow: the note that came after its end, if it may still take it up. */

@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { resultText } from '../../src/cli/flow-results.ts';
-import { factsText, flowText } from '../../src/cli/flows.ts';
+import { factsText, flowText, listText } from '../../src/cli/flows.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import type { FlowState } from '../../src/domain/flow-states.ts';
+import { evolve } from '../../src/origination/evolve.ts';
+import { waitsFor } from '../../src/origination/steps.ts';
 import { createFlowWorld, sampleNote } from '../origination/flow-world.ts';
-import { started } from '../origination/orders.ts';
+import { settings, started } from '../origination/orders.ts';
 
 test('a contract is shown in reais, with its credit note and what of it differs (line 18)', () => {
   const real = createFlowWorld(started('contract'));
@@ -32,6 +34,35 @@ test('a contract is shown in reais, with its credit note and what of it differs 
   const portuguese = flowText(createFormat('pt'), real.state(), null);
   assert.match(portuguese, /^Valor +R\$ 10\.000,00$/m);
   assert.match(portuguese, /^CCB: parcela +R\$ 450,00$/m);
+});
+
+test('a list says what each flow waits for of a person', () => {
+  const real = createFlowWorld(started('contract'));
+  const listed = () => listText(createFormat('en'), 'contract', [real.state()], null);
+  assert.deepEqual(waitsFor(real.state()), []);
+  real.settle();
+  const told = real.events[0]!;
+  assert.ok(told.kind === 'told');
+  real.append({ ...told, note: sampleNote });
+  assert.equal(real.state().phase, 'awaiting-signature');
+  assert.match(listed(), /^Flow +Phase +Waits for +Begun/m);
+  assert.match(listed(), /waits for the signature +accept, sign /);
+  const operation = { ...operationOf('proposal'), unknowns: 1, retryAt: null, reason: null };
+  const at = (status: 'unclear' | 'intended') => waitsFor({ ...real.state(), operation: { ...operation, status } });
+  assert.deepEqual(at('unclear'), ['confirm', 'deny']);
+  assert.deepEqual(at('intended'), []);
+});
+
+test('events of nobody are told apart by what their note says', () => {
+  const real = createFlowWorld(started('contract'));
+  real.settle();
+  const told = real.events[0]!;
+  assert.ok(told.kind === 'told');
+  const note = { ...sampleNote, loanCents: 600_000, installmentCents: 45_000, rateMonthlyPercent: 2.5 };
+  const event = evolve(null, { ...told, flowId: 'event:q-9', requestCode: 'q-9', note }, settings)!;
+  const text = listText(createFormat('en'), 'event', [event], null);
+  assert.match(text, /^Flow +Phase +Begun +Of +Credit note +Amount +Instalment +Rate +About$/m);
+  assert.match(text, /contract +77 +R\$ 6,000\.00 +R\$ 450\.00 +2\.50 % +q-9$/m);
 });
 
 test('a flow that was refused says how it is sent once more', () => {

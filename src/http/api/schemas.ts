@@ -1060,6 +1060,11 @@ export const flowSchema = answerNamed(
       [],
     ),
     nextSteps: said(z.array(z.enum(flowSteps)), 'Steps that may be asked for now', ['sign', 'cancel']),
+    waitsFor: said(
+      z.array(z.enum(flowSteps)),
+      'Of these, the steps without which it does not go on; empty: it waits for the service, or for nothing',
+      ['sign'],
+    ),
   }),
   'Flow',
   'Where a contract, a renegotiation or a withdrawal stands',

@@ -18,7 +18,7 @@ import {
   shownWorker,
 } from '../../origination/shown-flows.ts';
 import { shownPayments } from '../../origination/shown-payments.ts';
-import { nextSteps } from '../../origination/steps.ts';
+import { nextSteps, waitsFor } from '../../origination/steps.ts';
 import { marginValidityMs } from '../../wire/checks/worker-credit.ts';
 import { withoutCpfs } from '../../wire/hidden-cpf.ts';
 import type { OperationResult } from '../../wire/operations.ts';
@@ -134,6 +134,7 @@ export function flowView(state: FlowState, open: OpenSealed, situations: Situati
     owner: state.owner,
     frozen: state.frozen?.problem ?? null,
     nextSteps: [...nextSteps(state)],
+    waitsFor: [...waitsFor(state)],
   };
   return open === null ? withoutCpfs(view) : view;
 }
