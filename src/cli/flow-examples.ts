@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { RequestState } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
-import { exampleOf } from '../http/api/described.ts';
+import { exampleOf, fieldsAt, isText, partAt } from '../http/api/described.ts';
 import { issueTexts } from '../http/api/remedies.ts';
 import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { noteIndex } from '../origination/notes.ts';
@@ -39,9 +39,11 @@ export async function showExample(
   const terms = flow === 'contract' && step === null ? await termsOfBid(world, requestId) : {};
   const made = termsToAmend(flow, step) ?? (structuredClone(exampleOf(schema)) as Fields);
   const example: Fields = { ...made, ...terms };
+  // What is amended is what was named: the rest stays as it is.
+  if (step === 'amend' && set.length > 0) for (const field of Object.keys(example)) delete example[field];
   signedNow(example, new Date(world.clock.now()).toISOString());
   if (step === 'sign' && requestId !== null) await nameNote(world, example, requestId);
-  for (const each of set) setField(world, example, each);
+  for (const each of set) setField(world, schema, example, each);
   if (flow === 'renegotiation' && step === null && hasStore(world)) await leaveOutOwnRate(world, example);
   if (step === null) {
     const given = new Set([...Object.keys(terms), ...set.map((each) => each.split(/[.=]/, 1)[0]!)]);
@@ -137,26 +139,33 @@ function hasStore(world: CommandWorld): boolean {
   }
 }
 
-/** A value that is JSON counts as what it says where the example has no text there. */
-function setField({ format }: CommandWorld, example: Fields, given: string): void {
-  const { flows: texts } = format.texts;
+/** A value that is JSON counts as what it says where the field is no text. A part that the example leaves out is begun. */
+function setField({ format }: CommandWorld, schema: z.ZodType, example: Fields, given: string): void {
+  const known = [...(fieldsAt(schema, [])?.keys() ?? [])];
+  const refusal = () => new Fault('not-allowed', format.texts.flows.badField(given, known));
   const [, path, value] = /^([\w.-]{1,200})=(.*)$/s.exec(given) ?? [];
-  if (path === undefined || value === undefined) throw new Fault('not-allowed', texts.badField(given));
+  if (path === undefined || value === undefined) throw refusal();
   const parts = path.split('.');
+  // Names that every object has are no fields.
+  if (parts.some((part) => part in {})) throw refusal();
   const last = parts.pop()!;
   let inner: Fields = example;
-  for (const part of parts) {
-    if (!Object.hasOwn(inner, part) || typeof inner[part] !== 'object' || inner[part] === null)
-      throw new Fault('not-allowed', texts.badField(given));
-    inner = inner[part] as Fields;
+  for (const [index, part] of parts.entries()) {
+    const isBegun = Object.hasOwn(inner, part);
+    if (!isBegun && fieldsAt(schema, parts.slice(0, index + 1)) !== null) inner[part] = {};
+    const next = Object.hasOwn(inner, part) ? inner[part] : null;
+    if (typeof next !== 'object' || next === null) throw refusal();
+    inner = next as Fields;
   }
-  if (last === '__proto__') throw new Fault('not-allowed', texts.badField(given));
-  const isText = Object.hasOwn(inner, last)
+  const field = partAt(schema, [...parts, last]);
+  const isTextField = Object.hasOwn(inner, last)
     ? typeof inner[last] === 'string'
-    : !/^(-?\d|true$|false$|[[{])/.test(value);
+    : field === null
+      ? !/^(-?\d|true$|false$|[[{])/.test(value)
+      : isText(field);
   try {
-    inner[last] = isText ? value : (JSON.parse(value) as unknown);
+    inner[last] = isTextField ? value : (JSON.parse(value) as unknown);
   } catch {
-    throw new Fault('not-allowed', texts.badField(given));
+    throw refusal();
   }
 }

@@ -234,7 +234,7 @@ export const flowsEn: Texts['flows'] = {
   leftOpen: (fields) => `Left open, refused until it is filled in, in the file or with --set: ${fields}.`,
   noNote: (flowId) => `The flow ${flowId} has no credit note yet; see lance contracts show ${flowId}.`,
   noBid: (requestId) => `There is no bid of request ${requestId}.`,
-  badField: (given) => `${given} is no field=value that fits here, such as account.branch=0002.`,
+  badField: (given, known) => `${given} is no field=value that fits here; the fields here are: ${known.join(', ')}.`,
   badFile: (path, problems) =>
     `${path} is refused:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
   tooLong: (path, bytes, limit) =>

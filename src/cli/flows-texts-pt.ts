@@ -240,7 +240,8 @@ export const flowsPt = {
   leftOpen: (fields: string) => `Em aberto, recusado até ser preenchido, no arquivo ou com --set: ${fields}.`,
   noNote: (flowId: string) => `O fluxo ${flowId} ainda não tem CCB; veja lance contracts show ${flowId}.`,
   noBid: (requestId: string) => `Não há lance da solicitação ${requestId}.`,
-  badField: (given: string) => `${given} não é campo=valor que caiba aqui, como account.branch=0002.`,
+  badField: (given: string, known: readonly string[]) =>
+    `${given} não é campo=valor que caiba aqui; os campos aqui são: ${known.join(', ')}.`,
   badFile: (path: string, problems: readonly (readonly [string, string])[]) =>
     `${path} foi recusado:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
   tooLong: (path: string, bytes: number, limit: number) =>

@@ -199,7 +199,19 @@ test('what example prints works against the sandbox, once what it leaves open is
   const amended = await lance(environment, 'renegotiations', 'example', '--step', 'amend');
   assert.deepEqual(JSON.parse(amended.stdout), { renegotiation: { installments: 12 } });
 
+  const names = ['cpf=52998224725', 'registration=M-8', 'employerId=12345678000195', 'employerIdType=1'];
+  const relinked = names.flatMap((each) => ['--set', `link.${each}`]);
+  const another = await lance(environment, 'renegotiations', 'example', '--step', 'amend', ...relinked);
+  assert.deepEqual(JSON.parse(another.stdout), {
+    link: { cpf: '52998224725', registration: 'M-8', employerId: '12345678000195', employerIdType: 1 },
+  });
+
   const unknown = [
+    [['renegotiations', 'example', '--step', 'amend', '--set', 'link.registration=M-8'], /link\.cpf: is missing/],
+    [
+      ['renegotiations', 'example', '--step', 'amend', '--set', 'conta.x=1'],
+      /fields here are: contract, renegotiation, link/,
+    ],
     [['contracts', 'example', '1'], /There is no bid of request 1/],
     [['withdrawals', 'example', '--step', 'sign'], /sign is no step/],
     [['withdrawals', 'example', '--set', 'cpf=1'], /cpf: send the 11 digits/],

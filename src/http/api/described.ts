@@ -48,6 +48,12 @@ export function partAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodTy
   return at ?? null;
 }
 
+/** Whether a part is a text, whatever form it has to have. */
+export function isText(schema: z.ZodType): boolean {
+  const inner = innerOf(schema);
+  return inner === null ? schema instanceof z.ZodString : isText(inner);
+}
+
 /** What stands within all that says when a part may be left out. */
 function plainOf(schema: z.ZodType | undefined): z.ZodObject | z.ZodArray | undefined {
   let at = schema;
