@@ -159,6 +159,7 @@ function translateHelp(program: Command, world: CommandWorld): void {
   }
   for (const command of everyCommand(program)) {
     command.configureHelp(configuration).helpOption('-h, --help', help.helpOption);
+    if (command.commands.length > 0) command.helpCommand('help [command]', help.helpCommand);
   }
 }
 

@@ -1,4 +1,5 @@
 /** What the commands of contracts, renegotiations and withdrawals say, in English. */
+import { sealedText } from '../wire/plain-ids.ts';
 import type { Texts } from './texts.ts';
 
 export const flowsEn: Texts['flows'] = {
@@ -69,6 +70,7 @@ export const flowsEn: Texts['flows'] = {
     closedContract: 'closed contract',
     rateLimitHundredths: 'rate at most',
     amountCents: 'amount',
+    amountLimitCents: 'amount at most',
     installmentCents: 'instalment',
     installments: 'instalments',
     rateHundredths: 'rate',
@@ -285,6 +287,10 @@ export const flowsEn: Texts['flows'] = {
     seen: 'it stands at the service and counts no more; nothing is signed until accept says that somebody has seen it',
   },
   earlierNotes: (numbers) => `${numbers} (given up here; the service was told nothing of it)`,
+  sealed: sealedText,
+  notKnown: 'not known',
+  estimate: (before, after) => `${before} → ${after} (estimate: what is owed the service alone knows)`,
+  confirmFirst: (shown) => `Nothing was sent. The order is sent at once with --yes:\n${shown}`,
   againAt: (time) => `(again from ${time})`,
   readThem: (command, flowId) =>
     `What the service answered: lance ${command} results ${flowId} OPERATION --by NAME --reason TEXT; the reading is recorded.`,

@@ -71,6 +71,7 @@ export const flowsPt = {
     closedContract: 'contrato encerrado',
     rateLimitHundredths: 'taxa no máximo',
     amountCents: 'valor',
+    amountLimitCents: 'valor no máximo',
     installmentCents: 'parcela',
     installments: 'parcelas',
     rateHundredths: 'taxa',
@@ -293,6 +294,11 @@ export const flowsPt = {
     seen: 'está no serviço e já não vale; nada é assinado até que accept diga que alguém a viu',
   },
   earlierNotes: (numbers: string) => `${numbers} (abandonadas aqui; o serviço não foi avisado)`,
+  sealed: '(selado)',
+  notKnown: 'desconhecida',
+  estimate: (before: string, after: string) =>
+    `${before} → ${after} (estimativa: o saldo devedor só o serviço conhece)`,
+  confirmFirst: (shown: string) => `Nada foi enviado. Com --yes o pedido é enviado na hora:\n${shown}`,
   againAt: (time: string) => `(de novo a partir de ${time})`,
   readThem: (command: string, flowId: string) =>
     `O que o serviço respondeu: lance ${command} results ${flowId} OPERAÇÃO --by NOME --reason TEXTO; a leitura fica registrada.`,

@@ -429,7 +429,7 @@ const worded = new Set(['kind', 'flow', 'of', 'what', 'action']);
 
 /** What a record says to people: names of fields in words where there are some, money in reais, times in the zone. */
 export function factsText(format: Format, facts: Readonly<Record<string, unknown>>): string {
-  const { facts: names, factValues, step } = format.texts.flows;
+  const { facts: names, factValues, step, sealed } = format.texts.flows;
   const sayOf = (name: string, value: unknown, within: string | null = null): string[] => {
     if (value === null || value === '' || unsaid.has(name) || (Array.isArray(value) && value.length === 0)) return [];
     if (typeof value === 'object' && !Array.isArray(value))
@@ -437,7 +437,7 @@ export function factsText(format: Format, facts: Readonly<Record<string, unknown
     const label = wordOf(names, name);
     const isCode = within === 'result' && name === 'reason' && typeof value === 'string';
     const said = isCode ? reasonText(format.texts.flows, value) : shownValue(name, value);
-    return [`${label} ${said}`.slice(0, longestFact)];
+    return [`${label} ${said.replaceAll(sealedText, sealed)}`.slice(0, longestFact)];
   };
   const shownValue = (name: string, value: unknown): string => {
     if (typeof value === 'number') {

@@ -153,13 +153,14 @@ test('what is mistyped is said in the language asked for, and so is what help ad
     const { code, stdout, stderr } = await lance({}, ...words);
     return { code, said: `${stdout}${stderr}` };
   };
-  const [missing, nobody, wrong, choice, option, help, english] = await Promise.all([
+  const [missing, nobody, wrong, choice, option, help, group, english] = await Promise.all([
     say('pause', '--by', 'x'),
     say('pause', '--reason', 'x'),
     say('bids', 'list', '--limit', 'x'),
     say('bids', 'list', '--state', 'x'),
     say('bids', 'list', '--limt', '3'),
     say('bids', 'list', '--help'),
+    say('withdrawals', '--help'),
     say('--lang', 'en', 'pause', '--by', 'x'),
   ]);
   assert.deepEqual([nobody.code, nobody.said.includes('quem dá a ordem com --by NOME')], [1, true]);
@@ -169,6 +170,7 @@ test('what is mistyped is said in the language asked for, and so is what help ad
   assert.match(choice.said, /não serve: escreva um destes: .*lost/);
   assert.equal(option.said, "erro: opção desconhecida '--limt'\n(seria --limit?)\n");
   assert.match(help.said, /^Uso: lance bids list \[opções\]/);
+  assert.match(group.said, /help +mostra a ajuda de um comando/);
   assert.match(help.said, /\(padrão: 50\)/);
   assert.match(help.said, /\(opções:\s+"/);
   assert.doesNotMatch(help.said, /default|choices|options/);
