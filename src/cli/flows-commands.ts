@@ -137,14 +137,17 @@ function addAsking(
       .requiredOption('--by <name>', flows.help.by, said)
       .option('--key <key>', flows.help.key)
       .option('--json', help.json, false);
-  common(
+  const asOrdered = flow === 'renegotiation' ? ' --yes' : '';
+  const start = common(
     add(
       parent,
       'start',
       flows.help.start,
-      `lance ${name} start --file ordem.json --key 2026-1 --by ana`,
+      `lance ${name} start --file ordem.json --key 2026-1 --by ana${asOrdered}`,
     ).requiredOption('--file <path>', flows.help.file),
-  ).action((options: AskingOptions & { file: string }) => startFlow(world, flow, options));
+  );
+  if (flow === 'renegotiation') start.option('--yes', flows.help.yes);
+  start.action((options: AskingOptions & { file: string; yes?: boolean }) => startFlow(world, flow, options));
   const example = add(parent, 'example', flows.help.example, `lance ${name} example > ordem.json`)
     .option('--step <step>', `${flows.help.exampleStep}: ${stepsOf(flow).join(', ')}`)
     .option('--set <field=value>', flows.help.set, (word: string, before: string[]) => [...before, word], []);

@@ -12,11 +12,12 @@ import { contractAsked, lookupAsked, renegotiationAsked, stepAsked, withdrawalAs
 import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { flowView } from '../http/api/views.ts';
 import { livesSince, wait } from '../operating/living.ts';
-import { unsaidIn } from '../origination/differences.ts';
+import { renegotiationEstimate, unsaidIn } from '../origination/differences.ts';
 import { eventsToShow } from '../origination/events-of-nobody.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
-import { flowMeant, storedKey } from '../origination/orders.ts';
+import { noteIndex } from '../origination/notes.ts';
+import { flowMeant, renegotiationTerms, storedKey } from '../origination/orders.ts';
 import { flowCursor } from '../origination/ports.ts';
 import { type OpenSealed, shownAmount, shownRecord, shownWorker } from '../origination/shown-flows.ts';
 import { type PaymentShown, shownPayments } from '../origination/shown-payments.ts';
@@ -470,13 +471,41 @@ export type StartedKind = keyof typeof starts;
 export async function startFlow(
   world: CommandWorld,
   flow: StartedKind,
-  order: Order & { file: string },
+  order: Order & { file: string; yes?: boolean },
 ): Promise<void> {
   const { body, ask, asked } = starts[flow];
   const read = readBody(world, order.file, body);
+  if (flow === 'renegotiation' && order.yes !== true) throw await unconfirmed(world, renegotiationAsked(read as never));
   await withFront(world, order, (front) => {
     const start = ask(front) as (asker: { by: string; key: string }, order: unknown) => Promise<FrontResult>;
     return start(askerOf(order), asked(read as never));
+  });
+}
+
+/** It is sent at once and cannot be taken back: first what would be sent, beside the loan that was closed. */
+async function unconfirmed(world: CommandWorld, asked: ReturnType<typeof renegotiationAsked>): Promise<Fault> {
+  const { format, clock } = world;
+  const { flows: texts } = format.texts;
+  const { renegotiation, openInstallments, estimatedInstallmentCents } = asked;
+  const terms = renegotiationTerms(renegotiation, estimatedInstallmentCents);
+  return withReader(world, async ({ flows }) => {
+    const code = noteIndex(renegotiation.closedContract);
+    const flowId = (await flows.findByCode([code])).get(code);
+    const note = flowId === undefined ? null : ((await flows.read([flowId])).get(flowId)?.note ?? null);
+    const reckoned =
+      note === null
+        ? null
+        : renegotiationEstimate(terms, { note, openInstallments }, clock.now(), world.writing().pricing);
+    const [before, after] = [note?.installmentCents ?? null, estimatedInstallmentCents ?? reckoned].map((cents) =>
+      cents === null ? texts.notKnown : format.money(cents),
+    );
+    const lines: readonly (readonly [label: string, text: string])[] = [
+      [texts.labels.closedContract, renegotiation.closedContract],
+      [texts.labels.installments, String(renegotiation.installments)],
+      [texts.labels.rate, format.rate(renegotiation.rateHundredths)],
+      [texts.labels.installment, texts.estimate(before!, after!)],
+    ];
+    return new Fault('not-allowed', texts.confirmFirst(labelledText(lines)));
   });
 }
 

@@ -67,6 +67,28 @@ export function mostDebtOf(
   return installmentCents * Math.min(openInstallments ?? terms.installments, terms.installments);
 }
 
+/**
+ * What the new instalment may come to, from the note of the loan that was closed: reckoned from what its open instalments are worth at
+ * its rate, else from the whole loan, which is the most that can be owed. What is owed the service alone knows. Null: the note does
+ * not say enough.
+ */
+export function renegotiationEstimate(
+  terms: FlowTerms,
+  { note, openInstallments }: { note: CreditNote; openInstallments: number | null },
+  at: EpochMs,
+  settings: PricingSettings,
+): AmountCents | null {
+  const { loanCents, installmentCents, rateMonthlyPercent } = note;
+  const rate = (rateMonthlyPercent ?? 0) / 100;
+  const isReckoned = openInstallments !== null && installmentCents !== null && rate > 0;
+  const owedCents = isReckoned
+    ? Math.round((installmentCents * (1 - (1 + rate) ** -openInstallments)) / rate)
+    : loanCents;
+  if (owedCents === null || owedCents <= 0 || owedCents > mostLoanCents) return null;
+  const kept = { ...loanTermsOf(terms, at, settings), insuranceCents: 0, iofFinanced: false };
+  return financeReleased(owedCents, kept).installmentCents;
+}
+
 /** Of a renegotiation only the rate can be told before its note comes. */
 export function expectedLoan(terms: FlowTerms, at: EpochMs, settings: PricingSettings): ExpectedLoan {
   const { amountCents, installmentCents, rateHundredths } = terms;

@@ -118,9 +118,9 @@ test('what example prints works against the sandbox, once what it leaves open is
   const ended = await fetch(`${url}/sandbox/terminations/${note!.noteNumber}`, { method: 'POST' });
   assert.equal(ended.status, 200);
   const nobodys = await exampleFile('nobodys', 'renegotiations', 'example');
-  await refusedAsItIs(nobodys.path, ['closedContract'], 'renegotiations', 'start');
+  await refusedAsItIs(nobodys.path, ['closedContract'], 'renegotiations', 'start', '--yes');
   const elsewhere = await exampleFile('elsewhere', 'renegotiations', 'example', '--set', 'closedContract=9001');
-  const { flowId: ofAnotherLender } = await ask('renegotiations', 'start', '--file', elsewhere.path);
+  const { flowId: ofAnotherLender } = await ask('renegotiations', 'start', '--yes', '--file', elsewhere.path);
   assert.match(ofAnotherLender, /^r-/);
   const again = await exampleFile(
     'renegotiation',
@@ -132,7 +132,11 @@ test('what example prints works against the sandbox, once what it leaves open is
     /Made up, .*installments, rateHundredths/,
     'whoever sends it as it is may give the rate away',
   );
-  const renegotiation = await ask('renegotiations', 'start', '--file', again.path);
+  const unsent = await lance(environment, 'renegotiations', 'start', '--file', again.path, '--by', 'ana');
+  assert.equal(unsent.code, 65);
+  assert.match(unsent.stderr, /Nothing was sent\. The order is sent at once with --yes:/);
+  assert.match(unsent.stderr, /Instalment +R\$ [\d,]+\.\d\d → R\$ [\d,]+\.\d\d \(estimate/);
+  const renegotiation = await ask('renegotiations', 'start', '--yes', '--file', again.path);
   await until('renegotiations', renegotiation.flowId, 'renegotiated');
 
   const { birthDate } = sandbox.withdrawals.holder(person.cpf);

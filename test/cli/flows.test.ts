@@ -176,7 +176,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
     ...{ contractType: 'R', installments: 24, rateHundredths: 249, originalRateHundredths: 300 },
     ...{ estimatedInstallmentCents: 123_456, authorisationNumber: '880011' },
   });
-  const words = ['--file', renegotiation, '--by', 'ana', '--key', 'r1'];
+  const words = ['--file', renegotiation, '--by', 'ana', '--yes', '--key', 'r1'];
   const taken = await lance(environment, 'renegotiations', 'start', ...words);
   assert.match(
     taken.stdout,
@@ -189,7 +189,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
     lance(environment, 'renegotiations', 'show', 'r-9001'),
     lance(environment, 'renegotiations', 'show', '9001'),
     lance(environment, 'withdrawals', 'show', flowId.slice(0, 8)),
-    lance(environment, 'renegotiations', 'start', ...words.slice(0, 4), '--key', 'r2'),
+    lance(environment, 'renegotiations', 'start', ...words.slice(0, 5), '--key', 'r2'),
     lance(environment, ...cancel),
   ]);
   assert.match(inReais.stdout, /Instalment +R\$ 1,234\.56/);

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { dayOf } from '../../src/domain/clock.ts';
 import type { CreditNote } from '../../src/domain/records.ts';
 import { flowView } from '../../src/http/api/views.ts';
+import { renegotiationEstimate } from '../../src/origination/differences.ts';
 import type { RenegotiationAsked } from '../../src/origination/orders.ts';
 import { financeReleased } from '../../src/pricing/loan.ts';
 import { payrollDueDays } from '../../src/pricing/schedule.ts';
@@ -145,4 +146,22 @@ test('a loan beyond all that can be owed of the contract that was made here is t
     assert.deepEqual(owed, differs ? [most] : [], `${openInstallments} ${times}`);
     if (differs) assert.ok(view.nextSteps.includes('accept'));
   }
+});
+
+test('the new instalment is estimated from what is open of the old loan, else from all of it', () => {
+  const note = { ...sampleNote, loanCents: 600_000, installmentCents: 45_000, rateMonthlyPercent: 2 };
+  const terms = {
+    amountCents: null,
+    installmentCents: null,
+    insuranceCents: null,
+    installments: 12,
+    rateHundredths: 150,
+  };
+  const at = Date.parse('2026-03-03T15:00:00Z');
+  const of = (openInstallments: number | null, change: object = {}) =>
+    renegotiationEstimate(terms, { note: { ...note, ...change }, openInstallments }, at, pricing)!;
+  // 45,000 cents a month at 2 % are worth 404,216 over ten months: about 37,060 a month at 1.5 % over twelve.
+  assert.ok(Math.abs(of(10) - 37_060) < 1_500, String(of(10)));
+  assert.ok(Math.abs(of(null) - 55_008) < 2_200, String(of(null)));
+  assert.equal(of(null, { loanCents: null }), null);
 });
