@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type AnchorPlace, anchorFileOf } from './adapters/embedded/anchor.ts';
-import { isHeld, tooLittleSpace } from './adapters/embedded/database.ts';
+import { holdersOfRemoved, isHeld, tooLittleSpace } from './adapters/embedded/database.ts';
 import { quickCheck } from './adapters/embedded/quick-check.ts';
 import { openEmbeddedReader } from './adapters/embedded/reader.ts';
 import {
@@ -467,7 +467,7 @@ async function openSetBack(place: StorePlace, emptied: boolean): Promise<SetBack
     heads: now,
     lost: known,
     // No process knows what others have claimed in the part that was lost.
-    claimed: { requestIds: [], complete: false },
+    claimed: { claims: new Map(), complete: false },
     accept: async () => {
       // They may hold what the log does not. The anchors come last: until then the log is refused.
       await store.copies?.snapshots.discardAll();
@@ -839,6 +839,7 @@ registerCommands(program, {
   createVault,
   readRules: readRuleFiles,
   isHeld,
+  holdersOfRemoved,
   readPackageFile: (path) => readStrict(packageFile(path)),
   readText: readStrict,
   endSignal,

@@ -37,6 +37,10 @@ export type Callbacks = {
 
 /** Another process may be the one that reads the record which names the bid: orphans are looked for again. */
 const orphanPollMs = 2_000;
+/** The answer that names a bid may come after its winner event, by less than this: then somebody is told. */
+const unknownAlarmMs = 60_000;
+/** A code of the service may be the number of a person, which stands in no journal. */
+const mayBePerson = /(?<!\d)\d{11}(?!\d)/;
 /** Codes that are looked for in one poll: a few milliseconds of work. */
 const polledCodes = 1_000;
 
@@ -62,6 +66,8 @@ export function createCallbacks(options: {
   const orphans = createOrphans(orphanLimits);
   /** Those that are being given to their request outside the order of the log. */
   const givenNow = new Set<Orphan>();
+  /** Those of which somebody was told that nobody knows their bid. */
+  const told = new WeakSet<Orphan>();
   const dealtWith = new Map<number, number>();
   const lost = new Set<number>();
   let timer: Timer | null = null;
@@ -164,7 +170,19 @@ export function createCallbacks(options: {
     const codes = orphans.nextCodes(polledCodes);
     if (codes.length === 0) return;
     timer = clock.after(orphanPollMs, lookAgain);
-    void bidsKnown(codes);
+    void bidsKnown(codes).then(() => tellUnknown(codes));
+  }
+
+  /** Long before they are given up: a worker may wait for the contract. */
+  function tellUnknown(codes: readonly string[]): void {
+    if (options.stopping() || isElsewhere() || options.timeDoubted()) return;
+    for (const orphan of orphans.under(codes)) {
+      const { kind, at, requestCode } = orphan.event;
+      if (told.has(orphan) || clock.now() - at < unknownAlarmMs) continue;
+      told.add(orphan);
+      const text = `${kind}: the service tells of a winner under the code ${mayBePerson.test(requestCode) ? '***' : requestCode}, which no bid of the desk has; ask it for the request, then lance bids resolve ID --as contemplated`;
+      observer({ kind: 'alarm', code: 'winner-unknown', requestId: null, text });
+    }
   }
 
   function lose(partition: number): void {

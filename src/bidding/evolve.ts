@@ -191,6 +191,8 @@ function live(known: RequestState, record: LifeRecord, earlier: FoldTerms): Requ
   const row = trigger === null ? undefined : transitions[phase][trigger];
   let next = absorb(known, record, row !== undefined, earlier);
   if (row !== undefined) {
+    const counts = row.exposure === 'hold' || row.exposure === 'commit';
+    if (counts && next.claim === null) next = withFoundBid(next, record, earlier);
     next.phase = row.to;
     next.exposure = exposureAfter(next.exposure, row.exposure);
     if (row.timer !== 'keep') next.timer = timerOf(next, row.timer, record.at, earlier);
@@ -211,6 +213,30 @@ function withUnclaimed(
 }
 
 const nothingProposed = { proposalCode: null, proposalNumber: null, validUntil: null };
+
+/**
+ * A bid of ours of which the log has no claim: what was published of it says what is promised, else as much as was asked for. Ours is the
+ * one that a winner event names; said by a person, the best one, which is the one that wins.
+ */
+function withFoundBid(state: RequestState, record: LifeRecord, earlier: FoldTerms): RequestState {
+  const { auction } = state;
+  const unread = unreadClaim(state, record.at, earlier);
+  const published = auction?.candidates.filter((bid) => !bid.offGrid && bid.amountCents > 0) ?? [];
+  const codes =
+    record.kind === 'proposed' ? [record.requestCode, record.proposalCode ?? record.requestCode] : codeNamed(record);
+  const named = published.filter((bid) => codes.some((code) => isSameCode(bid.bidId, code)));
+  const [own] = named.length > 0 ? named : published.filter(({ position }) => position === 1);
+  if (auction === null || own === undefined) return { ...state, claim: unread };
+  const { rateHundredths, amountCents, installments, placedAt, position } = own;
+  const { unread: _, ...claim } = unread;
+  const at = placedAt ?? claim.at;
+  const offer = { ...claim.offer, rateHundredths, amountCents, installments, validUntil: at + longestValidityMs };
+  return { ...state, claim: { ...claim, at, offer }, auction: { ...auction, candidates: [own], position } };
+}
+
+function codeNamed(record: LifeRecord): readonly string[] {
+  return record.kind === 'contemplated' ? [record.requestCode] : [];
+}
 
 /** Somebody has said how the request went on: if the worker chose it, what was kept is its own, else it is of another one. */
 function withoutUnclaimed(resolved: RequestState, { as }: Resolved, earlier: FoldTerms): RequestState {
@@ -277,11 +303,11 @@ function triggerOf(state: RequestState, record: LifeRecord): Trigger | null {
     case 'ended':
       return state.auction === null ? 'ended' : null;
     case 'contemplated':
-      return record.errors.length > 0 ? 'winner-error' : 'contemplated';
     case 'proposed':
-      return record.errors.length > 0 ? 'winner-error' : 'proposed';
+      if (isSurelyUnsent(state)) return null;
+      return record.errors.length > 0 ? 'winner-error' : record.kind;
     case 'resolved':
-      return `resolved-${record.as}`;
+      return isSurelyUnsent(state) ? null : `resolved-${record.as}`;
     default:
       return record satisfies never;
   }
@@ -376,7 +402,7 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, earlier
     case 'answered':
       if (moved) {
         next.answer = mergedAnswer(state, record);
-        next.claim ??= unreadClaim(state, record.at, earlier);
+        next.claim ??= lostClaimIn(record) ?? unreadClaim(state, record.at, earlier);
         next.sealed = null;
       }
       if (record.codes !== undefined)
@@ -403,6 +429,11 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, earlier
       record satisfies never;
   }
   return next;
+}
+
+/** Its bytes are lost with its record, and are never sent again. */
+function lostClaimIn({ lostClaim }: Answered): Claim | null {
+  return lostClaim === undefined ? null : { ...lostClaim, instance: '', body: '' };
 }
 
 /** Nobody can read the claim: the offer is at most what was asked for, and valid for at most as long as the contract lets it be. */
@@ -447,9 +478,13 @@ function takeAuction(next: RequestState, record: Ended, earlier: FoldTerms): voi
   // Scored with this record, and not needed any more.
   next.trial = null;
   // What surely nobody sent is not among the published bids, even where one says the same.
-  const known = next.frozen?.mayBeClaim ? (next.claim ?? unreadClaim(next, record.at, earlier)) : next.claim;
+  const mayBeSent = next.frozen?.mayBeClaim || (next.phase === 'passed' && next.pass?.maybeSent);
+  const known = mayBeSent ? (next.claim ?? unreadClaim(next, record.at, earlier)) : next.claim;
   const claim = isSurelyUnsent(next) ? null : known;
-  next.auction = readAuction(record, claim, next.answer, deadlineOf(next, earlier));
+  // Of a request whose record is lost nobody knows when its auction was to end.
+  const unknownEnd = (claim?.at ?? record.at) + longestAuctionMs;
+  const deadlineAt = next.request === null ? unknownEnd : deadlineOf(next, earlier);
+  next.auction = readAuction(record, claim, next.answer, deadlineAt);
 }
 
 /** Once our answer and the published bids are both known, in whichever order, the bid is settled. */
@@ -471,7 +506,8 @@ function settleWhenKnown(state: RequestState, at: EpochMs, earlier: FoldTerms): 
   return next;
 }
 
-function isSurelyUnsent({ phase, pass, answer }: RequestState): boolean {
+/** What nobody sent, no event and no person makes a bid of. */
+export function isSurelyUnsent({ phase, pass, answer }: Pick<RequestState, 'phase' | 'pass' | 'answer'>): boolean {
   return phase === 'passed' && answer === null && pass !== null && !pass.maybeSent;
 }
 

@@ -66,6 +66,11 @@ function ruledEvent(record: AuctionRecord, before: RequestState | null, state: R
   return { kind: 'ruled', effects, decidedBy: record.reasons[0]?.rule ?? null };
 }
 
+/** A winner event that changes nothing, for the request was never bid for. */
+function isOfNoBid({ kind }: AuctionRecord, state: RequestState): boolean {
+  return (kind === 'contemplated' || kind === 'proposed') && state.phase === 'passed' && state.winner === null;
+}
+
 /** Tells of each record once, in the process that folded it. */
 export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: EpochMs) => void {
   const rivals = createRivalWatch();
@@ -100,6 +105,10 @@ export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: Epoc
     const ruled = ruledEvent(record, before, state);
     if (ruled !== null) observer(ruled);
     if (state.lateClaims > (before?.lateClaims ?? 0)) observer({ kind: 'late-claim', requestId });
+    if (isOfNoBid(record, state)) {
+      const text = 'the service tells of a winner under a code of this request, and the desk surely sent no bid for it';
+      observer({ kind: 'alarm', code: 'winner-unknown', requestId, text });
+    }
     for (const alarm of alarmsOf(before, state)) observer({ kind: 'alarm', code: alarm, requestId });
     if (record.kind === 'requested') observer({ kind: 'step', step: 'requested-read-back' });
     if (record.kind === 'ended') {

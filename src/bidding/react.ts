@@ -6,8 +6,8 @@
 import type { BiddingSettings } from '../config/sections.ts';
 import type { Reservation } from '../domain/cap-book.ts';
 import type { EpochMs } from '../domain/glossary.ts';
-import type { Answered, AuctionRecord, Passed, Resolution } from '../domain/records.ts';
-import type { Claim, FrozenMark, RequestState } from '../domain/states.ts';
+import type { Answered, AuctionRecord, LostClaim, Passed, Resolution } from '../domain/records.ts';
+import type { Claim, FrozenMark, Phase, RequestState } from '../domain/states.ts';
 import type { ClosedCause } from './bidding-status.ts';
 import { deadlineOf, unreadClaimId, validityEnd } from './evolve.ts';
 
@@ -187,6 +187,13 @@ export function restoredPass(requestId: string, at: EpochMs, before?: EpochMs): 
   return { ...deskPass(requestId, 'restored', text, at, null), maybeSent: true };
 }
 
+/** What is known of a bid whose claim stood in a part of the log that was lost: that it may have been sent. */
+export function lostAnswer(requestId: string, claim: LostClaim | null, at: EpochMs): Answered {
+  const text = 'its claim stood in a part of the log that was lost: what the service answered is not known';
+  const answer = unanswered(requestId, { claimId: claim?.claimId ?? unreadClaimId }, text, at);
+  return claim === null ? answer : { ...answer, lostClaim: claim };
+}
+
 /** A claim that is not sent from here on, and may have been sent by whoever wrote it. */
 export function unanswered(
   requestId: string,
@@ -207,6 +214,8 @@ export function unanswered(
   };
 }
 
+const notWon: ReadonlySet<Phase> = new Set(['passed', 'lost', 'rejected']);
+
 /** Alarms of one step, raised once by whoever folds it. */
 export function alarmsOf(before: RequestState | null, after: RequestState): readonly AlarmCode[] {
   if (before?.phase === after.phase) return [];
@@ -223,7 +232,7 @@ export function alarmsOf(before: RequestState | null, after: RequestState): read
         : [];
     case 'contemplated':
     case 'proposed':
-      return before?.phase === 'lost' || before?.phase === 'rejected' ? ['win-after-loss'] : [];
+      return before !== null && notWon.has(before.phase) ? ['win-after-loss'] : [];
     default:
       return [];
   }

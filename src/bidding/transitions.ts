@@ -55,12 +55,17 @@ const byWinner: Row = {
 /** What a winner event says, said by a person who has seen it: for events that did not come, or under a code that nobody knows. */
 const contemplatedByOperator: Row = { 'resolved-contemplated': go('contemplated', 'commit', 'validity') };
 
-const byOperator: Row = {
+/** How the bid ended, said by a person. */
+const byOperatorKnowing: Row = {
   ...contemplatedByOperator,
   'resolved-won': go('won', 'commit', 'contemplation'),
   'resolved-lost': go('lost', 'release', null),
   'resolved-not-landed': go('not-landed', 'release', null),
   'resolved-cancelled': go('cancelled', 'release', null),
+};
+
+const byOperator: Row = {
+  ...byOperatorKnowing,
   'resolved-expired': go('expired', 'release', null),
 };
 
@@ -117,6 +122,9 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
     'settled-won': go('won', 'commit', 'contemplation'),
     'settled-lost': go('lost', 'release', null),
     'settled-ambiguous': go('ambiguous', 'hold', 'contemplation'),
+    // Only where it may have been sent: by another process, or in a part of the log that was lost.
+    ...byWinner,
+    ...byOperatorKnowing,
     ...byLateEvidence,
   },
   accepted: {

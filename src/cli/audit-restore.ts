@@ -1,11 +1,14 @@
 /**
  * `lance audit accept-restore`: a store that was set back is taken as it is. Requests of the part that was lost are never bid for
- * again: those that are known end as passed, and of the others nothing is bid for that was received before, or comes too soon after.
+ * again: those that are known count as promised until it is known how their bids ended, and of the others nothing is bid for that was received before, or comes too soon after.
  */
-import { restoredPass } from '../bidding/react.ts';
+import type { NewEntry } from '../bidding/ports.ts';
+import { lostAnswer, restoredPass } from '../bidding/react.ts';
 import type { OriginEntry } from '../domain/audit.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { LostClaim } from '../domain/records.ts';
 import { refuseLiving } from './export.ts';
-import type { CommandWorld } from './world.ts';
+import type { CommandWorld, SetBackStore } from './world.ts';
 
 const pageEntries = 500;
 
@@ -24,10 +27,10 @@ export async function acceptRestore(
   try {
     if (place.backend === 'kafka') await refuseLiving(world, store);
     const at = clock.now();
-    const { requestIds, complete } = store.claimed;
-    for (let from = 0; from < requestIds.length; from += pageEntries) {
-      const passes = requestIds.slice(from, from + pageEntries).map((requestId) => restoredPass(requestId, at));
-      await store.log.append(passes.map((record) => ({ topic: 'auctions', key: record.requestId, record })));
+    const { claims, complete } = store.claimed;
+    const lost = [...claims];
+    for (let from = 0; from < lost.length; from += pageEntries) {
+      await appendEnds(store, lost.slice(from, from + pageEntries), at);
     }
     accepted = {
       kind: 'restored',
@@ -47,11 +50,29 @@ export async function acceptRestore(
     throw fault;
   }
   await store.accept();
-  const { requestIds, complete } = store.claimed;
+  const { claims, complete } = store.claimed;
+  const known = [...claims.values()].filter((claim) => claim !== null);
+  const promisedCents = known.reduce((sum, { offer }) => sum + offer.amountCents, 0);
+  const counts = { claimed: claims.size, withOffer: known.length };
   if (json) {
-    terminal.write(JSON.stringify({ ...accepted, claimed: requestIds.length, complete }));
+    terminal.write(JSON.stringify({ ...accepted, ...counts, promisedCents, complete }));
     return;
   }
   const until = complete ? null : format.time(accepted.noBidReceivedBefore);
-  terminal.write(format.texts.audit.accepted(requestIds.length, until));
+  terminal.write(format.texts.audit.accepted(counts, format.money(promisedCents), until));
+}
+
+/** Never bid for again, and promised until somebody knows how the bid ended; a claim that the log still has stands for itself. */
+async function appendEnds(
+  { log }: SetBackStore,
+  lost: readonly (readonly [RequestId, LostClaim | null])[],
+  at: EpochMs,
+): Promise<void> {
+  const entries: NewEntry[] = [];
+  for (const [requestId, claim] of lost) {
+    entries.push({ topic: 'auctions', key: requestId, record: restoredPass(requestId, at) });
+    const isClaimed = (await log.readKey('auctions', requestId)).some(({ record }) => record.kind === 'claimed');
+    if (!isClaimed) entries.push({ topic: 'auctions', key: requestId, record: lostAnswer(requestId, claim, at) });
+  }
+  await log.append(entries);
 }

@@ -81,7 +81,8 @@ export function sendingSection(page: Page, report: BidReport, format: Format): v
     page.field(show.validUntil, format.time(claim.offer.validUntil));
   }
   if (state.lateClaims > 0) page.field(show.lateClaims, String(state.lateClaims));
-  if (!claim.unread) {
+  if (!claim.unread && claim.body === '') page.wrapped(show.bytesLost);
+  else if (!claim.unread) {
     page.line(report.answers.length > 0 || state.phase !== 'passed' ? show.bytes : show.bytesUnsent);
     page.line(`  ${claim.body}`);
   }
@@ -99,7 +100,9 @@ export function auctionSection(page: Page, { state, ended }: BidReport, format: 
   const { show } = format.texts;
   if (ended === null) return;
   page.section(show.published);
-  const own = new Set(state.auction?.candidates.map(({ bidId }) => bidId));
+  // Without a claim that can be read each of them may be ours, so none is marked.
+  const isTold = state.claim !== null && !state.claim.unread;
+  const own = new Set(isTold ? state.auction?.candidates.map(({ bidId }) => bidId) : []);
   const mark = own.size > 1 ? show.maybeOurs : show.ours;
   const rows = [...ended.bids]
     .sort((left, right) => left.position - right.position)

@@ -23,7 +23,8 @@ export const biddingEn: Texts['bidding'] = {
     'clock-skew': "compare this machine's clock with a time server",
     'control-stale': 'the controls cannot be read: see to the store that holds them',
     paused: 'lance resume --by NAME --reason TEXT goes on',
-    'rule-set-missing': 'see rules in /readyz?verbose; lance rules rollback --by NAME goes back to the set before',
+    'rule-set-missing':
+      'see rules in /readyz?verbose; a first set that awaits approval begins once two persons, each with a token of their own, have run lance rules approve HASH; where a set was followed before, lance rules rollback --by NAME goes back to it',
     'views-incomplete': 'what is used under the caps is being counted again; it ends by itself',
     'partitions-not-live': 'catching up ends by itself; a closed partition names its record',
     'log-refused': 'the log takes no records: free space on the disk, or put back the files that the reason names',

@@ -22,7 +22,8 @@ export const biddingPt = {
     'clock-skew': 'compare o relógio desta máquina com um servidor de tempo',
     'control-stale': 'os controles não podem ser lidos: veja o armazenamento que os guarda',
     paused: 'lance resume --by NOME --reason TEXTO volta a dar lances',
-    'rule-set-missing': 'veja rules em /readyz?verbose; lance rules rollback --by NOME volta ao conjunto anterior',
+    'rule-set-missing':
+      'veja rules em /readyz?verbose; um primeiro conjunto que aguarda aprovação começa quando duas pessoas, cada uma com o seu token, executam lance rules approve HASH; se antes se seguia outro conjunto, lance rules rollback --by NOME volta a ele',
     'views-incomplete': 'o uso dos tetos está sendo recontado; termina sozinho',
     'partitions-not-live': 'pôr em dia termina sozinho; uma partição fechada diz qual é o registro',
     'log-refused':

@@ -54,6 +54,14 @@ export const doctorEn: Texts['doctor'] = {
     'configuration-refused': ({ text }) => [String(text)],
     'directory-fits': ({ path }) => [String(path)],
     'directory-new': ({ path }) => [`${path} has no data yet`, 'lance run makes it'],
+    'files-removed': ({ path, count }) => [
+      `lance.sqlite was removed from ${path}, and process ${count} still has it open: bidding is closed, and only that process still has the data`,
+      `do not end it, and do not accept a restore, before /proc/${count}/fd is saved: runbook LanceAlarm, store-files-lost`,
+    ],
+    'directory-without-desk': ({ path }) => [
+      `${path} holds no data, and yet a desk answers on the port of this configuration`,
+      'is LANCE_DATA_DIR mistyped? If not, the files were removed under the desk: do not end it before they are saved (runbook LanceAlarm, store-files-lost)',
+    ],
     'topics-new': ({ path }) => [`${path}: the topics do not exist yet`, 'lance run creates them'],
     'directory-unwritable': ({ path }) => [
       `${path} is no directory that this user can write`,

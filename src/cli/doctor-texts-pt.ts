@@ -56,6 +56,14 @@ export const doctorPt = {
     'configuration-refused': ({ text }: DoctorFigures) => [faultPt(String(text))],
     'directory-fits': ({ path }: DoctorFigures) => [String(path)],
     'directory-new': ({ path }: DoctorFigures) => [`${path} ainda não tem dados`, 'lance run o cria'],
+    'files-removed': ({ path, count }: DoctorFigures) => [
+      `lance.sqlite foi removido de ${path}, e o processo ${count} ainda o tem aberto: os lances estão fechados, e só esse processo ainda tem os dados`,
+      `não o encerre nem aceite uma restauração antes de salvar /proc/${count}/fd: runbook LanceAlarm, store-files-lost`,
+    ],
+    'directory-without-desk': ({ path }: DoctorFigures) => [
+      `${path} não tem dados, e mesmo assim uma mesa responde na porta desta configuração`,
+      'LANCE_DATA_DIR está errado? Se não, os arquivos foram removidos com a mesa em uso: não a encerre antes de salvá-los (runbook LanceAlarm, store-files-lost)',
+    ],
     'topics-new': ({ path }: DoctorFigures) => [`${path}: os tópicos ainda não existem`, 'lance run os cria'],
     'directory-unwritable': ({ path }: DoctorFigures) => [
       `${path} não é um diretório em que este usuário possa escrever`,

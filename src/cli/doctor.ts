@@ -208,8 +208,18 @@ async function checkDirectory(
   directory: string,
   rulesHash: string | null,
 ): Promise<Finding[]> {
+  const [pid] = world.holdersOfRemoved(directory);
+  if (pid !== undefined) {
+    // What a start would say of the directory as it is would lead to giving up what the process still holds.
+    const lost = found('data-directory', 'fail', 'files-removed', { path: directory, count: pid });
+    return [lost, ...(await checkBidding(world, null, place.store))];
+  }
   if (!isUsable(directory)) return [found('data-directory', 'fail', 'directory-unwritable', { path: directory })];
   if (!existsSync(join(directory, databaseFile))) {
+    if (await answersAlive(world)) {
+      const other = found('data-directory', 'fail', 'directory-without-desk', { path: directory });
+      return [other, ...(await checkBidding(world, null, place.store))];
+    }
     const isNew = found('data-directory', 'warn', 'directory-new', { path: directory });
     return [isNew, ...(await checkStart(world, place))];
   }

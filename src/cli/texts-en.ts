@@ -326,6 +326,7 @@ export const en: Texts = {
     firstByte: 'first byte',
     bytes: 'bytes sent',
     bytesUnsent: 'bytes claimed, not sent',
+    bytesLost: 'the bytes are not in the log: its record is lost, or never was there',
     answer: 'answer',
     httpStatus: (status) => `HTTP ${status}`,
     noAnswer: 'none',
@@ -538,8 +539,8 @@ export const en: Texts = {
     nothingToAccept:
       'Nothing to accept: the log is as long as its anchors say. Whether its records were edited, lance audit verify says. Nothing was written, and bidding is as it was. If the anchors were put back together with a backup, move them away and run this again.',
     pauseReason: (reason) => `restore accepted: ${reason}`,
-    accepted: (count, until) =>
-      `Accepted, and recorded. ${count} requests that were bid for in the lost part end as passed (restored) and are not bid for again.${until === null ? '' : ` Which others there were is not known: nothing is bid for that was received before ${until}.`} Bidding is paused, for what was promised in the lost part counts under no cap: compare with the service, set caps (lance cap), then lance resume.`,
+    accepted: ({ claimed, withOffer }, promised, until) =>
+      `Accepted, and recorded. ${claimed} requests that were bid for in the lost part are not bid for again. Each counts as unknown until the end of its auction, an event or a person says how its bid ended; ${withOffer} of them count under the caps with the ${promised} that was offered${withOffer === claimed ? '' : ', the others with what was asked for, where the log still says it'}.${until === null ? '' : ` Which others there were is not known: nothing is bid for that was received before ${until}, and what may have been promised for those counts under no cap.`} Bidding is paused: compare with the service (lance bids list --state unknown; lance bids resolve), set caps (lance cap), then lance resume.`,
     help: {
       accept: 'take a log that was set back (a restored backup) as it is, and never bid again for what was lost',
       emptied: 'the records are lost for good, and the desk begins with none',

@@ -322,6 +322,7 @@ export const pt = {
     firstByte: 'primeiro byte',
     bytes: 'bytes enviados',
     bytesUnsent: 'bytes registrados, não enviados',
+    bytesLost: 'os bytes não estão no registro: perderam-se com ele ou nunca estiveram lá',
     answer: 'resposta',
     httpStatus: (status: number) => `HTTP ${status}`,
     noAnswer: 'nenhuma',
@@ -545,8 +546,12 @@ export const pt = {
     nothingToAccept:
       'Nada a aceitar: o registro é tão longo quanto dizem suas âncoras. Se algum registro foi editado, lance audit verify diz. Nada foi gravado, e os lances seguem como estavam. Se as âncoras voltaram junto com uma cópia, tire-as do lugar e execute de novo.',
     pauseReason: (reason: string) => `restauração aceita: ${reason}`,
-    accepted: (count: number, until: string | null) =>
-      `Aceito e registrado. ${count} solicitações que receberam lance na parte perdida terminam como passadas (restored) e não recebem outro lance.${until === null ? '' : ` Não se sabe se houve outras: nada do que for recebido antes de ${until} recebe lance.`} Os lances estão em pausa, pois o que foi prometido na parte perdida não conta em nenhum teto: compare com o serviço, ajuste os tetos (lance cap) e depois lance resume.`,
+    accepted: (
+      { claimed, withOffer }: { claimed: number; withOffer: number },
+      promised: string,
+      until: string | null,
+    ) =>
+      `Aceito e registrado. ${claimed} solicitações que receberam lance na parte perdida não recebem outro lance. Cada uma conta como desconhecida até que o fim do leilão, um evento ou uma pessoa diga como o lance terminou; ${withOffer} delas contam nos tetos com os ${promised} ofertados${withOffer === claimed ? '' : ', as outras com o valor pedido, onde o registro ainda o tem'}.${until === null ? '' : ` Não se sabe se houve outras: nada do que for recebido antes de ${until} recebe lance, e o que pode ter sido prometido nelas não conta em nenhum teto.`} Os lances estão em pausa: compare com o serviço (lance bids list --state unknown; lance bids resolve), ajuste os tetos (lance cap) e depois lance resume.`,
     help: {
       accept:
         'aceita um registro que voltou a um estado anterior (cópia restaurada) e nunca repete lances da parte perdida',

@@ -16,7 +16,7 @@ import type {
 } from '../bidding/ports.ts';
 import type { StorePlace } from '../config/store-place.ts';
 import type { Config, ConfigResult, Model, Place, Writing } from '../config.ts';
-import type { ChainHeads, ChainVerdict } from '../domain/audit.ts';
+import type { ChainHeads, ChainVerdict, LostClaims } from '../domain/audit.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Topic } from '../domain/records.ts';
 import type { Vault } from '../domain/vault.ts';
@@ -75,8 +75,7 @@ export type SetBackStore = WholeStore & {
   /** What it holds, and what is known to have been stored; null: nobody knows. */
   heads: ChainHeads;
   lost: ChainHeads | null;
-  /** Requests claimed in the part that was lost; `complete`: no other one was. */
-  claimed: { requestIds: readonly string[]; complete: boolean };
+  claimed: LostClaims;
   /** From now on it is what it is: the anchor goes on with what it holds. Closes it. */
   accept: () => Promise<void>;
 };
@@ -136,6 +135,8 @@ export type CommandWorld = {
   readRules: (directory: string) => readonly RuleFile[];
   /** Whether a process holds the directory. */
   isHeld: (directory: string) => boolean;
+  /** Ids of processes that have a removed database of the directory open still. */
+  holdersOfRemoved: (directory: string) => readonly number[];
   /** A file of this package or one that the user names. */
   readPackageFile: (path: string) => string;
   readText: (path: string) => string;

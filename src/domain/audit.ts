@@ -1,11 +1,18 @@
 /** What proves later that the records of a store are those that were written: chains, their heads, and the key of the heads. */
-import type { EpochMs } from './glossary.ts';
+import type { EpochMs, RequestId } from './glossary.ts';
+import type { LostClaim } from './records.ts';
 
 /** Signs heads that leave the store. `id` names the key without telling anything about it. */
 export type AuditKey = { id: string; secret: Uint8Array };
 
 /** How far a chain was: how many records, and the link of the last one. */
 export type ChainHead = readonly [count: number, link: string];
+
+/**
+ * Requests claimed in the part of a log that was lost, with what was kept of each claim; null: nothing. `complete`: no other request
+ * was claimed there.
+ */
+export type LostClaims = { claims: ReadonlyMap<RequestId, LostClaim | null>; complete: boolean };
 
 /** By the name of the table or, on Kafka, of the topic and partition. */
 export type ChainHeads = Readonly<Record<string, ChainHead>>;

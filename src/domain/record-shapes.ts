@@ -4,7 +4,7 @@
  * before this one did not write may be absent; fields that nobody knows may be there.
  */
 import { flowSteps } from './flow-records.ts';
-import type { Topic, Topics } from './records.ts';
+import type { LostClaim, Topic, Topics } from './records.ts';
 import type { LinkDetail } from './request.ts';
 
 /** Null: it fits. Else what is wrong and where; the value is never quoted. */
@@ -259,6 +259,8 @@ const hindrances = added(
   list(object({ kind: oneOf('attempt', 'query', 'wait'), cause: id, count, from: time, until: time })),
 );
 
+const lostClaim = object({ claimId: id, at: time, offer, caps, terms: added(claimTerms) });
+
 const auctionRecord = byName('kind', {
   requested: object({ ...ofRequest, request: loanRequest, windowMs: added(duration), sealed: text, rawHash: text }),
   claimed: object({ ...ofRequest, claimId: id, instance: id, body: id, offer, trace, terms: added(claimTerms) }),
@@ -276,6 +278,7 @@ const auctionRecord = byName('kind', {
     ...ofRequest,
     claimId: id,
     outcome,
+    lostClaim: added(lostClaim),
     codes: added(texts),
     attempts: count,
     earlierAttemptPossible: flag,
@@ -454,6 +457,11 @@ export function readRecord<T extends Topic>(
   const problem = undecoded ?? problemOf(topic, key, value);
   if (problem === null) return value as Topics[T];
   return standIn(topic, key, timeIn(value), `${topic}/${partition} at ${offset}: ${problem}`);
+}
+
+/** What was kept of a claim outside of the log; null: nothing that could be folded. */
+export function readLostClaim(value: unknown): LostClaim | null {
+  return lostClaim(value) === null ? (value as LostClaim) : null;
 }
 
 /** What a cache kept of a link; null where it is no such thing, or of another link: then it is as if nothing had been kept. */

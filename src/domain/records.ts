@@ -1,7 +1,7 @@
 /** Everything that can happen, as records. The topic `auctions` is the truth; everything else can be made again from it. */
 import type { FlowRecord } from './flow-records.ts';
 import type { AmountCents, EpochMs, RequestId } from './glossary.ts';
-import type { BidOutcome, DecisionTrace, Offer, PublishedBid, Reason } from './offer.ts';
+import type { BidOutcome, CapReservation, DecisionTrace, Offer, PublishedBid, Reason } from './offer.ts';
 import type { Link, LinkDetail, LoanRequest } from './request.ts';
 import type { Via } from './roles.ts';
 
@@ -50,6 +50,9 @@ export type Claimed = OfRequest & {
   terms?: ClaimTerms;
 };
 
+/** What is kept of a claim outside of the log: its money counts, and its bid can be told, where the log has lost the record. */
+export type LostClaim = Pick<Claimed, 'claimId' | 'at' | 'offer' | 'terms'> & { caps: readonly CapReservation[] };
+
 /** A part of what kept a request from its end. */
 export type Hindrance = {
   /** `attempt`: to place the bid; `query`: of the worker's link. */
@@ -88,6 +91,8 @@ export type Answered = OfRequest & {
   kind: 'answered';
   claimId: string;
   outcome: BidOutcome;
+  /** The record of the claim is lost, and this was kept of it. Absent: it is in the log, or nothing was kept. */
+  lostClaim?: LostClaim;
   /** Codes that the answers gave, beside the bid's id: the service tells of the bid under any of them. Absent: none. */
   codes?: readonly string[];
   /** Attempts by the process that writes this, and whether an earlier one may have landed unseen. */

@@ -2,6 +2,7 @@
  * The figures of the model card: the data that the price was fitted to, the weights of its readings, and whether bids were won
  * as often as expected. Reads the views in one pass, in bounded memory.
  */
+import { unreadClaimId } from '../bidding/evolve.ts';
 import { curveOf, statisticKeysOf, weightsOf } from '../bidding/learning.ts';
 import type { Views } from '../bidding/ports.ts';
 import { type EpochMs, noRivalCell } from '../domain/glossary.ts';
@@ -165,7 +166,7 @@ export async function readModelCard(
     oldestAt = Math.min(oldestAt ?? endedAt, endedAt);
     if (auction.bestRivalCell === noRivalCell) withoutRivals += 1;
     for (const one of [market, segment]) noteAuction(one, endedAt);
-    if (claim === null || claim.unread || auction.position === null) continue;
+    if (claim === null || claim.claimId === unreadClaimId || auction.position === null) continue;
     const { winProbability } = claim.offer;
     const won = auction.position === 1 ? 1 : 0;
     const bin = bins[Math.min(binCount - 1, Math.floor(winProbability * binCount))]!;

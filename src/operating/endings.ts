@@ -2,6 +2,7 @@
  * What a person says of one request or flow: how it ended, or that a frozen one is read again or cancelled. A record beside the running
  * desk, and waited for until the desk has folded it. The same for API and command line.
  */
+import { isSurelyUnsent } from '../bidding/evolve.ts';
 import type { Control, EventLog, NewEntry, Views } from '../bidding/ports.ts';
 import { transitions } from '../bidding/transitions.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -36,8 +37,9 @@ const withoutLoan: ReadonlySet<FlowPhase> = new Set(['waiting-proposal', 'cancel
 
 const foldTimeoutMs = 2_000;
 
-function allowedIn(phase: Phase): OperatorResolution[] {
-  return operatorResolutions.filter((as) => transitions[phase][`resolved-${as}`] !== undefined);
+function allowedIn(state: RequestState): OperatorResolution[] {
+  if (isSurelyUnsent(state)) return [];
+  return operatorResolutions.filter((as) => transitions[state.phase][`resolved-${as}`] !== undefined);
 }
 
 async function stateOf({ views }: EndingParts, requestId: RequestId): Promise<RequestState | null> {
@@ -68,7 +70,7 @@ export async function resolveRequest(
   const { clock, control } = parts;
   const before = await stateOf(parts, requestId);
   if (before === null) return { kind: 'unknown' };
-  const allowed = allowedIn(before.phase);
+  const allowed = allowedIn(before);
   if (!allowed.includes(as)) return { kind: 'refused', phase: before.phase, allowed };
   const contract = (await parts.flows.read([contractId(requestId)])).get(contractId(requestId));
   if (releases.has(as) && contract !== undefined && !withoutLoan.has(contract.phase)) {

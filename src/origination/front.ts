@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { unreadClaimId } from '../bidding/evolve.ts';
 import type { EventLog, MarginCache, NewEntry, Views } from '../bidding/ports.ts';
 import { sleep } from '../bidding/sleep.ts';
 import type { FlowSettings } from '../config/sections.ts';
@@ -14,7 +15,7 @@ import type { EpochMs, RateHundredths } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
 import { canonicalCode, guidOf, isSameCode, spellingsOf } from '../domain/request-codes.ts';
-import type { RequestState } from '../domain/states.ts';
+import type { Claim, RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { employerFormed, isOfOtherUnit, registrationFormed, validCpf } from '../wire/checks/breach.ts';
@@ -337,7 +338,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (won === undefined) return refusal('not-found', 'request-known', 'requestId', 'no request has this id');
     const isWon = (won.winner !== null || won.phase === 'contemplated') && !isLost(won.phase);
     if (!isWon || won.claim === null) return bidNotWon(won);
-    const breaches = beyondBid(contract, won.claim.offer, clock.now());
+    const bid = promisedBy(won.claim, contract);
+    const breaches = beyondBid(contract, bid, clock.now());
     const ofRequest = won.request?.authorisationNumber ?? null;
     const named = asked.link;
     const link =
@@ -357,8 +359,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       requestId,
       workerKey: requestWorker,
       linkKey: link === null ? (won.request?.linkKey ?? null) : keyOfLink(link.identity),
-      rateLimitHundredths: won.claim.offer.rateHundredths,
-      amountLimitCents: won.claim.offer.amountCents,
+      rateLimitHundredths: bid.rateHundredths,
+      amountLimitCents: bid.amountCents,
       closedContract: null,
       signerKeys: [],
     };
@@ -1090,6 +1092,15 @@ function rateFacts(state: FlowState): Parameters<typeof noteRateWithin>[0] {
 }
 
 type BidTerms = Pick<Offer, 'amountCents' | 'installmentCents' | 'installments' | 'rateHundredths'>;
+
+/** Of a bid whose record is lost, what was published of it is known, or nothing: there the order says what was promised. */
+function promisedBy({ offer, claimId, unread }: Claim, order: ContractRequest): BidTerms {
+  if (claimId !== unreadClaimId) return offer;
+  const installmentCents = order.installmentCents ?? offer.installmentCents;
+  if (!unread) return { ...offer, installmentCents };
+  const amountCents = offer.amountCents > 0 ? offer.amountCents : (order.amountCents ?? 0);
+  return { amountCents, installmentCents, installments: order.installments, rateHundredths: order.rateHundredths };
+}
 
 function valuesBeyondBid(
   { amountCents, installmentCents, installments, rateHundredths }: Omit<ContractRequest, 'requestId'>,

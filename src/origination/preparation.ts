@@ -3,6 +3,7 @@
  * is sealed is opened by the caller.
  */
 import assert from 'node:assert/strict';
+import { isSurelyUnsent } from '../bidding/evolve.ts';
 import { transitions as bidTransitions } from '../bidding/transitions.ts';
 import type { FlowSettings } from '../config/sections.ts';
 import type { ExpectedLoan, FlowBreach, FlowOperation } from '../domain/flow-records.ts';
@@ -101,7 +102,7 @@ type PreparationFacts = {
   /** Null: whoever asks does not know. */
   addresses: Addresses | null;
   /** Where the flow's bid stands; null: it has none, or nobody knows it any more. */
-  bid: Pick<RequestState, 'requestId' | 'phase'> | null;
+  bid: WonBid | null;
 };
 
 /** The bid failed, expired or was ended by a person: no contract is made of it, even if it was won before. */
@@ -109,9 +110,13 @@ export function isLost(phase: RequestState['phase']): boolean {
   return phase === 'winner-failed' || phase === 'cancelled' || phase === 'expired' || phase === 'lost';
 }
 
+type WonBid = Pick<RequestState, 'requestId' | 'phase' | 'pass' | 'answer'>;
+
 /** What keeps contract and signature of such a bid back. */
-export function notContemplated({ requestId, phase }: Pick<RequestState, 'requestId' | 'phase'>): FlowBreach {
-  if (phase === 'lost' || bidTransitions[phase]['resolved-contemplated'] === undefined) {
+export function notContemplated(bid: WonBid): FlowBreach {
+  const { requestId, phase } = bid;
+  const cannotBe = phase === 'lost' || isSurelyUnsent(bid);
+  if (cannotBe || bidTransitions[phase]['resolved-contemplated'] === undefined) {
     const problem = `the bid of this request is ${phase}, not contemplated: no contract can be ordered for it; look whether it is the request that you mean`;
     return { rule: 'bid-won', field: 'requestId', problem };
   }

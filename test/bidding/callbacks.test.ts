@@ -115,6 +115,20 @@ test('a bid that was taken outside is found by the code of its call and by its o
   assert.deepEqual(keysOf(kept), [requestId]);
 });
 
+test('a winner event under a code that nobody knows is told after a minute, once, with its code', async () => {
+  const { clock, events, callbacks, read } = setUp(nothingKept());
+  await read(0, contemplated('unheard-of'));
+  await clock.advance(50_000);
+  assert.equal(events.length, 0);
+  await clock.advance(20_000);
+  assert.equal(events.length, 1);
+  const event = events[0];
+  assert.ok(event?.kind === 'alarm' && event.code === 'winner-unknown' && event.text?.includes('unheard-of'));
+  await clock.advance(600_000);
+  assert.equal(events.length, 1);
+  callbacks.close();
+});
+
 test('the proposal is found by the code in its content too, and given to its request once', async () => {
   const told: CallbackRecord = {
     ...{ kind: 'proposed', at, requestCode: 'unheard-of', proposalCode: 'bid', proposalNumber: '7', validUntil: null },
@@ -214,7 +228,9 @@ test('a bid that stays unknown is given up with an alarm', async () => {
   await clock.advance(settings.graceMs);
   await read(1);
   assert.equal(kept.applied, 1);
-  assert.deepEqual(events, [{ kind: 'alarm', code: 'winner-unknown', requestId: null }]);
+  const [told, givenUp] = events;
+  assert.ok(told?.kind === 'alarm' && told.text !== undefined);
+  assert.deepEqual(givenUp, { kind: 'alarm', code: 'winner-unknown', requestId: null });
 });
 
 /** Many events at once, in batches as the log hands them on. */

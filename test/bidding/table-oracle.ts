@@ -54,6 +54,7 @@ const records: readonly AuctionRecord[] = [
   passed('b:1'),
   unread(),
   { ...passed('a:1'), maybeSent: true },
+  { ...passed(null, 'restored'), maybeSent: true },
   ...answers,
   ended([]),
   ended([rival]),
@@ -99,9 +100,10 @@ export function triggerOf(state: RequestState | null, record: AuctionRecord): Tr
       return (state?.auction ?? null) === null ? 'ended' : null;
     case 'contemplated':
     case 'proposed':
+      if (wasNeverSent(state)) return null;
       return record.errors.length > 0 ? 'winner-error' : record.kind;
     case 'resolved':
-      return `resolved-${record.as}`;
+      return wasNeverSent(state) ? null : `resolved-${record.as}`;
     case 'frozen':
     case 'unfrozen':
     case 'worker-read':
@@ -110,6 +112,11 @@ export function triggerOf(state: RequestState | null, record: AuctionRecord): Tr
     default:
       return record satisfies never;
   }
+}
+
+/** Passed without an answer, and by the only process that could have sent it. */
+function wasNeverSent(state: RequestState | null): boolean {
+  return state?.phase === 'passed' && state.answer === null && state.pass?.maybeSent !== true;
 }
 
 type Meaning = 'accepted' | 'outside' | 'rejected' | 'presumed' | 'foreign' | 'unknown';

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { evolve, viewChanges } from '../../src/bidding/evolve.ts';
 import { resultsKey } from '../../src/bidding/ledger-facts.ts';
+import { alarmsOf, lostAnswer, restoredPass } from '../../src/bidding/react.ts';
 import { transitions } from '../../src/bidding/transitions.ts';
 import type { AuctionRecord } from '../../src/domain/records.ts';
 import { phases, type RequestState } from '../../src/domain/states.ts';
@@ -21,12 +22,15 @@ import {
   duplicate,
   ended,
   folded,
+  offer,
   outside,
   passed,
   rejected,
   requested,
+  requestId,
   resolved,
   settings,
+  trace,
   unknown,
   unread,
 } from './parts.ts';
@@ -250,6 +254,43 @@ test('called unsent, and among the published bids all the same', () => {
   assert.equal(folded(...unsent, ended([rival, bid('ours', { position: 2 })])).phase, 'lost');
   assert.equal(folded(...unsent, ended([bid('one'), bid('two')])).exposure, 'held');
   assert.equal(folded(...unsent, ended([rival])).phase, 'passed');
+});
+
+test('a claim that was lost with its log counts as it was offered, and the published bids settle it', () => {
+  const { caps } = trace;
+  const answer = lostAnswer(requestId, { claimId: 'a:1', at: at + 2, offer, caps }, deadlineAt + 100);
+  const pass = restoredPass(requestId, deadlineAt + 100);
+  const found = folded(pass, answer);
+  assert.deepEqual(standingOf(found), { phase: 'unknown', exposure: 'held', timer: 'result' });
+  const reserved = viewChanges(folded(pass), found, answer, settings).find(({ kind }) => kind === 'reserve');
+  assert.ok(reserved?.kind === 'reserve' && reserved.amountCents === offer.amountCents && reserved.force);
+  assert.ok(reserved.caps.some(({ keys }) => keys.includes('day|2026-11-20')));
+  assert.equal(folded(pass, answer, ended([rival, bid('ours', { position: 2 })])).phase, 'lost');
+  const won = folded(pass, answer, ended([bid('ours')]));
+  assert.deepEqual([won.phase, won.exposure, won.auction?.position], ['won', 'committed', 1]);
+  assert.equal(folded(pass, answer, ended([rival])).phase, 'not-landed');
+  assert.equal(folded(requested(), pass, lostAnswer(requestId, null, at + 9)).claim?.offer.amountCents, 650_000);
+});
+
+test('a pass that may have been sent is won by a winner event or a person, with what was published of it', () => {
+  const pass = restoredPass(requestId, at + 9);
+  const published = ended([bid('first', { amountCents: 500_000 }), bid('ours', { position: 2 })]);
+  const named = folded(requested(), pass, published, contemplated());
+  assert.deepEqual(standingOf(named), { phase: 'contemplated', exposure: 'committed', timer: 'validity' });
+  assert.deepEqual([named.claim?.offer.amountCents, named.auction?.position], [650_000, 2]);
+  assert.equal(named.winner?.requestCode, 'ours');
+  assert.deepEqual(alarmsOf(folded(requested(), pass, published), named), ['win-after-loss']);
+  const changes = viewChanges(folded(requested(), pass, published), named, contemplated(), settings);
+  assert.deepEqual(changes.map(({ kind }) => kind).slice(0, 2), ['reserve', 'commit']);
+  const said = folded(requested(), pass, published, resolved('won'));
+  assert.deepEqual([said.phase, said.exposure, said.claim?.offer.amountCents], ['won', 'committed', 500_000]);
+  const untold = folded(requested(), pass, resolved('contemplated'));
+  assert.deepEqual([untold.exposure, untold.claim?.offer.amountCents], ['committed', 650_000]);
+  assert.equal(folded(requested(), pass, resolved('lost')).exposure, 'none');
+  // What the only process has not sent is nobody's bid.
+  const unsent = folded(requested(), passed(null), published);
+  assert.equal(evolve(unsent, contemplated(), settings).phase, 'passed');
+  assert.equal(evolve(unsent, resolved('won'), settings).phase, 'passed');
 });
 
 test('surely unsent, and a rival that bid the very same', () => {

@@ -83,3 +83,68 @@ test('while requests of before the restore are not bid for, no surface says that
     await daemon.stop();
   }
 });
+
+test('what was bid for in the lost part counts as it was offered, and a person or an event says how it ended', async () => {
+  const stage = await openStage(5, 4_000);
+  const { environment, sandbox } = stage;
+  const { LANCE_DATA_DIR: directory } = environment;
+  try {
+    const first = await startDaemon(environment);
+    await first.stop();
+    cpSync(directory, `${directory}.backup`, { recursive: true });
+    const second = await startDaemon(environment);
+    sandbox.connect(second.url);
+    await sandbox.run(30);
+    const listed = async () => {
+      const { stdout } = await lance(environment, 'bids', 'list', '--limit', '1000', '--json');
+      return stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+    };
+    await second.stop();
+    const bids = (await listed()).filter(({ rateHundredths }) => rateHundredths !== null);
+    assert.ok(bids.length > 2, `${bids.length} bids`);
+    rmSync(directory, { recursive: true });
+    renameSync(`${directory}.backup`, directory);
+
+    const accepted = await lance(environment, 'audit', 'accept-restore', ...who, '--json');
+    assert.equal(accepted.code, 0, accepted.stderr);
+    const { claimed, withOffer, promisedCents: promised, complete } = JSON.parse(accepted.stdout);
+    const offered = bids.reduce((sum, { amountCents }) => sum + amountCents, 0);
+    assert.deepEqual([claimed, withOffer, promised, complete], [bids.length, bids.length, offered, true]);
+
+    const third = await startDaemon(environment);
+    const beside = { ...environment, LANCE_HTTP_PORT: new URL(third.url).port };
+    const promisedCents = async () => {
+      const metrics = await (await fetch(new URL('/metrics', third.url))).text();
+      return ['held', 'committed'].map((status) => {
+        const [, reais] = metrics.match(new RegExp(`lance_exposure_reais\\{status="${status}"\\} (\\S+)`)) ?? [];
+        return Math.round(Number(reais) * 100);
+      });
+    };
+    try {
+      assert.deepEqual(await promisedCents(), [offered, 0]);
+      const states = (await listed()).map(({ state }) => state);
+      assert.ok(
+        states.every((state) => state === 'unknown' || state === 'result-missing'),
+        `${states}`,
+      );
+      const [one, other] = bids;
+      const shown = await lance(beside, 'bids', 'show', one.requestId, '--lang', 'en');
+      assert.match(shown.stdout, /the bytes are not in the log/);
+      const won = ['bids', 'resolve', one.requestId, '--as', 'contemplated', ...who];
+      assert.equal((await lance(beside, ...won)).code, 0);
+      const lost = ['bids', 'resolve', other.requestId, '--as', 'not-landed', ...who];
+      assert.equal((await lance(beside, ...lost)).code, 0);
+      assert.deepEqual(await promisedCents(), [offered - one.amountCents - other.amountCents, one.amountCents]);
+      const example = await lance(beside, 'contracts', 'example', one.requestId);
+      assert.equal(example.code, 0, example.stderr);
+      assert.match(example.stdout, new RegExp(`"rateHundredths": ${one.rateHundredths}`));
+    } finally {
+      await third.stop();
+    }
+  } finally {
+    await stage.close();
+  }
+});

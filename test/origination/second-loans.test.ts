@@ -306,11 +306,21 @@ test('a note that was given up is named by the flow that is begun again, and by 
   assert.deepEqual((await shown()).notes, ['N-1', 'N-2']);
 });
 
+function passOf(maybeSent: boolean) {
+  return { code: 'restored', reasons: [], at: 1, maybeSent };
+}
+
 test('nobody is asked to say that a lost bid is contemplated', () => {
   for (const phase of ['lost', 'passed'] as const) {
-    const { problem } = notContemplated({ requestId: '1', phase });
+    const { problem } = notContemplated({ requestId: '1', phase, pass: passOf(false), answer: null });
     assert.doesNotMatch(problem, /resolve/, phase);
     assert.match(problem, /the request that you mean/);
   }
-  assert.match(notContemplated({ requestId: '1', phase: 'won' }).problem, /resolve 1 --as contemplated/);
+  for (const [phase, pass] of [
+    ['won', null],
+    ['passed', passOf(true)],
+  ] as const) {
+    const { problem } = notContemplated({ requestId: '1', phase, pass, answer: null });
+    assert.match(problem, /resolve 1 --as contemplated/, phase);
+  }
 });

@@ -7,7 +7,8 @@
  * - `FILE.mark`: the signed heads after the latest commit, in two slots that are written in turn. Written before the writer
  *   answers, so before the first byte of a bid leaves; synced once a second only. It is to survive the death of the process and
  *   the loss of files, not of power: with power the store itself is synced, and a mark that is a second behind it does no harm.
- * - `FILE.claims`: the requests that were claimed, after each commit. They say which requests of a lost part are never bid for.
+ * - `FILE.claims`: the requests that were claimed, after each commit, with what was offered and the caps that it counts under. They
+ *   say which requests of a lost part are never bid for again, and what is promised for them.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import {
@@ -28,7 +29,10 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import type { AuditKey, ChainHead, ChainHeads, Unverified } from '../../domain/audit.ts';
+import type { AuditKey, ChainHead, ChainHeads, LostClaims, Unverified } from '../../domain/audit.ts';
+import type { RequestId } from '../../domain/glossary.ts';
+import { readLostClaim } from '../../domain/record-shapes.ts';
+import type { LostClaim } from '../../domain/records.ts';
 import { readSignedLine, type SignedLine, signLine } from '../../domain/signed-line.ts';
 import { Fault } from '../../errors.ts';
 import { openRegular, readRegular } from '../../regular-files.ts';
@@ -66,8 +70,8 @@ export function anchorFileOf(directory: string, configured: string | null): { fi
 
 const slotBytes = 4_096;
 const syncEveryMs = 1_000;
-/** Of the newer one of two files of claims; some 400,000 requests each. */
-const claimsBytes = 8_000_000;
+/** Of the newer one of two files of claims; some 100,000 requests each. */
+const claimsBytes = 64_000_000;
 const fileMode = 0o600;
 
 const markPath = (file: string) => `${file}.mark`;
@@ -268,29 +272,34 @@ export function knownHeads({ file, key }: AnchorPlace): ChainHeads | null {
   return furthest;
 }
 
-/**
- * The requests claimed in the part that a store of `entries` records in `auctions` lacks. `complete`: no other one was.
- */
-export function claimedSince({ file }: AnchorPlace, entries: number): { requestIds: string[]; complete: boolean } {
-  const requestIds = new Set<string>();
+/** The requests claimed in the part that a store of `entries` records in `auctions` lacks. */
+export function claimedSince({ file }: AnchorPlace, entries: number): LostClaims {
+  const claims = new Map<RequestId, LostClaim | null>();
   let complete = false;
   for (const path of [olderClaimsPath(file), claimsPath(file)]) {
     for (const [index, line] of readText(path).split('\n').entries()) {
       if (line === '') continue;
       try {
-        const [count, ...ids] = JSON.parse(line) as [number, ...string[]];
+        const [count, ...kept] = JSON.parse(line) as [number, ...(string | { requestId: string })[]];
         if (index === 0 && count <= entries) complete = true;
-        if (count > entries) for (const id of ids) requestIds.add(id);
+        if (count > entries) for (const each of kept) takeClaim(claims, each);
       } catch {
-        return { requestIds: [...requestIds], complete: false };
+        return { claims, complete: false };
       }
     }
   }
-  return { requestIds: [...requestIds], complete };
+  return { claims, complete };
+}
+
+/** The first claim of a request is its claim. Earlier versions kept the id alone. */
+function takeClaim(claims: Map<RequestId, LostClaim | null>, kept: string | { requestId: string }): void {
+  const { requestId, ...claim } = typeof kept === 'string' ? { requestId: kept } : kept;
+  if (typeof requestId !== 'string') throw new Error('no request is named');
+  if (!claims.has(requestId)) claims.set(requestId, readLostClaim(claim));
 }
 
 export type AnchorWriter = {
-  /** After a commit and before anybody hears of it. */
+  /** After a commit and before anybody hears of it. `claims`: what is kept of each claim, as JSON. */
   note: (heads: Readonly<Record<string, ChainHead>>, claims: readonly string[]) => void;
   /** Which file somebody else has written to, as of the last look; null: none. Nothing is written to any of them meanwhile. */
   changed: () => string | null;
@@ -302,17 +311,20 @@ export type AnchorWriter = {
  * Goes on with the files, or makes them. `restored`: what the store held when a restore was accepted, after which the files begin
  * with what it holds now.
  * `onFault` hears when they cannot be written: the store goes on without. `onChanged` hears of each change of `changed`, within a
- * second.
+ * second. While a file of the store or the anchor is not where it was opened, no heads are signed: what is saved of a removed store
+ * lacks them, and would be taken for one that was set back.
  */
 export function createAnchorWriter(
   database: DatabaseSync,
   place: AnchorPlace,
-  {
-    restored,
-    onFault,
-    onChanged,
-  }: { restored: ChainHeads | null; onFault: (fault: Error) => void; onChanged: (text: string | null) => void },
+  options: {
+    storeFiles: readonly string[];
+    restored: ChainHeads | null;
+    onFault: (fault: Error) => void;
+    onChanged: (text: string | null) => void;
+  },
 ): AnchorWriter {
+  const { storeFiles, restored, onFault, onChanged } = options;
   const { file, key, everyMs } = place;
   const known = knownOf(file, key);
   const usable = !('kind' in known);
@@ -343,6 +355,7 @@ export function createAnchorWriter(
   let slots = readSlots(mark);
   let changed: string | null = null;
   let previous = lastMac(file);
+  let isLost = () => false;
   let lastAnchored = '';
   let unsynced = false;
   let faulty = false;
@@ -391,7 +404,7 @@ export function createAnchorWriter(
     unsynced = true;
   };
   const writeClaims = (claims: readonly string[]) => {
-    const line = `${JSON.stringify([heads.auctions?.[0] ?? 0, ...claims])}\n`;
+    const line = `[${[heads.auctions?.[0] ?? 0, ...claims].join(',')}]\n`;
     if (claimsSize > claimsBytes) {
       closeSync(claimed);
       renameSync(claimsPath(file), olderClaimsPath(file));
@@ -420,7 +433,7 @@ export function createAnchorWriter(
   };
   const writeAnchor = (found: ChainHeads | null = null) => {
     look();
-    if (changed !== null) return;
+    if (changed !== null || isLost()) return;
     const { [signedHeads]: _, ...now } = headsOf(database);
     const stand = JSON.stringify(now);
     if (stand === lastAnchored && found === null) return;
@@ -440,6 +453,7 @@ export function createAnchorWriter(
   writeAnchor(restored);
   if (claimsSize === 0) writeClaims([]);
   fdatasyncSync(mark);
+  isLost = lookFor([...storeFiles, file, markPath(file)]);
 
   const syncing = setInterval(() => {
     guarded(look);
@@ -465,11 +479,23 @@ export function createAnchorWriter(
       clearInterval(anchoring);
       guarded(() => {
         writeAnchor();
-        writeMark();
+        if (!isLost()) writeMark();
         fdatasyncSync(mark);
       });
       for (const descriptor of [anchorFile, mark, claimed]) closeSync(descriptor);
     },
+  };
+}
+
+/** Whether one of the files is not the one that it is now; asked when it matters, without waiting for the next look of the watch. */
+function lookFor(paths: readonly string[]): () => boolean {
+  const identities = paths.map(identityOf);
+  return () => {
+    try {
+      return paths.some((path, index) => identityOf(path) !== identities[index]);
+    } catch {
+      return true;
+    }
   };
 }
 

@@ -1,6 +1,6 @@
 /** The one SQLite file of a data directory: how it is opened, what tables it has, and who may run on it. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault } from '../../errors.ts';
@@ -179,6 +179,44 @@ export async function refuseLiving(directory: string, database: DatabaseSync, id
         `Another daemon runs on the data directory ${directory}, though its lock file ${lockFile} was removed or replaced. Stop it, then start again.`,
       );
     }
+  }
+}
+
+/**
+ * Processes that still have the removed database of the directory open, as far as this user may see; none where the system has no
+ * `/proc`. A start or an accepted restore now would lose what only they still hold.
+ */
+export function holdersOfRemoved(directory: string): number[] {
+  const gone = new Set([resolve(directory), realPathOf(directory)].map((path) => `${databasePath(path)} (deleted)`));
+  return listed('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => listed(`/proc/${pid}/fd`).some((fd) => gone.has(targetOf(`/proc/${pid}/fd/${fd}`))))
+    .map(Number);
+}
+
+/** The directory itself may be gone. */
+function realPathOf(directory: string): string {
+  try {
+    return realpathSync(directory);
+  } catch {
+    const whole = resolve(directory);
+    return dirname(whole) === whole ? whole : join(realPathOf(dirname(whole)), basename(whole));
+  }
+}
+
+function listed(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+function targetOf(link: string): string {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return '';
   }
 }
 

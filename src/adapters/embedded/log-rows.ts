@@ -2,8 +2,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { LogEntry, NewEntry } from '../../bidding/ports.ts';
 import type { ChainHead } from '../../domain/audit.ts';
-import { readRecord } from '../../domain/record-shapes.ts';
-import type { Topic, Topics } from '../../domain/records.ts';
+import { readLostClaim, readRecord } from '../../domain/record-shapes.ts';
+import type { Claimed, LostClaim, Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import { createChain, createRowCheck } from './chain.ts';
 
@@ -31,8 +31,8 @@ export function hasLogTables(database: DatabaseSync): boolean {
 }
 
 /**
- * Entries as parallel lists: the cheapest thing to hand to another thread. `claims` are the requests that are claimed among them,
- * `firstClaims` those of them that may have no claim yet.
+ * Entries as parallel lists: the cheapest thing to hand to another thread. `claims` says of each claim among them
+ * what is kept outside of the log, as JSON; `firstClaims` are the requests of those that may have no claim yet.
  */
 export type EncodedEntries = {
   topics: number[];
@@ -64,9 +64,15 @@ export function encode(entries: readonly NewEntry[], into: EncodedEntries): void
     into.keys.push(key);
     into.values.push(values[index]!);
     if (topic !== 'auctions' || record.kind !== 'claimed') continue;
-    into.claims.push(key);
+    into.claims.push(keptOf(record));
     if (firstClaim === true) into.firstClaims.push(key);
   }
+}
+
+/** Of a claim that cannot be read the request alone, as earlier versions kept it. */
+function keptOf({ requestId, claimId, at, offer, trace, terms }: Claimed): string {
+  const claim: LostClaim = { claimId, at, offer, caps: trace?.caps };
+  return JSON.stringify(readLostClaim({ ...claim, terms }) === null ? requestId : { requestId, ...claim, terms });
 }
 
 type StoredRow = { offset: number; key: string; value: string };

@@ -12,7 +12,7 @@ import type {
   TokenBook,
   Views,
 } from '../../bidding/ports.ts';
-import type { AuditKey, ChainHeads } from '../../domain/audit.ts';
+import type { AuditKey, ChainHeads, LostClaims } from '../../domain/audit.ts';
 import { createCapBook } from '../../domain/cap-book.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
 import { readKeptDetail } from '../../domain/record-shapes.ts';
@@ -237,7 +237,7 @@ export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPla
   | (EmbeddedStore & {
       heads: ChainHeads;
       lost: ChainHeads | null;
-      claimed: { requestIds: readonly string[]; complete: boolean };
+      claimed: LostClaims;
       accept: () => Promise<void>;
     })
   | null

@@ -34,6 +34,7 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
   try {
     if (place !== null) {
       anchor = createAnchorWriter(database, place, {
+        storeFiles: [path, `${path}-wal`],
         restored: place.restored,
         onFault: ({ message }) => reply({ kind: 'anchor-failed', message }),
         onChanged: (text) => reply({ kind: 'anchor-changed', text }),

@@ -180,7 +180,9 @@ function absorbWinner(evidence: Evidence, record: WinnerRecord): void {
 }
 
 function absorbOwnWinner(evidence: Evidence, record: WinnerRecord): void {
-  if (evidence.claim === null && evidence.answer === null) return;
+  const { claim, answer, pass } = evidence;
+  if (claim === null && answer === null && pass === null) return;
+  if (standingOf(evidence).end === 'passed' && !mayBeSent(evidence)) return;
   const end = evidence.word?.end;
   if (record.errors.length > 0) {
     if (end !== 'cancelled') evidence.word = { end: 'winner-failed', money: 'released', validUntil: null };
@@ -191,6 +193,11 @@ function absorbOwnWinner(evidence: Evidence, record: WinnerRecord): void {
   if (isLater) return;
   const validUntil = record.kind === 'proposed' ? record.validUntil : null;
   evidence.word = { end: record.kind, money: 'committed', validUntil };
+}
+
+/** Of a request that was passed: whether another process, or one whose records are lost, may have sent its bid. */
+function mayBeSent({ claim, pass, unsent }: Evidence): boolean {
+  return (claim === null ? pass : unsent)?.maybeSent === true;
 }
 
 const over: readonly Phase[] = [
@@ -209,9 +216,10 @@ const awaiting: readonly Phase[] = ['accepted', 'accepted-presumed', 'foreign-bi
 function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { kind: 'resolved' }>): void {
   const { end } = standingOf(evidence);
   const mayStillWin = record.as === 'contemplated' && (end === 'rejected' || end === 'lost' || end === 'expired');
+  const mayBeBid = end === 'passed' && mayBeSent(evidence) && record.as !== 'expired';
   // Cancelled by a person, it may have been by mistake.
   const mayBeCorrected = end === 'cancelled' && ['won', 'contemplated', 'lost', 'not-landed'].includes(record.as);
-  if (over.includes(end) && !mayStillWin && !mayBeCorrected) return;
+  if (over.includes(end) && !mayStillWin && !mayBeBid && !mayBeCorrected) return;
   const won = end === 'contemplated' || end === 'proposed';
   switch (record.as) {
     case 'result-missing':
@@ -274,7 +282,7 @@ function ownBids(evidence: Evidence): readonly PublishedBid[] {
 /** Where the request stands, and where the money promised for it does. */
 export function standingOf(evidence: Evidence): Standing {
   const { requested, claim, pass, unsent, answer, ended, word } = evidence;
-  if (claim === null && answer === null) {
+  if (claim === null && answer === null && word === null) {
     if (pass !== null) return { end: 'passed', money: 'none' };
     return { end: requested === null ? 'early-ended' : 'requested', money: 'none' };
   }

@@ -14,6 +14,7 @@ import type { NewEntry } from '../../../src/bidding/ports.ts';
 import type { Tampering } from '../../../src/domain/audit.ts';
 import { signLine } from '../../../src/domain/signed-line.ts';
 import { Fault, type FaultCode } from '../../../src/errors.ts';
+import { claimed, offer, trace } from '../../bidding/parts.ts';
 import { auctionEntry } from '../../conformance/samples.ts';
 
 const places = mkdtempSync(join(tmpdir(), 'lance-audit-'));
@@ -43,9 +44,9 @@ const callback = (number: number): NewEntry => ({
   key: `code-${number}`,
   record: { kind: 'contemplated', at: number, requestCode: `code-${number}`, message: null, errors: [] },
 });
-const claimOf = (requestId: string): NewEntry =>
-  // Only what the store looks at: topic, key and kind.
-  ({ topic: 'auctions', key: requestId, record: { kind: 'claimed', requestId, at: 1 } }) as never;
+const claimOf = (requestId: string): NewEntry => {
+  return { topic: 'auctions', key: requestId, record: claimed(`a:${requestId}`, { requestId }) };
+};
 
 /** Three lives of a desk with 20 records each in two tables, and what operators did. */
 async function lived(): Promise<Place> {
@@ -231,7 +232,10 @@ test('a store behind its anchor is refused, and accepted with the requests that 
     emptied: false,
   });
   assert(setBack !== null);
-  assert.deepEqual(setBack.claimed, { requestIds: ['sent-1', 'sent-2'], complete: true });
+  // What counts under caps is kept, and can be folded; an unknown one is null.
+  const kept = (requestId: string) => ({ claimId: `a:${requestId}`, at: claimed().at, offer, caps: trace.caps });
+  const claims = new Map(['sent-1', 'sent-2'].map((requestId) => [requestId, kept(requestId)]));
+  assert.deepEqual(setBack.claimed, { claims, complete: true });
   assert.deepEqual([setBack.heads.auctions?.[0], setBack.lost?.auctions?.[0]], [2, 5]);
   await setBack.log.append([auctionEntry('sent-1', 'passed')]);
   await setBack.accept();
@@ -259,7 +263,7 @@ test('a store behind its anchor is refused, and accepted with the requests that 
     emptied: false,
   });
   assert(unknown !== null);
-  assert.deepEqual([unknown.claimed, unknown.lost], [{ requestIds: [], complete: false }, null]);
+  assert.deepEqual([unknown.claimed, unknown.lost], [{ claims: new Map(), complete: false }, null]);
   await unknown.accept();
   await (await open(place)).close();
 });

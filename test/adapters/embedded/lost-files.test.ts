@@ -1,6 +1,16 @@
 /** Files of a store that are removed, moved or replaced under the process that has it open (strangers, issue 15 lines 11 and 21). */
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -15,14 +25,16 @@ const root = mkdtempSync(join(tmpdir(), 'lance-lost-files-'));
 after(() => rmSync(root, { recursive: true, force: true }));
 const key = createAuditKey('a key of the tests of lost files and of nothing else');
 
-async function opened(): Promise<{ store: EmbeddedStore; directory: string; file: string; said: (string | null)[] }> {
+async function opened(
+  everyMs = 3_600_000,
+): Promise<{ store: EmbeddedStore; directory: string; file: string; said: (string | null)[] }> {
   const directory = join(mkdtempSync(join(root, 'desk-')), 'data');
   const { file } = anchorFileOf(directory, null);
   const said: (string | null)[] = [];
   const store = await openEmbeddedStore({
     directory,
     onFault: assert.fail,
-    anchor: { file, key, everyMs: 3_600_000 },
+    anchor: { file, key, everyMs },
     onLostFiles: (text) => said.push(text),
   });
   await store.log.append([auctionEntry('k', '1')]);
@@ -173,5 +185,48 @@ test('a desk that has not shown life yet is looked for as well', async () => {
   } finally {
     await acknowledging;
     await store.close();
+  }
+});
+
+/** As the runbook has it: what the process still holds, by the names that it had. */
+function savedFrom(directory: string): Map<string, Buffer> {
+  const saved = new Map<string, Buffer>();
+  for (const name of ['lance.sqlite', 'lance.sqlite-wal']) {
+    const gone = `${fileIn(directory, name)} (deleted)`;
+    const held = readdirSync('/proc/self/fd').find((fd) => targetOf(fd) === gone);
+    assert.ok(held !== undefined, `${name} is not held any more`);
+    saved.set(name, readFileSync(`/proc/self/fd/${held}`));
+  }
+  return saved;
+}
+
+function targetOf(fd: string): string | null {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return null;
+  }
+}
+
+test('what was saved of removed files starts again after an orderly stop, as the runbook store-files-lost says', async () => {
+  for (const removed of ['files', 'directory']) {
+    const { store, directory, file } = await opened(50);
+    for (const name of readdirSync(directory)) {
+      if (removed === 'directory' || name.startsWith('lance.sqlite')) rmSync(fileIn(directory, name));
+    }
+    await until('nobody noticed', () => store.trouble() !== null);
+    const saved = savedFrom(directory);
+    // Pauses and caps are chained too: with them the heads change, and there would be something to sign.
+    await store.control.setPause({ by: 'ana', reason: 'files lost', at: Date.now() });
+    await sleep(200);
+    await store.close();
+    for (const [name, content] of saved) writeFileSync(fileIn(directory, name), content);
+    const again = await openEmbeddedStore({
+      directory,
+      onFault: assert.fail,
+      anchor: { file, key, everyMs: 3_600_000 },
+    });
+    assert.deepEqual([...(await again.log.ends('auctions'))], [[0, 1]], removed);
+    await again.close();
   }
 });

@@ -162,7 +162,7 @@ function possible(history: readonly AuctionRecord[]): AuctionRecord[] {
     // Turned away for certain is what the only attempt is told, not a second word beside another.
     if (kind === 'answered' && seen.answer && !record.earlierAttemptPossible && isTurnedAway(record.outcome))
       return false;
-    if (isWinner && unsent !== null && !seen.answer) return false;
+    if (isWinner && unsent === 'surely' && !seen.answer) return false;
     if (kind === 'passed' && record.claimId === null && claimId === null) seen.pass = true;
     if (kind === 'passed' && record.claimId !== null && record.claimId === claimId && !seen.answer)
       unsent ??= record.maybeSent ? 'maybe' : 'surely';
