@@ -86,6 +86,12 @@ export type Store = {
   silence?: () => string | null;
   /** Views that a server may lose, and where copies of them are kept; null for views that end with the log. */
   copies: { views: ViewCopies; snapshots: Snapshots } | null;
+  /** Where each process folds the views of its own partitions by itself: how they come and go; null for views of all processes together. */
+  own: {
+    take: (partition: number) => Promise<unknown>;
+    leave: (partition: number) => Promise<void>;
+    start: () => void;
+  } | null;
 };
 
 export type EngineParts = {
@@ -127,6 +133,7 @@ export type Engine = {
   policy: () => Policy | null;
   /** Of what the store found out by itself. */
   countAlarm: Metrics['countAlarm'];
+  tellFault: (fault: Fault) => void;
   /** No new webhooks, no new bids; what is under way is waited for. */
   stop: () => Promise<void>;
 };
@@ -175,7 +182,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   };
   const lagGauge = createLagGauge({
     clock: parts.clock,
-    ends: () => parts.store.log.ends('auctions'),
+    ends: () => endsHere(parts.store),
     applied: parts.store.views.applied,
     onFault: (fault) => tellFault(tellers, fault),
   });
@@ -231,6 +238,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const port = ports.common;
   if (desk !== null) await rules.start();
   await doorTime?.start();
+  parts.store.own?.start();
   await desk?.start();
   await flowDesk?.start();
   keeper?.start();
@@ -244,6 +252,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     flowDesk,
     policy: () => rules.policy(parts.clock.now()),
     countAlarm: metrics.countAlarm,
+    tellFault: (fault) => tellFault(tellers, fault),
     stop: async () => {
       house?.stop();
       tokenWatch.stop();
@@ -256,6 +265,12 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
       journal.info('stopped', { instance: parts.instance });
     },
   };
+}
+
+/** Of the partitions whose views are here. */
+async function endsHere({ log, views }: Store): Promise<ReadonlyMap<number, number>> {
+  const elsewhere = new Set(views.missing?.());
+  return new Map([...(await log.ends('auctions'))].filter(([partition]) => !elsewhere.has(partition)));
 }
 
 /** What the log refused lately: what was not taken a moment ago will not be taken now, as far as anybody knows. */
@@ -375,6 +390,7 @@ function deskOf(
     encodeBid: (requestId, offer) => encodeBid({ requestId, offer, contacts: config.contacts }),
     observer: observerOf(tellers, parts.onStep),
     ...(keeper === null ? {} : { restoreViews: keeper.restore, onRebuild: onProgress }),
+    ...(store.own === null ? {} : { restoreViews: store.own.take, leaveViews: store.own.leave, onRebuild: onProgress }),
   });
   return { desk, keeper };
 }

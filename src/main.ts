@@ -19,12 +19,14 @@ import {
 } from './adapters/embedded/store.ts';
 import { giveUpViews } from './adapters/embedded/view-scratch.ts';
 import type { KafkaAnchors } from './adapters/kafka/anchors.ts';
+import type { KafkaLog } from './adapters/kafka/log.ts';
+import type { RedisStore } from './adapters/redis/store.ts';
 import { createSteadySystemClock, createSystemClock } from './adapters/system/clock.ts';
 import { readRuleFiles } from './adapters/system/rule-files.ts';
 import { createAuditKey } from './adapters/vault/audit-key.ts';
 import { createVault } from './adapters/vault/vault.ts';
 import { refuseOtherKey } from './bidding/key-check.ts';
-import type { ControlCopies } from './bidding/ports.ts';
+import type { ControlCopies, Views } from './bidding/ports.ts';
 import { refuseViewsAhead } from './bidding/views-ahead.ts';
 import { registerCommands } from './cli/commands.ts';
 import type { DaemonPlace } from './cli/daemon.ts';
@@ -63,6 +65,7 @@ import { bodyReader } from './http/door.ts';
 import type { Journal } from './http/journal.ts';
 import { createWaitingServer, storeUnreachable } from './http/waiting.ts';
 import { readMappingText, shippedMappingFile } from './mapping-file.ts';
+import { living } from './operating/living.ts';
 import { prepareCalendar } from './pricing/schedule.ts';
 import type { PricingSettings } from './pricing/settings.ts';
 import { readStrict } from './regular-files.ts';
@@ -107,6 +110,8 @@ const deskParts = {
 const sharedAdapters = {
   anchors: () => import('./adapters/kafka/anchors.ts'),
   log: () => import('./adapters/kafka/log.ts'),
+  ownPartitions: () => import('./state/own-partitions.ts'),
+  foldedViews: () => import('./folded-views.ts'),
   reader: () => import('./adapters/kafka/reader.ts'),
   redis: () => import('./adapters/redis/store.ts'),
 };
@@ -216,9 +221,13 @@ type StoreWatchers = {
   onLostFiles: (text: string | null) => void;
   /** The views of an embedded log were found wrong, and are made again. */
   onUnfitViews: (text: string) => void;
+  /** Something did not work, and is tried again. */
+  onTrouble: (fault: Fault) => void;
 };
 
 type OpenStore = Store & Pick<WholeStore, 'chainHeads'> & { close: () => Promise<void> };
+/** `giveUpViews`: all that was folded is folded anew by the next start. */
+type OpenSharedStore = OpenStore & { giveUpViews: () => Promise<void> };
 
 async function openStore(config: Config, watchers: StoreWatchers): Promise<OpenStore> {
   switch (config.store.backend) {
@@ -279,7 +288,7 @@ function anchorAt(dataDir: string, { audit, pseudonymKey }: Place): AnchorPlace 
  */
 async function whenThere(
   place: Extract<StorePlace, { backend: 'kafka' }>,
-  { http, audit, pseudonymKey }: Config,
+  { http, audit, pseudonymKey, roles, bidding }: Config,
   watchers: StoreWatchers,
 ): Promise<OpenStore> {
   const { journal } = watchers;
@@ -302,7 +311,8 @@ async function whenThere(
   try {
     for (;;) {
       try {
-        return await openSharedStore(place, { ...watchers, appendTimeoutMs, create: true, onWaiting, anchors });
+        const folds = { here: roles.includes('desk'), controlMaxAgeMs: bidding.controlMaxAgeMs, ...watchers };
+        return await openSharedStore(place, { ...watchers, appendTimeoutMs, create: true, onWaiting, anchors, folds });
       } catch (fault) {
         if (!(fault instanceof Fault) || !fault.retryable) throw fault;
         onWaiting(fault);
@@ -329,9 +339,14 @@ async function refusalBy(
   }
 }
 
-/** Kafka for the log, Redis for the views: what several processes of one desk have in common. */
+type SharedPlace = Extract<StorePlace, { backend: 'kafka' }>;
+
+/** How a daemon with views in files folds them. `here`: it is one that takes up partitions. */
+type Folds = Pick<StoreWatchers, 'journal' | 'onFault' | 'onTrouble'> & { here: boolean; controlMaxAgeMs: number };
+
+/** Kafka for the log, Redis for what several processes of one desk have in common, and for the views where they are not in files. */
 async function openSharedStore(
-  { kafka, redis }: Extract<StorePlace, { backend: 'kafka' }>,
+  { kafka, redis, stateDir }: SharedPlace,
   watchers: {
     vault: Vault;
     journal: Journal;
@@ -341,9 +356,11 @@ async function openSharedStore(
     onWaiting: (fault: Fault) => void;
     /** Compares the log with its anchors, and writes further ones; null: neither. */
     anchors: { key: AuditKey; everyMs: number; onFault: (text: string) => void } | null;
+    /** Null for a command, which folds what it needs for itself. */
+    folds: Folds | null;
   },
-): Promise<OpenStore> {
-  const { vault, journal, onFault, appendTimeoutMs, create, onWaiting, anchors } = watchers;
+): Promise<OpenSharedStore> {
+  const { vault, journal, onFault, appendTimeoutMs, create, onWaiting, anchors, folds } = watchers;
   const { openRedisStore } = await sharedAdapters.redis();
   const { openKafkaLog } = await sharedAdapters.log();
   const { openAnchors } = await sharedAdapters.anchors();
@@ -366,7 +383,9 @@ async function openSharedStore(
     const onLine = (level: 'info' | 'warn' | 'error', text: string) => journal[level]('kafka', { text });
     const audit = anchors === null ? null : openAnchors({ ...kafka, appendTimeoutMs }, anchors.key, onLine);
     try {
-      const refusal = audit === null ? null : await refusalBy(audit, { log: records.log, ...shared });
+      // A file is compared with the log when its partition is taken up.
+      const views = stateDir === null ? shared.views : { applied: async () => 0 };
+      const refusal = audit === null ? null : await refusalBy(audit, { log: records.log, flows: shared.flows, views });
       if (refusal !== null) {
         // With another pseudonym key the anchors seem to be another's too.
         await refuseOtherKey(records.log, vault);
@@ -378,24 +397,38 @@ async function openSharedStore(
       throw fault;
     }
     if (anchors !== null) audit?.start(anchors.everyMs, anchors.onFault);
-    const { views, margins, queryBudget, flows, control } = shared;
+    const { margins, queryBudget, flows, control } = shared;
+    const own = await ownViews({ kafka, stateDir, records, shared, folds }).catch(async (fault: unknown) => {
+      await audit?.close();
+      await records.close();
+      throw fault;
+    });
+    const house = { ...records.house, refusal: async () => ((await records.genesis.read()) === null ? null : inFiles) };
     return {
       log: records.log,
       appendAtDoor: records.appendAtDoor,
-      house: records.house,
+      house: own === null ? house : records.house,
       ruleBook: records.ruleBook,
       tokenBook: records.tokenBook,
       partitionOf: records.partitionOf,
       unwritable: records.unwritable,
       silence: records.unwritable,
-      views,
+      views: own?.views ?? shared.views,
       margins,
       queryBudget,
       flows,
       control,
-      copies: { views: shared.copies, snapshots: records.snapshots },
+      copies: own === null ? { views: shared.copies, snapshots: records.snapshots } : null,
+      own: own?.partitions ?? null,
+      giveUpViews: async () => {
+        // They may hold what the log does not.
+        await records.genesis.renew();
+        await records.snapshots.discardAll();
+        await shared.copies.removeAll();
+      },
       chainHeads: null,
       close: async () => {
+        await own?.close();
         await records.close();
         await audit?.close();
         await shared.close();
@@ -405,6 +438,54 @@ async function openSharedStore(
     await shared.close();
     throw fault;
   }
+}
+
+const inFiles = new Fault(
+  'configuration-invalid',
+  'The views of this log are kept in files (kafka.views), and this process is to keep them in Redis: it would not know what the others have promised. Set LANCE_KAFKA_VIEWS to files.',
+);
+
+/** Null where the views are in Redis. */
+async function ownViews({
+  kafka,
+  stateDir,
+  records,
+  shared,
+  folds,
+}: Pick<SharedPlace, 'kafka' | 'stateDir'> & {
+  records: KafkaLog;
+  shared: RedisStore;
+  folds: Folds | null;
+}): Promise<{ views: Views; partitions: Store['own']; close: () => Promise<void> } | null> {
+  if (stateDir === null) return null;
+  if (folds === null) {
+    const { createFoldedViews } = await sharedAdapters.foldedViews();
+    return { ...createFoldedViews(records.log, model(process.env).bidding), partitions: null };
+  }
+  const { journal, onFault, onTrouble } = folds;
+  const { openOwnPartitions, noPartitions } = await sharedAdapters.ownPartitions();
+  const { partitions } = kafka;
+  if (!folds.here) return { views: noPartitions(partitions), partitions: null, close: async () => undefined };
+  if ((await records.genesis.read()) === null && (await living(shared.control, clock)).length > 0) {
+    throw new Fault(
+      'views-unavailable',
+      'Processes that keep the views of this log in Redis still run, and this one is to keep them in files (kafka.views). It begins when they have ended.',
+    );
+  }
+  const { id } = await records.genesis.begin();
+  const own = await openOwnPartitions({
+    ...{ directory: stateDir, partitions, book: shared.capBook, controls: records.capControls, clock },
+    ...{ snapshots: records.snapshots, controlMaxAgeMs: folds.controlMaxAgeMs },
+    logOf: (partition) => records.partitionLog(partition, id),
+    ends: () => records.log.ends('auctions'),
+    onDiscarded: (partition, text) => journal.warn('views-discarded', { partition, text }),
+    onRestoring: (partition, count) => journal.info('restoring', { partition, count }),
+    onSnapshot: (partition, offset) => journal.info('snapshot-taken', { partition, offset }),
+    onLoss: ({ epoch }, text) => journal.warn('cap-book-lost', { count: epoch, text }),
+    onFault: onTrouble,
+    onDeath: onFault,
+  });
+  return { views: own.views, partitions: own, close: own.close };
 }
 
 /** For commands that move a desk: no daemon has it open, where that can be told. `create`: a store is made where there is none. */
@@ -423,12 +504,26 @@ async function openWhole(place: StorePlace, { create }: { create: boolean }): Pr
     }
     return openEmbeddedStore({ directory: place.dataDir, onFault, anchor, checkKey: keyCheckHere() });
   }
+  if (create && place.stateDir !== null) {
+    throw new Fault(
+      'not-allowed',
+      'A desk cannot be imported with its views in files yet (kafka.views). Import it with LANCE_KAFKA_VIEWS=redis, and start it with files then.',
+    );
+  }
+  return openSharedWhole(place, create);
+}
+
+async function openSharedWhole(place: SharedPlace, create: boolean): Promise<OpenSharedStore> {
+  const onFault = (fault: Fault) => {
+    throw fault;
+  };
   const { createJournal } = await deskParts.journal();
   const journal = createJournal('error', process.stderr);
   const nobody = createVault(randomUUID() + randomUUID());
   const onWaiting = ({ code, message }: Fault) => journal.error('waiting-for-store', { code, text: message });
   const watchers = { vault: nobody, journal, onFault, onWaiting };
-  return openSharedStore(place, { ...watchers, appendTimeoutMs: commandTimeoutMs, create, anchors: null });
+  const given = { appendTimeoutMs: commandTimeoutMs, create, anchors: null, folds: null };
+  return openSharedStore(place, { ...watchers, ...given });
 }
 
 /** The store of a command that accepts what became of it; null where it is what its anchors say. */
@@ -445,7 +540,7 @@ async function openSetBack(place: StorePlace, emptied: boolean): Promise<SetBack
     return openEmbeddedSetBack({ directory: place.dataDir, onFault, anchor, checkKey: keyCheckHere(), emptied });
   }
   const { openAnchors } = await sharedAdapters.anchors();
-  const store = await openWhole(place, { create: false });
+  const store = await openSharedWhole(place, false);
   const audit = openAnchors({ ...place.kafka, appendTimeoutMs: commandTimeoutMs }, key, () => undefined);
   const close = async () => {
     await audit.close();
@@ -469,9 +564,8 @@ async function openSetBack(place: StorePlace, emptied: boolean): Promise<SetBack
     // No process knows what others have claimed in the part that was lost.
     claimed: { claims: new Map(), complete: false },
     accept: async () => {
-      // They may hold what the log does not. The anchors come last: until then the log is refused.
-      await store.copies?.snapshots.discardAll();
-      await store.copies?.views.removeAll();
+      // The anchors come last: until then the log is refused.
+      await store.giveUpViews();
       await audit.restart();
       await close();
     },
@@ -511,15 +605,16 @@ async function openReader(place: StorePlace): Promise<DeskReader> {
   const { openRedisStore } = await sharedAdapters.redis();
   // What the client says line by line comes to a fault with one sentence.
   const records = openKafkaReader({ settings: { ...place.kafka, appendTimeoutMs: commandTimeoutMs } });
-  const { views, flows, control, close } = await openRedisStore(place.redis, records.controlCopies).catch(
-    async (fault: unknown) => {
-      await records.close();
-      throw fault;
-    },
-  );
+  const shared = await openRedisStore(place.redis, records.controlCopies).catch(async (fault: unknown) => {
+    await records.close();
+    throw fault;
+  });
+  const { flows, control } = shared;
+  const { createFoldedViews } = await sharedAdapters.foldedViews();
+  const folded = place.stateDir === null ? null : createFoldedViews(records.log, model(process.env).bidding);
   return {
     ...records,
-    views,
+    views: folded?.views ?? shared.views,
     flows,
     control,
     verifyChain: async (onProgress) => {
@@ -529,8 +624,9 @@ async function openReader(place: StorePlace): Promise<DeskReader> {
     },
     scratchViews: null,
     close: async () => {
+      await folded?.close();
       await records.close();
-      await close();
+      await shared.close();
     },
   };
 }
@@ -578,11 +674,14 @@ async function openEngine(parts: {
     parts.journal.error('alarm', { code, text });
     countAlarm(code);
   };
+  // Until there is somebody who counts and leaves out what repeats.
+  let tellTrouble: Engine['tellFault'] = ({ code, message }) => parts.journal.warn('fault', { code, text: message });
   const opening = openStore(config, {
     ...{ vault, journal: parts.journal, onFault: parts.onFault },
     onAnchorFault: alarm('anchor-unwritten'),
     onUnfitViews: alarm('views-unfit'),
     onChanged: alarm('log-changed'),
+    onTrouble: (fault) => tellTrouble(fault),
     onLostFiles: (text) => {
       if (text === null) parts.journal.info('store-files-back', {});
       else alarm('store-files-lost')(text);
@@ -637,6 +736,7 @@ async function openEngine(parts: {
     throw fault;
   });
   countAlarm = engine.countAlarm;
+  tellTrouble = engine.tellFault;
   uncounted.forEach(countAlarm);
   return {
     engine,

@@ -31,16 +31,21 @@ function away({ kind, file, at }: HouseMark): Fault {
   }
 }
 
-type Visitor = { house: Pick<House, 'read'>; control: Control; clock: Clock; instance: string };
+async function refusalBy(house: Visitor['house']): Promise<Fault | null> {
+  const mark = await house.read();
+  return mark === null ? ((await house.refusal?.()) ?? null) : away(mark);
+}
+
+type Visitor = { house: Pick<House, 'read' | 'refusal'>; control: Control; clock: Clock; instance: string };
 
 /**
- * Rejects with `desk-moved` where the desk does not live here. The process shows itself first and looks then, as an export marks
+ * Rejects with `desk-moved` where the desk does not live here, and with why this process may not run here. The process shows itself first and looks then, as an export marks
  * first and looks for processes then: whichever comes second sees the other.
  */
 export async function enterHouse(visitor: Visitor): Promise<void> {
   await show(visitor);
-  const mark = await visitor.house.read();
-  if (mark !== null) throw away(mark);
+  const fault = await refusalBy(visitor.house);
+  if (fault !== null) throw fault;
 }
 
 /** After accepted restores: a request received before this time is not bid for. */
@@ -82,8 +87,8 @@ export function watchHouse(options: Visitor & { shows: boolean; onMoved: (fault:
   }
 
   every(lookEveryMs, async () => {
-    const mark = await house.read();
-    if (mark !== null && !stopped) onMoved(away(mark));
+    const fault = await refusalBy(house);
+    if (fault !== null && !stopped) onMoved(fault);
   });
   if (options.shows) every(showEveryMs, () => show(options));
   return {

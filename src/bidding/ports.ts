@@ -13,6 +13,7 @@ import type { Topic, Topics } from '../domain/records.ts';
 import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
 import type { TokenEntry, Via } from '../domain/roles.ts';
 import type { RequestState } from '../domain/states.ts';
+import type { Fault } from '../errors.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
 
 // --- EventLog -------------------------------------------------------------------------------------------------------
@@ -125,6 +126,11 @@ export type ViewBatch = {
 
 export function callbackPartition(partition: number): number {
   return -1 - partition;
+}
+
+/** Whether a partition of views is one of `callbacks`. */
+export function isCallbackPartition(partition: number): boolean {
+  return partition < 0;
 }
 
 /** `whole`: what was reserved had the room that was found for it, in views that lacked nothing. Else nobody looked for room. */
@@ -439,6 +445,8 @@ export type HouseMark = { kind: 'leaving' | 'moved' | 'arriving'; file: string; 
 export type House = {
   /** Null: the desk lives here. */
   read: () => Promise<HouseMark | null>;
+  /** Why a process that keeps its views as this one does may not run here; null: it may. Left out: there is one way only. */
+  refusal?: () => Promise<Fault | null>;
   /** Durable when it resolves. */
   write: (mark: HouseMark | null) => Promise<void>;
   /** Accepted restores and imports, in the order in which they were written. */

@@ -391,6 +391,9 @@ const kafka = section({
   sessionTimeoutMs: wholeNumber('ms', 6 * secondMs, 5 * minuteMs),
   startTimeoutMs: wholeNumber('ms', secondMs, hourMs),
   stallTimeoutMs: wholeNumber('ms', 5 * secondMs, hourMs),
+  views: choice('redis', 'files').describe(
+    'On trial. Where the views are: in Redis for all processes, or in files under dataDir, which each process folds for its partitions.',
+  ),
 }).describe('The log of several machines. What is null or empty here is asked for when backend is kafka.');
 
 const redis = section({

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import type { Sections } from './sections.ts';
 
-type KafkaPlace = Omit<Sections['kafka'], 'brokers' | 'registryUrl'> & {
+type KafkaPlace = Omit<Sections['kafka'], 'brokers' | 'registryUrl' | 'views'> & {
   brokers: readonly string[];
   registryUrl: string;
 };
@@ -10,7 +10,8 @@ type RedisPlace = Omit<Sections['redis'], 'url'> & { url: string };
 
 export type StorePlace =
   | { backend: 'embedded'; dataDir: string }
-  | { backend: 'kafka'; kafka: KafkaPlace; redis: RedisPlace };
+  /** `stateDir`: where a process keeps the views that it folds by itself; null: they are in Redis, for all processes. */
+  | { backend: 'kafka'; kafka: KafkaPlace; redis: RedisPlace; stateDir: string | null };
 
 /** The mode of a directory or file that others than its owner may use, in octal digits; null where nobody else may, or it is not there. */
 export function modeForOthers(path: string): string | null {
@@ -32,7 +33,7 @@ export function storePlaceOf(
       faults.push(`${nameOf('dataDir')} is missing: name the directory that holds the log`);
       return null;
     case 'kafka': {
-      const { brokers, registryUrl } = kafka;
+      const { brokers, registryUrl, views, ...others } = kafka;
       const { url } = redis;
       const asked = `${nameOf('backend')} is kafka`;
       if (brokers === null) faults.push(`${nameOf('kafka.brokers')} is missing: ${asked}; name brokers as host:port`);
@@ -40,8 +41,16 @@ export function storePlaceOf(
         faults.push(`${nameOf('kafka.registryUrl')} is missing: ${asked}; name the root of the schema registry's API`);
       }
       if (url === null) faults.push(`${nameOf('redis.url')} is missing: ${asked}; write it like redis://host:6379/0`);
+      const stateDir = views === 'files' ? dataDir : null;
+      if (views === 'files' && stateDir === null) {
+        faults.push(`${nameOf('dataDir')} is missing: ${nameOf('kafka.views')} is files; name a directory for them`);
+        return null;
+      }
       if (brokers === null || registryUrl === null || url === null) return null;
-      return Object.freeze({ backend, kafka: { ...kafka, brokers, registryUrl }, redis: { ...redis, url } });
+      return Object.freeze({
+        ...{ backend, kafka: { ...others, brokers, registryUrl }, redis: { ...redis, url } },
+        stateDir,
+      });
     }
     default:
       return backend satisfies never;

@@ -3,7 +3,7 @@
  * rows are put together when they are read, and what is common to all partitions is added up. What other processes own is not in the
  * answers: `missing` names it.
  */
-import { callbackPartition, cursorOf, type LedgerRow, type ViewBatch, type Views } from '../bidding/ports.ts';
+import { cursorOf, isCallbackPartition, type LedgerRow, type ViewBatch, type Views } from '../bidding/ports.ts';
 import { mergedHolders } from '../domain/code-holders.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { type PartHistogram, sumHistograms } from '../domain/histogram.ts';
@@ -109,16 +109,15 @@ export function createOwnedViews(options: {
     if (book !== null) return book.usage(keys);
     return caps.complete ? ownUsage(keys, at) : null;
   };
-  const isCallbacks = (partition: number) => partition <= callbackPartition(0);
 
   const missing = () => Array.from({ length: options.partitions }, (_, each) => each).filter((each) => !held.has(each));
 
   const views: Views = {
     missing,
     applied: async (partition) =>
-      isCallbacks(partition) ? appliedOfCallbacks(partition) : heldAt(partition).applied(partition),
+      isCallbackPartition(partition) ? appliedOfCallbacks(partition) : heldAt(partition).applied(partition),
     apply: async (batch) =>
-      isCallbacks(batch.partition) ? applyCallbacks(batch) : heldAt(batch.partition).apply(batch),
+      isCallbackPartition(batch.partition) ? applyCallbacks(batch) : heldAt(batch.partition).apply(batch),
     read: async (requestIds) => {
       const found = new Map<RequestId, LedgerRow>();
       for (const rows of await fromAll((each) => each.read(requestIds))) {

@@ -218,6 +218,13 @@ test('kafka asks for its brokers, its registry and Redis, each by name', () => {
   const { store } = configOf({ ...kafka, ...places, LANCE_KAFKA_BROKERS: 'one:9092, two:9092' });
   assert(store.backend === 'kafka');
   assert.deepEqual(store.kafka.brokers, ['one:9092', 'two:9092']);
+  assert.equal(store.stateDir, null);
+  const inFiles: Environment = { ...kafka, ...places, LANCE_KAFKA_BROKERS: 'one:9092', LANCE_KAFKA_VIEWS: 'files' };
+  const there = configOf(inFiles).store;
+  assert(there.backend === 'kafka');
+  assert.equal(there.stateDir, complete.LANCE_DATA_DIR);
+  const { LANCE_DATA_DIR: _, ...nowhere } = inFiles;
+  assertOneFault(faultsOf(nowhere), /^LANCE_DATA_DIR .*is missing: LANCE_KAFKA_VIEWS .*is files/);
   assertOneFault(faultsOf({ ...complete, LANCE_BACKEND: 'postgres' }), /is not one of embedded, kafka/);
 });
 

@@ -6,6 +6,8 @@ import { tailOf } from './stream.ts';
 
 export type Berth = {
   name: string;
+  /** Of this place alone. */
+  dataDir: string;
   /** Starts a desk here. `crashAt`: `step:n`, where it is to kill itself, or `step:n:SIGSTOP`. `preload`: a file that it loads first. */
   start: (crashAt: string | null, preload?: string) => DeskProcess;
   desk: () => DeskProcess;
@@ -40,6 +42,7 @@ export function createFleet(options: {
   let closed = false;
 
   function createBerth(name: string, port: number): Berth {
+    const dataDir = join(directory, `data-${name}`);
     let expected = false;
 
     const start = (crashAt: string | null, preload?: string): DeskProcess => {
@@ -49,7 +52,7 @@ export function createFleet(options: {
       const crash = crashAt === null ? null : { LANCE_CRASH_AT: crashAt };
       const desk = startDesk({
         ...(preload === undefined ? {} : { command: [process.execPath, '--import', preload] }),
-        environment: { ...environment, LANCE_HTTP_PORT: String(port), ...crash },
+        environment: { ...environment, LANCE_DATA_DIR: dataDir, LANCE_HTTP_PORT: String(port), ...crash },
         port,
         output,
       });
@@ -66,7 +69,7 @@ export function createFleet(options: {
     };
 
     return {
-      name,
+      ...{ name, dataDir },
       start,
       desk: () => running.get(name)!,
       expectEnd: () => {

@@ -63,6 +63,7 @@ const dumpAgeMs = 3_000;
 export type SharedOptions = {
   stack: RunningStack;
   kills: number;
+  views: 'redis' | 'files';
   seed: string;
   /** Length of an auction; they overlap. A desk counts a third of it from a receipt, so that one that was delayed is not late. */
   windowMs: number;
@@ -91,7 +92,7 @@ export async function runSharedCrashes(options: SharedOptions): Promise<SharedRu
   const { url: serviceUrl } = await sandbox.listen(0);
   const { accessToken } = settings.tokens;
   const { brokers, registryUrl, redisUrl } = stack;
-  const place = { brokers, registryUrl, redisUrl, prefix: 'crash-' };
+  const place = { brokers, registryUrl, redisUrl, prefix: 'crash-', views: options.views };
   const parts = { directory, port: port!, serviceUrl, accessToken, webhookToken, place };
   const environment = prepareDesk({ ...parts, windowMs: windowMs / 3, kills: kills * 4 });
   const config = configOf(environment);
@@ -122,7 +123,8 @@ export async function runSharedCrashes(options: SharedOptions): Promise<SharedRu
     await watch.stop();
     options.onStage('judging the run');
     for (const berth of fleet.berths) await endInPeace(berth);
-    const verdict = await judgeRun(sandbox, environment, operator.orders);
+    const directories = fleet.berths.map(({ dataDir }) => dataDir);
+    const verdict = await judgeRun(sandbox, environment, operator.orders, directories);
     proved = verdict.violations.length === 0;
     return { faults, streamMs, sandbox: sandbox.summary(), verdict };
   } catch (fault) {
@@ -286,6 +288,8 @@ async function settle(watch: LogWatch, { log, views }: SharedReader): Promise<vo
     await watch.catchUp();
     const phases = watch.phases();
     if (unsettled.every((phase) => (phases[phase] ?? 0) === 0)) {
+      // What is in files is judged when the desks have ended.
+      if (views === null) return;
       const behind = [...(await log.ends('auctions'))].map(
         async ([partition, end]) => end - (await views.applied(partition)),
       );

@@ -5,6 +5,7 @@ import { openKafkaLog } from '../../src/adapters/kafka/log.ts';
 import { openRedisStore } from '../../src/adapters/redis/store.ts';
 import type { Control, EventLog, RuleBook, Views } from '../../src/bidding/ports.ts';
 import type { Config } from '../../src/config.ts';
+import { openLeftViews } from './state-files.ts';
 
 export type StoreReader = {
   log: Pick<EventLog, 'read' | 'ends'>;
@@ -14,15 +15,26 @@ export type StoreReader = {
   close: () => Promise<void>;
 };
 
-/** One that also hears what comes, and can be open beside running desks for long. */
-export type SharedReader = StoreReader & {
+/** One that also hears what comes, and can be open beside running desks for long. `views`: null where each desk has those of its own. */
+export type SharedReader = Omit<StoreReader, 'views'> & {
+  views: StoreReader['views'] | null;
   log: Pick<EventLog, 'read' | 'ends' | 'consume'>;
   control: Control;
   ruleBook: RuleBook;
 };
 
-export async function openStoreReader(config: Config): Promise<StoreReader> {
-  if (config.store.backend === 'kafka') return openSharedReader(config);
+/** `directories`: of all desks, where each has views of its own. */
+export async function openStoreReader(config: Config, directories: readonly string[]): Promise<StoreReader> {
+  if (config.store.backend === 'kafka') {
+    const { views, kafka, ...reader } = await openShared(config);
+    if (views !== null) return { ...reader, views };
+    const left = await openLeftViews(kafka, directories, config.bidding);
+    const close = async () => {
+      await left.close();
+      await reader.close();
+    };
+    return { ...reader, views: left.views, close };
+  }
   const { log, views, verifyChain, close } = openEmbeddedReader({ directory: config.store.dataDir });
   return {
     log,
@@ -32,7 +44,11 @@ export async function openStoreReader(config: Config): Promise<StoreReader> {
   };
 }
 
-export async function openSharedReader({ store, http }: Config): Promise<SharedReader> {
+export async function openSharedReader(config: Config): Promise<SharedReader> {
+  return openShared(config);
+}
+
+async function openShared({ store, http }: Config) {
   assert(store.backend === 'kafka');
   const redis = await openRedisStore(store.redis);
   const kafka = await openKafkaLog({
@@ -45,8 +61,9 @@ export async function openSharedReader({ store, http }: Config): Promise<SharedR
     onStalled: () => undefined,
   });
   return {
+    kafka,
     log: kafka.log,
-    views: redis.views,
+    views: store.stateDir === null ? redis.views : null,
     control: redis.control,
     ruleBook: kafka.ruleBook,
     chainBroken: async () => false,

@@ -33,11 +33,16 @@ export function configOf(environment: Environment): Config {
   return result.config;
 }
 
-/** All desks have to have ended: their views are read as they stored them. */
-export async function judgeRun(sandbox: Sandbox, environment: Environment, orders: Orders | null): Promise<Verdict> {
+/** All desks have to have ended: their views are read as they stored them. `directories`: see `openStoreReader`. */
+export async function judgeRun(
+  sandbox: Sandbox,
+  environment: Environment,
+  orders: Orders | null,
+  directories: readonly string[] = [],
+): Promise<Verdict> {
   const config = configOf(environment);
   const limitsOf = limitsBy(policyOf(config, readRuleFiles(config.rulesDir)));
-  const reader = await openStoreReader(config);
+  const reader = await openStoreReader(config, directories);
   try {
     const run = await readRun({
       record: sandbox.record,

@@ -7,16 +7,14 @@ import { test } from 'node:test';
 import { Redis } from 'ioredis';
 import { openKafkaLog } from '../../src/adapters/kafka/log.ts';
 import type { KafkaSettings } from '../../src/adapters/kafka/settings.ts';
-import { createCapBook } from '../../src/adapters/redis/cap-book.ts';
-import { connect, redisDefaults } from '../../src/adapters/redis/connection.ts';
+import { openRedisStore } from '../../src/adapters/redis/store.ts';
 import { createSteadySystemClock } from '../../src/adapters/system/clock.ts';
 import { createDesk } from '../../src/bidding/desk.ts';
 import type { DeskEvent } from '../../src/bidding/observer.ts';
 import type { BidAnswer, NewEntry, Service } from '../../src/bidding/ports.ts';
-import { createCapBook as createOwnCaps } from '../../src/domain/cap-book.ts';
 import type { CallbackRecord } from '../../src/domain/records.ts';
 import type { RequestState } from '../../src/domain/states.ts';
-import { createCapKeeper } from '../../src/state/cap-keeper.ts';
+import { openOwnPartitions } from '../../src/state/own-partitions.ts';
 import { requested, settings as roundSettings } from '../bidding/parts.ts';
 import { eventually } from '../conformance/backend.ts';
 import { settingsOn } from '../conformance/kafka-log.ts';
@@ -25,7 +23,7 @@ import { createRuleVariants, encode } from '../simulation/policy.ts';
 import { createControlStore } from '../simulation/small-ports.ts';
 import { describeOnStack } from '../stack/suite.ts';
 import { createTestVault } from '../wire/vault.ts';
-import { createPlace, openOwned } from './state-store.ts';
+import { createPlace } from './state-store.ts';
 
 const settings = { ...roundSettings, timeWitness: 'none' as const, controlMaxAgeMs: 1_000, sendLimit: 16 };
 const clock = createSteadySystemClock();
@@ -61,28 +59,23 @@ function createMarket(kafka: KafkaSettings, redisUrl: string) {
       onClosed: fail,
       onStalled: fail,
     });
-    const connection = await connect({ ...redisDefaults, url: redisUrl });
-    const keeper = createCapKeeper({
-      book: createCapBook(connection, `{${kafka.topicPrefix}}:`),
-      controls: records.capControls,
+    const redis = await openRedisStore({ url: redisUrl, keyPrefix: `{${kafka.topicPrefix}}:` });
+    const { id } = await records.genesis.begin();
+    const snapshots: [number, number][] = [];
+    const owned = await openOwnPartitions({
+      ...{ directory: createPlace(), partitions: kafka.partitions, book: redis.capBook, controls: records.capControls },
+      ...{ clock, snapshots: records.snapshots, controlMaxAgeMs: settings.controlMaxAgeMs },
+      logOf: (partition) => records.partitionLog(partition, id),
       ends: () => records.log.ends('auctions'),
-      partitions: kafka.partitions,
-      clock,
-      settings: {
-        ageLimitMs: settings.controlMaxAgeMs,
-        pollMs: 250,
-        maxOperations: 500,
-        controlPollMs: 0,
-        retryMs: 50,
-      },
+      onDiscarded: (_partition, reason) => assert.fail(reason),
+      onRestoring: () => undefined,
       onLoss: () => undefined,
+      onSnapshot: (...taken) => snapshots.push(taken),
       onFault: () => undefined,
+      onDeath: fail,
+      terms: { snapshots: { everyMs: 500, everyRecords: 1_000, lookMs: 100, pieceBytes: 100_000 } },
     });
-    const owned = await openOwned(createPlace(), (partition) => records.partitionLog(partition, 'of this test'), {
-      partitions: kafka.partitions,
-      caps: { ...createOwnCaps(), complete: false },
-      book: keeper,
-    });
+    const missing = owned.views.missing!;
     const events: DeskEvent[] = [];
     const service: Partial<Service> = {
       placeBid: async ({ body, mayWrite }): Promise<BidAnswer> => {
@@ -123,27 +116,25 @@ function createMarket(kafka: KafkaSettings, redisUrl: string) {
       restoreViews: owned.take,
       leaveViews: owned.leave,
     });
-    keeper.start();
+    owned.start();
     await desk.start();
     let isClosed = false;
     const state = async (requestId: string): Promise<RequestState | undefined> =>
       (await owned.views.read([requestId])).get(requestId)?.state;
     return {
-      ...{ name, desk, keeper, events, state },
-      held: () => owned.missing().length,
+      ...{ name, desk, events, state, snapshots, trouble: owned.trouble },
       views: owned.views,
       append: records.log.append,
-      isWhole: () => owned.missing().length === 0 && desk.status().live && keeper.trouble() === null,
+      isWhole: () => missing().length === 0 && desk.status().live && owned.trouble() === null,
       /** `isKilled`: nothing that is under way is waited for. */
       stop: async ({ isKilled = false } = {}) => {
         if (isClosed) return;
         isClosed = true;
         const stopped = desk.stop();
         if (!isKilled) await stopped;
-        await keeper.stop();
-        await records.close();
         await owned.close();
-        await connection.close();
+        await records.close();
+        await redis.close();
       },
     };
   }
@@ -197,9 +188,7 @@ await describeOnStack('desks on Kafka with views of their own', (stack) => {
     t.after(() => second.stop({ isKilled: true }));
     const desks = [first, second];
     const areOpen = () =>
-      desks.every(
-        ({ desk, keeper }) => desk.partitions().length > 0 && desk.gate() === null && keeper.trouble() === null,
-      );
+      desks.every(({ desk, trouble }) => desk.partitions().length > 0 && desk.gate() === null && trouble() === null);
     await eventually(areOpen, patienceMs);
 
     const apart = namesOf(71, 8);
@@ -223,6 +212,8 @@ await describeOnStack('desks on Kafka with views of their own', (stack) => {
     await first.append([{ topic: 'callbacks', key: `bid of ${apart[0]}`, record: winner } as NewEntry]);
     await untilAll(desks, [apart[0]!], 'contemplated');
 
+    // What is known of a partition that changes hands need not be folded again.
+    await eventually(() => second.snapshots.length > 0, patienceMs);
     await second.stop();
     await eventually(first.isWhole, patienceMs);
     await untilAll([first], apart.slice(1), 'accepted');
@@ -259,7 +250,7 @@ await describeOnStack('desks on Kafka with views of their own', (stack) => {
     assertOneForm(sent);
 
     await market.emptyBook();
-    await eventually(() => heir.keeper.trouble() !== null, patienceMs);
+    await eventually(() => heir.trouble() !== null, patienceMs);
     // What is promised since before counts: there is room for one more of this employer.
     const more = namesOf(82, 3);
     await heir.append(more.map((id) => requestOf(id, 'one employer')));

@@ -131,6 +131,25 @@ async function pictureOf({ views, held }: Process): Promise<unknown[]> {
 const isAllCaughtUp = async (process: Process) => process.missing().length === 0 && (await process.isCaughtUp());
 
 await describeOnStack('the state store on Kafka', (stack) => {
+  test('processes agree on one name of the log, and on the next one after a loss that was accepted', async () => {
+    const settings = settingsOn(stack, `${stack.prefix}named.`);
+    const options = { settings, seal: (_place: unknown, text: string) => text };
+    const records = await Promise.all(
+      [1, 2].map(() => openKafkaLog({ ...options, onClosed: assert.fail, onStalled: assert.fail })),
+    );
+    const [one, other] = records.map(({ genesis }) => genesis) as [Records['genesis'], Records['genesis']];
+    assert.equal(await one.read(), null);
+    await one.renew();
+    assert.equal(await one.read(), null, 'what has no name gets none by a loss');
+    const begun = await Promise.all([one.begin(), other.begin(), one.begin()]);
+    assert.equal(new Set(begun.map(({ id }) => id)).size, 1);
+    await Promise.all([one.renew(), other.renew()]);
+    const renewed = await one.read();
+    assert.notEqual(renewed!.id, begun[0]!.id);
+    assert.deepEqual([await other.begin(), await one.read()], [renewed, renewed]);
+    await Promise.all(records.map(({ close }) => close()));
+  });
+
   test('what was folded is gone on with, from the file or from the latest snapshot', async () => {
     const settings = settingsOn(stack, `${stack.prefix}state.`);
     const place = createPlace();

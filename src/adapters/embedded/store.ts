@@ -41,6 +41,7 @@ export type EmbeddedStore = {
   appendAtDoor: EventLog['append'];
   /** The views end with the log: nothing else has to be kept of them. */
   copies: null;
+  own: null;
   log: EventLog;
   views: Views;
   margins: MarginCache;
@@ -417,6 +418,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       log: log.log,
       appendAtDoor: log.log.append,
       copies: null,
+      own: null,
       views: views.views,
       margins,
       queryBudget: createQueryBudget(running),

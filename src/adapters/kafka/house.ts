@@ -1,12 +1,13 @@
 /**
  * What is written a few times in the life of a desk and kept as long as its log: where it lives (the last record of the compacted
- * topic `house`), what operators said, what became of API tokens, losses of the cap book (records of `house` too) and what became of
+ * topic `house`), what operators said, what became of API tokens, losses of the cap book, the genesis (records of `house` too) and what became of
  * its rule sets (every record of `rules`). One partition each has it all.
  */
 import { randomUUID } from 'node:crypto';
 import type { Kafka } from 'kafkajs';
 import type { ControlCopies, House, HouseMark, RuleBook, TokenBook } from '../../bidding/ports.ts';
 import type { OriginEntry } from '../../domain/audit.ts';
+import type { EpochMs } from '../../domain/glossary.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
 import type { TokenEntry } from '../../domain/roles.ts';
 import { Fault } from '../../errors.ts';
@@ -23,6 +24,7 @@ const originKey = 'origin/';
 const controlKey = 'control/';
 const tokenKey = 'token/';
 const capBookKey = 'cap-book/';
+const genesisKey = 'genesis/';
 const allReplicas = -1;
 
 type Kept = {
@@ -83,6 +85,57 @@ export function createHouse(kafka: Kafka, settings: KafkaSettings, reader: Parti
     // A key of its own each: none of them is ever compacted away.
     addOrigin: (entry) => write(`${originKey}${randomUUID()}`, JSON.stringify(entry)),
     write: (mark) => write(markKey, mark === null ? null : JSON.stringify(mark)),
+  };
+}
+
+/** The name of the log as those know it who keep views of it in files of their own. */
+export type GenesisBook = {
+  /** Null: no process has kept views in files yet. */
+  read: () => Promise<Genesis | null>;
+  /** The name that all processes agree on, given now where there is none. */
+  begin: () => Promise<Genesis>;
+  /** Another name from now on: the views that were folded before are worth nothing. Nothing where there is none. */
+  renew: () => Promise<void>;
+};
+
+type Genesis = { id: string; at: EpochMs };
+
+/** `after`: the name that this one takes the place of; the first record that does counts. */
+type GenesisRecord = Genesis & { after: string | null };
+
+export function createGenesisBook(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): GenesisBook {
+  const { values, write } = createKept(kafka, settings, reader, 'house');
+
+  async function read(): Promise<Genesis | null> {
+    let newest: Genesis | null = null;
+    for await (const { key, value } of values()) {
+      if (!key.startsWith(genesisKey) || value === null) continue;
+      const { id, at, after }: GenesisRecord = JSON.parse(value.toString());
+      if (after === (newest?.id ?? null)) newest = { id, at };
+    }
+    return newest;
+  }
+
+  // A key of its own each: none of them is ever compacted away.
+  function name(after: string | null): Promise<void> {
+    const record: GenesisRecord = { id: randomUUID(), at: Date.now(), after };
+    return write(`${genesisKey}${record.id}`, JSON.stringify(record));
+  }
+
+  return {
+    read,
+    begin: async () => {
+      const known = await read();
+      if (known !== null) return known;
+      await name(null);
+      const named = await read();
+      if (named === null) throw new Fault('log-unavailable', 'Kafka: house does not hold what was written to it.');
+      return named;
+    },
+    renew: async () => {
+      const known = await read();
+      if (known !== null) await name(known.id);
+    },
   };
 }
 

@@ -8,7 +8,15 @@ import type { PartitionLog } from '../../state/state-store.ts';
 import { createAppender } from './appender.ts';
 import { calmed, createClient, type LogLine, unavailable } from './client.ts';
 import { createConsumer, type KafkaConsumer } from './consume.ts';
-import { createCapControls, createControlCopies, createHouse, createRuleBook, createTokenBook } from './house.ts';
+import {
+  createCapControls,
+  createControlCopies,
+  createGenesisBook,
+  createHouse,
+  createRuleBook,
+  createTokenBook,
+  type GenesisBook,
+} from './house.ts';
 import { createIdentity } from './identity.ts';
 import { createPartitionReader, extentOf, type RawRecord } from './partitions.ts';
 import { createLogReading } from './read-log.ts';
@@ -29,6 +37,7 @@ export type KafkaLog = {
   snapshots: Snapshots;
   /** A partition of `auctions` as the state store has to know it; `genesis` names the log. */
   partitionLog: (partition: number, genesis: string) => PartitionLog;
+  genesis: GenesisBook;
   house: House;
   ruleBook: RuleBook;
   tokenBook: TokenBook;
@@ -148,6 +157,7 @@ export async function openKafkaLog(options: {
       extent: () => extentOf(reader, auctions, partition),
       hashAt: (offset) => identity.hashAt(reader, auctions, partition, offset),
     }),
+    genesis: createGenesisBook(kafka, settings, reader),
     house: createHouse(kafka, settings, reader),
     ruleBook: createRuleBook(kafka, settings, reader),
     tokenBook: createTokenBook(kafka, settings, reader),

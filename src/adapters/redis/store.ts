@@ -9,6 +9,8 @@ import type {
   Views,
 } from '../../bidding/ports.ts';
 import type { FlowStore } from '../../origination/ports.ts';
+import type { CapBook } from '../../state/cap-book.ts';
+import { createCapBook } from './cap-book.ts';
 import { type Connection, connect, type RedisSettings, redisDefaults } from './connection.ts';
 import { createControl } from './control.ts';
 import { createFlows } from './flows.ts';
@@ -23,6 +25,8 @@ export type RedisStore = {
   queryBudget: QueryBudget;
   flows: FlowStore;
   control: Control & ControlArchive;
+  /** For processes that keep the views in files of their own. */
+  capBook: CapBook;
   /** Waits for answers under way, at most one command's time. */
   close: () => Promise<void>;
 };
@@ -53,6 +57,7 @@ export async function openRedisStore(
     queryBudget: createQueryBudget(main, prefix),
     flows: createFlows(main, prefix),
     control: createControl(controls, prefix, copies),
+    capBook: createCapBook(main, prefix),
     close: async () => {
       await Promise.all([main.close(), controls.close()]);
     },

@@ -1,0 +1,106 @@
+/** A desk on Kafka whose processes keep the views in files of their own: begun on a log that was folded in Redis until then. */
+import assert from 'node:assert/strict';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { eventually } from '../conformance/backend.ts';
+import { stackEnvironment } from '../stack/stack.ts';
+import { describeOnStack } from '../stack/suite.ts';
+import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
+
+const requests = 30;
+const windowMs = 5_000;
+const partitions = 2;
+
+type Listed = { requestId: string; state: string };
+
+await describeOnStack('a desk with views in files', (stack) => {
+  let stage: Played;
+  let inRedis: Record<string, string>;
+  let inFiles: Record<string, string>;
+  const daemons: Daemon[] = [];
+
+  async function start(environment: Record<string, string>): Promise<Daemon> {
+    const daemon = await startDaemon(environment);
+    daemons.push(daemon);
+    stage.sandbox.connect(daemon.url);
+    return daemon;
+  }
+
+  async function listed(environment: Record<string, string>): Promise<Listed[]> {
+    const { code, stdout, stderr } = await lance(environment, 'bids', 'list', '--json', '--limit', '1000');
+    assert.equal(code, 0, stderr);
+    return jsonLines<Listed>(stdout).sort((left, right) => left.requestId.localeCompare(right.requestId));
+  }
+
+  before(async () => {
+    stage = await openStage(17, windowMs);
+    const path = join(stage.directory, 'kafka.json');
+    const bidding = { windowMs, skewAllowanceMs: 50, marginWaitMs: 300, resultTimeoutMs: 5_000 };
+    const kafka = { topicPrefix: stack.prefix, groupId: stack.prefix, partitions, replication: 1 };
+    writeFileSync(path, JSON.stringify({ bidding, kafka, redis: { keyPrefix: `{${stack.prefix}}:` } }));
+    inRedis = { ...stage.environment, LANCE_LANG: 'en', LANCE_CONFIG: path, ...stackEnvironment(stack) };
+    inFiles = { ...inRedis, LANCE_KAFKA_VIEWS: 'files' };
+  });
+  after(async () => {
+    for (const daemon of daemons) await daemon.stop();
+    await stage.close();
+  });
+
+  test('it waits for those that keep them in Redis, takes the log over, and is not beside them again', {
+    timeout: 240_000,
+  }, async () => {
+    const before = await start(inRedis);
+    await stage.sandbox.run(requests);
+    const coming = start(inFiles);
+    // Nothing else shows that it waits.
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    assert.equal(daemons.length, 1, 'it began beside a process that keeps the views in Redis');
+    const known = await listed(inRedis);
+    assert.equal(known.length, requests);
+    await before.stop();
+
+    const daemon = await coming;
+    assert.ok(daemon.lines.some(({ msg, text }) => msg === 'waiting-for-store' && /still run/.test(String(text))));
+    const { LANCE_DATA_DIR: directory } = stage.environment;
+    const files = readdirSync(directory).filter((name) => name.endsWith('.sqlite'));
+    assert.equal(files.length, partitions);
+    assert.deepEqual(
+      (await listed(inFiles)).map(({ requestId }) => requestId),
+      known.map(({ requestId }) => requestId),
+    );
+    await stage.sandbox.run(requests);
+    const now = await listed(inFiles);
+    assert.equal(now.length, 2 * requests);
+    assert.ok(
+      now.some(({ state }) => state !== 'passed'),
+      'it has bid',
+    );
+
+    const { code, stderr } = await lance(inRedis, 'run');
+    assert.equal(code, 78, stderr);
+    assert.match(stderr, /Set LANCE_KAFKA_VIEWS to files/);
+    await daemon.stop();
+  });
+
+  test('the next start goes on with the files', { timeout: 120_000 }, async () => {
+    const daemon = await start(inFiles);
+    const isOpen = () => daemon.lines.findLast(({ msg }) => msg.startsWith('bidding-'))?.msg === 'bidding-open';
+    await eventually(async () => isOpen(), 60_000);
+    const said = daemon.lines.map(({ msg }) => msg);
+    assert.ok(!said.includes('rebuilding') && !said.includes('views-discarded'), said.join());
+    await stage.sandbox.run(requests);
+    assert.equal((await listed(inFiles)).length, 3 * requests);
+    await daemon.stop();
+  });
+
+  test('it can be exported; an import says where it has to begin', async () => {
+    const moved = join(stage.directory, 'desk.ndjson.gz');
+    const paused = await lance(inFiles, 'pause', '--by', 'ana', '--reason', 'it moves');
+    assert.notEqual(paused.code, 78, paused.stderr);
+    const exported = await lance(inFiles, 'export', moved);
+    assert.equal(exported.code, 0, exported.stderr);
+    const refused = await lance(inFiles, 'import', moved);
+    assert.deepEqual([refused.code, /Import it with LANCE_KAFKA_VIEWS=redis/.test(refused.stderr)], [65, true]);
+  });
+});
