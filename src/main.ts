@@ -475,6 +475,7 @@ async function ownViews({
   const { id } = await records.genesis.begin();
   const own = await openOwnPartitions({
     ...{ directory: stateDir, partitions, book: shared.capBook, controls: records.capControls, clock },
+    learnt: shared.learntBook(id),
     ...{ snapshots: records.snapshots, controlMaxAgeMs: folds.controlMaxAgeMs },
     logOf: (partition) => records.partitionLog(partition, id),
     ends: () => records.log.ends('auctions'),

@@ -1,6 +1,6 @@
 /**
- * Everything by which a process folds its partitions by itself: their files, what all of them promise together in the cap book, and
- * snapshots.
+ * Everything by which a process folds its partitions by itself: their files, what all of them promise together in the cap book, what
+ * they have learnt, and snapshots.
  */
 import assert from 'node:assert/strict';
 import type { Snapshots, Views } from '../bidding/ports.ts';
@@ -10,6 +10,7 @@ import type { Fault } from '../errors.ts';
 import type { CapBook, CapBookLost } from './cap-book.ts';
 import { type CapControls, type CapKeeperSettings, createCapKeeper } from './cap-keeper.ts';
 import { createOwnedViews, type OwnedViews } from './owned-views.ts';
+import { createSharedLearning, type LearntBook, type SharedLearningTerms } from './shared-learning.ts';
 import { createSnapshotSchedule, type SnapshotTerms } from './snapshot-schedule.ts';
 import { openStateStore, type PartitionLog, type StateStoreOptions } from './state-store.ts';
 
@@ -33,6 +34,8 @@ export type OwnPartitionsOptions = Pick<StateStoreOptions, 'directory' | 'onDisc
   ends: () => Promise<ReadonlyMap<number, number>>;
   book: CapBook;
   controls: CapControls;
+  /** Of the log that is folded. */
+  learnt: LearntBook;
   snapshots: Snapshots;
   clock: Clock;
   /** Bidding that has not read the controls for so long has stopped. */
@@ -49,6 +52,7 @@ export type OwnPartitionsOptions = Pick<StateStoreOptions, 'directory' | 'onDisc
 type OwnPartitionsTerms = {
   keeper: Omit<CapKeeperSettings, 'ageLimitMs'>;
   snapshots: SnapshotTerms;
+  learning: SharedLearningTerms;
   snapshotAheadRecords: number;
 };
 
@@ -56,6 +60,7 @@ const shippedTerms: OwnPartitionsTerms = {
   // The controls are asked by long poll.
   keeper: { pollMs: 250, maxOperations: 500, controlPollMs: 0, retryMs: 200 },
   snapshots: { everyMs: 300_000, everyRecords: 200_000, lookMs: 10_000, pieceBytes: 262_144 },
+  learning: { everyMs: 1_000, mostKeys: 200, mostKept: 4_096 },
   snapshotAheadRecords: 20_000,
 };
 
@@ -85,7 +90,10 @@ export async function openOwnPartitions(options: OwnPartitionsOptions): Promise<
       book.folded(partition, applied, operations as readonly CapOperation[]),
     onFault: options.onDeath,
   });
-  const owned = createOwnedViews({ store, partitions, logOf: options.logOf, caps, book });
+  const learning = createSharedLearning({
+    ...{ book: options.learnt, held: () => owned.held(), clock, terms: terms.learning, onFault },
+  });
+  const owned = createOwnedViews({ store, partitions, logOf: options.logOf, caps, book, learnt: learning });
   const schedule = createSnapshotSchedule({
     ...{ partitions: owned.held, snapshots, clock, terms: terms.snapshots, onTaken: options.onSnapshot, onFault },
   });
@@ -97,9 +105,10 @@ export async function openOwnPartitions(options: OwnPartitionsOptions): Promise<
     start: () => {
       book.start();
       schedule.start();
+      learning.start();
     },
     close: async () => {
-      await schedule.stop();
+      await Promise.all([schedule.stop(), learning.stop()]);
       await book.stop();
       await owned.close();
       await store.close();

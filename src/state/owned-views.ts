@@ -9,6 +9,7 @@ import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { type PartHistogram, sumHistograms } from '../domain/histogram.ts';
 import { Fault } from '../errors.ts';
 import type { CapKeeper } from './cap-keeper.ts';
+import type { SharedLearning } from './shared-learning.ts';
 import type { PartitionLog, PartitionState, StateStore } from './state-store.ts';
 import type { Caps } from './views.ts';
 
@@ -39,8 +40,10 @@ export function createOwnedViews(options: {
   caps: Caps;
   /** The caps of all partitions, where a book keeps them: verdicts and sums are its. Null: `caps` are all there is. */
   book?: CapKeeper | null;
+  /** What partitions have learnt that are not held here. Null: nothing is known of it. */
+  learnt?: Pick<SharedLearning, 'read'> | null;
 }): OwnedViews {
-  const { store, caps, book = null } = options;
+  const { store, caps, book = null, learnt = null } = options;
   const held = new Map<number, PartitionState>();
   /** The last thing that was begun with each partition: they are done one after the other. */
   const turns = new Map<number, Promise<unknown>>();
@@ -137,12 +140,17 @@ export function createOwnedViews(options: {
       ? {}
       : { verdicts: { of: book.verdictOf, areToBeHad: () => book.trouble() === null, changed: book.changed } }),
     statistics: async (keys) => {
+      const elsewhere = missing();
+      const others = elsewhere.length === 0 ? null : await learnt?.read(elsewhere, keys);
       const parts = new Map<string, PartHistogram[]>();
-      for (const state of held.values()) {
+      for (const [key, ofKey] of others ?? []) parts.set(key, [...ofKey]);
+      for (const [partition, state] of held) {
+        // What was taken up while the others were asked was told by its owner of before.
+        if (elsewhere.includes(partition)) continue;
         for (const [key, part] of state.learnt(keys)) {
-          const others = parts.get(key);
-          if (others === undefined) parts.set(key, [part]);
-          else others.push(part);
+          const known = parts.get(key);
+          if (known === undefined) parts.set(key, [part]);
+          else known.push(part);
         }
       }
       return new Map([...parts].map(([key, ofKey]) => [key, sumHistograms(ofKey)]));

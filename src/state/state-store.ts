@@ -34,6 +34,7 @@ export type PartitionState = {
   views: Views;
   flush: () => Promise<void>;
   learnt: PartitionViews['learnt'];
+  learntKeys: PartitionViews['learntKeys'];
   /** What the owner of the partition tells the cap book. */
   caps: {
     /** What the book may not have, and reservations that await their verdict. */
@@ -222,7 +223,7 @@ async function openState({ partition, log, writer, ...options }: OpenOptions): P
   }
 
   const operations = createKeptOperations(storedOperations(database));
-  const { views, flush, sums, learnt, close } = createViews({
+  const { views, flush, sums, learnt, learntKeys, close } = createViews({
     ...{ partition, store, operations, limits },
     reader: { ...createViewReader(database), halfLives: createHalfLifeReader(database) },
     caps: options.caps,
@@ -266,6 +267,7 @@ async function openState({ partition, log, writer, ...options }: OpenOptions): P
     views,
     flush,
     learnt,
+    learntKeys,
     caps: { operations: operations.current, acknowledge: operations.acknowledge, sums },
     takeSnapshot,
     close: () => {

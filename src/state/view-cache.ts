@@ -51,6 +51,8 @@ export type ViewCache = {
   statistic: (key: string) => CachedStatistic;
   /** The same with its half-lives, where the reader has them; null: nothing was learnt. Its cells are those of the cache. */
   part: (key: string) => PartHistogram | null;
+  /** Keys under which something was learnt: since this was asked last, or ever. */
+  learntKeys: (which: 'changed' | 'all') => string[];
   /** As `code-holders.ts` writes them. */
   holdersOfBid: (bidId: string) => string | null;
   markState: (row: CachedRow, bidIds: readonly string[]) => void;
@@ -172,6 +174,9 @@ export function createViewCache(
   const statistics = createEntries<string, CachedStatistic>(limits.statistics, isDirtyStatistic);
   const dirtyRows = new Set<CachedRow>();
   const dirtyStatistics = new Map<string, CachedStatistic>();
+  /** Learnt since somebody asked; null: nobody has. */
+  let changedKeys: Set<string> | null = null;
+  let flushingKeys: readonly string[] = [];
   let bids = new Map<string, string>();
   let flushingBids = new Map<string, string>();
 
@@ -230,6 +235,12 @@ export function createViewCache(
       assert(halfLives !== null, 'half-lives are stored with what was learnt');
       return { ...statistic.histogram, halfLives };
     },
+    learntKeys: (which) => {
+      const changed = changedKeys ?? new Set();
+      changedKeys = new Set();
+      if (which === 'changed') return [...changed];
+      return [...new Set([...reader.statisticKeys(), ...flushingKeys, ...dirtyStatistics.keys()])];
+    },
     holdersOfBid,
     markState: (row, bidIds) => {
       row.stateDirty = true;
@@ -252,10 +263,12 @@ export function createViewCache(
       statistic.histogram = histogram;
       statistic.dirty = true;
       dirtyStatistics.set(key, statistic);
+      changedKeys?.add(key);
     },
     dirtyCount: () => dirtyRows.size,
     takeDirty: (exposureOf) => {
       const takenStatistics = [...dirtyStatistics];
+      flushingKeys = takenStatistics.map(([key]) => key);
       dirtyStatistics.clear();
       flushingBids = bids;
       bids = new Map();
@@ -272,6 +285,7 @@ export function createViewCache(
       const settle = () => {
         for (const { row } of rowsTaken) row.flushing = false;
         for (const [, statistic] of takenStatistics) statistic.flushing = false;
+        flushingKeys = [];
       };
       return {
         rows: rowsTaken,

@@ -166,6 +166,8 @@ export type ViewReader = {
   liveExposures: () => StoredExposure[];
   usage: (keys: readonly string[], at: EpochMs) => Map<string, Usage>;
   statistic: (key: string) => Histogram | null;
+  /** Under which something is stored. */
+  statisticKeys: () => string[];
   /** With which the last result was folded into a statistic. Left out where they are not stored. */
   halfLives?: (key: string) => HalfLives | null;
 };
@@ -210,6 +212,8 @@ export function createViewReader(database: DatabaseSync): ViewReader {
     "SELECT request_id, status, amount_cents, keys, expires_at FROM exposure WHERE status IN ('held', 'committed')";
   const exposures = prepare(live);
   const statistic = prepare('SELECT landmark_at, landmark_count, count, cells FROM statistics WHERE key = ?');
+
+  const statisticKeys = prepare('SELECT key FROM statistics');
 
   const appliedOf = (partition: number): number =>
     Number((applied.get(partition) as { next: number } | undefined)?.next ?? 0);
@@ -289,6 +293,7 @@ export function createViewReader(database: DatabaseSync): ViewReader {
       }
       return found;
     },
+    statisticKeys: () => (statisticKeys.all() as { key: string }[]).map(({ key }) => key),
     statistic: (key) => {
       const stored = statistic.get(key) as
         | { landmark_at: number; landmark_count: number; count: number; cells: Uint8Array }

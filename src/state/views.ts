@@ -30,6 +30,7 @@ export type PartitionViews = {
   sums: () => ReadonlyMap<string, Usage>;
   /** What this partition learnt under the keys, to be added to what others did; for readers that have half-lives. */
   learnt: (keys: readonly string[]) => ReadonlyMap<string, PartHistogram>;
+  learntKeys: ViewCache['learntKeys'];
   /** Stores what can be stored, and takes the promises of this partition out of the caps. */
   close: () => Promise<void>;
 };
@@ -395,6 +396,7 @@ export function createViews(options: {
       }
       return found;
     },
+    learntKeys: (which) => guarded(() => cache.learntKeys(which)),
     close: async () => {
       closed = true;
       try {

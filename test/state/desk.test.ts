@@ -64,6 +64,7 @@ function createMarket(kafka: KafkaSettings, redisUrl: string) {
     const snapshots: [number, number][] = [];
     const owned = await openOwnPartitions({
       ...{ directory: createPlace(), partitions: kafka.partitions, book: redis.capBook, controls: records.capControls },
+      learnt: redis.learntBook(id),
       ...{ clock, snapshots: records.snapshots, controlMaxAgeMs: settings.controlMaxAgeMs },
       logOf: (partition) => records.partitionLog(partition, id),
       ends: () => records.log.ends('auctions'),

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type CapOperation, createCapBook } from '../../src/domain/cap-book.ts';
 import type { CapKeeper } from '../../src/state/cap-keeper.ts';
 import { createOwnedViews } from '../../src/state/owned-views.ts';
+import type { SharedLearning } from '../../src/state/shared-learning.ts';
 import { openStateStore, type PartitionLog, type StateStoreOptions } from '../../src/state/state-store.ts';
 import type { ViewsKind } from '../conformance/backend.ts';
 
@@ -86,15 +87,19 @@ export const viewsKind: ViewsKind = {
 export async function openOwned(
   place: string,
   logOf: (partition: number) => PartitionLog,
-  over: Partial<StateStoreOptions> & { partitions?: number; book?: CapKeeper } = {},
+  over: Partial<StateStoreOptions> & {
+    partitions?: number;
+    book?: CapKeeper;
+    learnt?: Pick<SharedLearning, 'read'>;
+  } = {},
 ) {
-  const { partitions = 3, book = null, ...storeOptions } = over;
+  const { partitions = 3, book = null, learnt = null, ...storeOptions } = over;
   const caps = storeOptions.caps ?? { ...createCapBook(), complete: true };
   // What is kept for the book is what the fold yields for it.
   const onFolded: StateStoreOptions['onFolded'] = (partition, applied, operations) =>
     book?.folded(partition, applied, operations as readonly CapOperation[]);
   const store = await openStore(place, { ...storeOptions, caps, onFolded });
-  const owned = createOwnedViews({ store, partitions, logOf, caps, book });
+  const owned = createOwnedViews({ store, partitions, logOf, caps, book, learnt });
   const close = async () => {
     await owned.close();
     await store.close();

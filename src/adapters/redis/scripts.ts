@@ -32,4 +32,5 @@ export const scripts = {
   control: read(['control'], writing),
   capBook: read(['cap-book'], writing),
   capUsage: read(['cap-usage'], reading),
+  learnt: read(['learnt'], writing),
 } as const;

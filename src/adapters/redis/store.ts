@@ -10,10 +10,12 @@ import type {
 } from '../../bidding/ports.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import type { CapBook } from '../../state/cap-book.ts';
+import type { LearntBook } from '../../state/shared-learning.ts';
 import { createCapBook } from './cap-book.ts';
 import { type Connection, connect, type RedisSettings, redisDefaults } from './connection.ts';
 import { createControl } from './control.ts';
 import { createFlows } from './flows.ts';
+import { createLearntBook } from './learnt.ts';
 import { createMargins, createQueryBudget } from './margins.ts';
 import { createViewCopies } from './view-copies.ts';
 import { createViews } from './views.ts';
@@ -27,6 +29,7 @@ export type RedisStore = {
   control: Control & ControlArchive;
   /** For processes that keep the views in files of their own. */
   capBook: CapBook;
+  learntBook: (genesis: string) => LearntBook;
   /** Waits for answers under way, at most one command's time. */
   close: () => Promise<void>;
 };
@@ -58,6 +61,7 @@ export async function openRedisStore(
     flows: createFlows(main, prefix),
     control: createControl(controls, prefix, copies),
     capBook: createCapBook(main, prefix),
+    learntBook: (genesis) => createLearntBook(main, prefix, genesis),
     close: async () => {
       await Promise.all([main.close(), controls.close()]);
     },
