@@ -478,6 +478,7 @@ async function ownViews({
     learnt: shared.learntBook(id),
     ...{ snapshots: records.snapshots, controlMaxAgeMs: folds.controlMaxAgeMs },
     logOf: (partition) => records.partitionLog(partition, id),
+    partitionOf: (requestId) => records.partitionOf('auctions', requestId),
     ends: () => records.log.ends('auctions'),
     onDiscarded: (partition, text) => journal.warn('views-discarded', { partition, text }),
     onRestoring: (partition, count) => journal.info('restoring', { partition, count }),

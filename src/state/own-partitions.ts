@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import type { Snapshots, Views } from '../bidding/ports.ts';
 import { type CapOperation, createCapBook } from '../domain/cap-book.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { RequestId } from '../domain/glossary.ts';
 import type { Fault } from '../errors.ts';
 import type { CapBook, CapBookLost } from './cap-book.ts';
 import { type CapControls, type CapKeeperSettings, createCapKeeper } from './cap-keeper.ts';
@@ -31,6 +32,8 @@ export type OwnPartitionsOptions = Pick<StateStoreOptions, 'directory' | 'onDisc
   /** How many `auctions` has. */
   partitions: number;
   logOf: (partition: number) => PartitionLog;
+  /** Of a request. */
+  partitionOf: (requestId: RequestId) => Promise<number>;
   ends: () => Promise<ReadonlyMap<number, number>>;
   book: CapBook;
   controls: CapControls;
@@ -68,12 +71,14 @@ const shippedTerms: OwnPartitionsTerms = {
 export function noPartitions(partitions: number): Views {
   const open = () => Promise.reject(new Error('no partition is taken up here'));
   const logOf = () => assert.fail('no partition is taken up here');
-  return createOwnedViews({ store: { open }, partitions, logOf, caps: { ...createCapBook(), complete: false } }).views;
+  const caps = { ...createCapBook(), complete: false };
+  // Whichever it is, it is not here.
+  return createOwnedViews({ store: { open }, partitions, logOf, caps, partitionOf: async () => 0 }).views;
 }
 
 /** Rejects as `openStateStore`. */
 export async function openOwnPartitions(options: OwnPartitionsOptions): Promise<OwnPartitions> {
-  const { clock, partitions, snapshots, onFault } = options;
+  const { clock, partitions, partitionOf, snapshots, onFault } = options;
   const terms = { ...shippedTerms, ...options.terms };
   const book = createCapKeeper({
     ...{ book: options.book, controls: options.controls, ends: options.ends, partitions, clock },
@@ -93,7 +98,15 @@ export async function openOwnPartitions(options: OwnPartitionsOptions): Promise<
   const learning = createSharedLearning({
     ...{ book: options.learnt, held: () => owned.held(), clock, terms: terms.learning, onFault },
   });
-  const owned = createOwnedViews({ store, partitions, logOf: options.logOf, caps, book, learnt: learning });
+  const owned = createOwnedViews({
+    store,
+    partitions,
+    logOf: options.logOf,
+    caps,
+    book,
+    learnt: learning,
+    partitionOf,
+  });
   const schedule = createSnapshotSchedule({
     ...{ partitions: owned.held, snapshots, clock, terms: terms.snapshots, onTaken: options.onSnapshot, onFault },
   });

@@ -15,8 +15,8 @@ import type { Caps } from './views.ts';
 
 export type OwnedViews = {
   /**
-   * `read`, `findByBid`, `query` and `statistics` answer from the partitions that are held. What is asked of another one rejects with
-   * `views-unavailable`. A batch of `callbacks` is dealt with when it is for every partition held: how far that is stands in each file,
+   * `findByBid` and `query` answer from the partitions that are held, and so does `read` where nobody knows which partition a request is
+   * of. What is asked of another one rejects with `views-unavailable`. A batch of `callbacks` is dealt with when it is for every partition held: how far that is stands in each file,
    * and the least of them is told.
    */
   views: Views;
@@ -42,6 +42,8 @@ export function createOwnedViews(options: {
   book?: CapKeeper | null;
   /** What partitions have learnt that are not held here. Null: nothing is known of it. */
   learnt?: Pick<SharedLearning, 'read'> | null;
+  /** Of a request; left out: it is not known. */
+  partitionOf?: (requestId: RequestId) => Promise<number>;
 }): OwnedViews {
   const { store, caps, book = null, learnt = null } = options;
   const held = new Map<number, PartitionState>();
@@ -125,6 +127,10 @@ export function createOwnedViews(options: {
       const found = new Map<RequestId, LedgerRow>();
       for (const rows of await fromAll((each) => each.read(requestIds))) {
         for (const [requestId, row] of rows) found.set(requestId, row);
+      }
+      // Whoever is told that there is no such request goes on without it.
+      for (const requestId of requestIds) {
+        if (options.partitionOf !== undefined && !found.has(requestId)) heldAt(await options.partitionOf(requestId));
       }
       return found;
     },

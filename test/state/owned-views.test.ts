@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { callbackPartition, cursorOf, type ViewChange } from '../../src/bidding/ports.ts';
 import { createCapBook } from '../../src/domain/cap-book.ts';
 import { emptyHistogram, foldSums, sumHistograms, timeAlone } from '../../src/domain/histogram.ts';
+import { noPartitions } from '../../src/state/own-partitions.ts';
 import { stateOf } from '../conformance/samples.ts';
 import { createPlace, endlessLog, openOwned } from './state-store.ts';
 
@@ -107,6 +108,19 @@ test('what another process folds is named as missing, and answers nothing else t
   assert.deepEqual([...(await views.read(['here', 'there'])).keys()], ['here']);
   await owned.close();
   assert.deepEqual(owned.missing(), [0, 1, 2]);
+});
+
+test('of a request that another process folds nobody says that there is none', async () => {
+  const partitionOf = async (requestId: string) => requestId.length % 3;
+  const owned = await openOn(createPlace(), { partitionOf });
+  await owned.take(1);
+  await fold(owned, 1, state('four', at));
+  assert.deepEqual([...(await owned.views.read(['four', 'none'])).keys()], ['four']);
+  await assert.rejects(owned.views.read(['four', 'three']), isUnavailable);
+  assert.equal((await owned.views.read([])).size, 0);
+  assert.equal(noPartitions(3).missing!().length, 3);
+  await assert.rejects(noPartitions(3).read(['four']), isUnavailable);
+  await owned.close();
 });
 
 test('a partition that is left is stored before it is taken up again, however fast it comes and goes', async () => {

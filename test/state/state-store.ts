@@ -91,15 +91,17 @@ export async function openOwned(
     partitions?: number;
     book?: CapKeeper;
     learnt?: Pick<SharedLearning, 'read'>;
+    partitionOf?: (requestId: string) => Promise<number>;
   } = {},
 ) {
-  const { partitions = 3, book = null, learnt = null, ...storeOptions } = over;
+  const { partitions = 3, book = null, learnt = null, partitionOf, ...storeOptions } = over;
+  const known = partitionOf === undefined ? {} : { partitionOf };
   const caps = storeOptions.caps ?? { ...createCapBook(), complete: true };
   // What is kept for the book is what the fold yields for it.
   const onFolded: StateStoreOptions['onFolded'] = (partition, applied, operations) =>
     book?.folded(partition, applied, operations as readonly CapOperation[]);
   const store = await openStore(place, { ...storeOptions, caps, onFolded });
-  const owned = createOwnedViews({ store, partitions, logOf, caps, book, learnt });
+  const owned = createOwnedViews({ store, partitions, logOf, caps, book, learnt, ...known });
   const close = async () => {
     await owned.close();
     await store.close();
