@@ -14,7 +14,7 @@ const mostEvents = 50;
  * What may be told under a code that the flow does not know, and since when: the result of what is unclear, or the note of a
  * contract that was generated and has none. Null: nothing is missing.
  */
-export function mayBeTold({
+function mayBeTold({
   flow,
   operation,
   generatedAt,

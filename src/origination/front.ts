@@ -130,9 +130,9 @@ const noteField = /^num(?:ero)?_?(?:contrato|ccb)$/i;
 /** And with the code of its proposal. */
 const proposalField = /^(?:(?:cod(?:igo)?|id)_?proposta|contrato_?proposta)$/i;
 
-/** Numbers and codes are shorter than any biometrics. */
 /** Fields of an order are fewer and shorter. */
 const mayBeOrder = { longest: 2_000, most: 100 };
+/** Numbers and codes are shorter than any biometrics. */
 const mayBeProposal = { longest: 128, most: 1_000 };
 
 function refusal(
