@@ -18,6 +18,7 @@ export const deskCodes = [
   'authorisation-expired',
   'authorisation-missing',
   'cap',
+  'cap-lowered',
   'deadline',
   'internal-error',
   'link-refused',

@@ -246,7 +246,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
 
   function overruled(): Answered | Passed {
     if (job.inherited || (!world.soleOwner && world.othersMaySend())) return unknown(overruledText);
-    const pass = deskPass(job.requestId, 'cap', overruledText, clock.now(), job.claim.claimId);
+    const pass = deskPass(job.requestId, 'cap-lowered', overruledText, clock.now(), job.claim.claimId);
     return world.soleOwner ? pass : { ...pass, maybeSent: true };
   }
 

@@ -133,6 +133,7 @@ export const pt = {
     'authorisation-expired': 'a autorização (NSU) para consultar o vínculo expirou ou foi retirada',
     'authorisation-missing': 'falta a autorização (NSU) para consultar o vínculo',
     cap: 'um teto de exposição não tem espaço',
+    'cap-lowered': 'um teto posto à mão foi criado ou reduzido antes do envio da oferta',
     deadline: 'o prazo passou antes da decisão ou do envio',
     'internal-error': 'a decisão falhou; veja o diário e as mensagens mortas',
     'link-refused': 'o serviço recusou a consulta do vínculo',

@@ -109,7 +109,7 @@ test('a cap by hand that is set or lowered after the decision stops a claim that
   waiting.world.gateOpen = true;
   await waiting.clock.advance(100);
   const pass = waiting.ended() as Passed;
-  assert.deepEqual([pass.kind, pass.code, pass.claimId, pass.maybeSent], ['passed', 'cap', 'a:1', undefined]);
+  assert.deepEqual([pass.kind, pass.code, pass.claimId, pass.maybeSent], ['passed', 'cap-lowered', 'a:1', undefined]);
   assert.equal(waiting.attempts.length, 0);
 
   // While it waits for a connection, in the turn in which the first byte would be written.
@@ -120,7 +120,7 @@ test('a cap by hand that is set or lowered after the decision stops a claim that
   };
   const atTheWire = setUp([script], {}, true, { isOverruled: () => overruled });
   await atTheWire.clock.advance(100);
-  assert.equal((atTheWire.ended() as Passed).code, 'cap');
+  assert.equal((atTheWire.ended() as Passed).code, 'cap-lowered');
 
   const tried = setUp([lost, lands]);
   await tried.clock.settle();

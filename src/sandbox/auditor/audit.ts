@@ -5,7 +5,7 @@
 import type { RequestId } from '../../domain/glossary.ts';
 import { checkAcknowledged, checkEnd, checkLedger, checkReasons, checkTruth, checkTwoEnds } from './ending.ts';
 import { checkReservations, checkViewsExposure, foldExposure } from './exposure.ts';
-import { checkOrderedCaps, checkPauses } from './obedience.ts';
+import { checkOrderedCaps, checkPauses, checkTakenBack } from './obedience.ts';
 import type { Run } from './run.ts';
 import { checkClaimed, checkDeadline, checkLimits, checkNameless, checkPayloads } from './sending.ts';
 import { checkSharedCaps } from './shared-caps.ts';
@@ -48,7 +48,10 @@ export function audit(run: Run, settings: AuditSettings, views?: ViewsRead): Aud
   const { orders } = settings;
   if (orders !== null) {
     checkOrderedCaps(run, exposure.promised, orders, settings, report);
-    for (const known of run.cases.values()) checkPauses(known, orders, settings, report);
+    for (const known of run.cases.values()) {
+      checkPauses(known, orders, settings, report);
+      checkTakenBack(known, orders, settings, report);
+    }
   }
   if (views !== undefined) {
     checkViewsExposure(run, exposure, views, report);

@@ -43,6 +43,25 @@ export function checkOrderedCaps(
   }
 }
 
+/** A claim that is taken back for a cap by hand needs one that was ordered between its decision and its end. */
+export function checkTakenBack(
+  { requestId, evidence }: RequestCase,
+  { caps }: Orders,
+  { controlMaxAgeMs, clockToleranceMs }: AuditSettings,
+  report: Report,
+): void {
+  const { claim, unsent } = evidence;
+  if (claim === null || unsent?.code !== 'cap-lowered') return;
+  const from = claim.trace.decidedAt - controlMaxAgeMs - clockToleranceMs;
+  const until = unsent.at + clockToleranceMs;
+  if (caps.some(({ at, limitCents }) => limitCents !== null && at >= from && at <= until)) return;
+  report(
+    'exposure',
+    requestId,
+    'taken back for a cap by hand; none was set or lowered between its decision and its end',
+  );
+}
+
 /** Bytes that were on their way when the pause was heard arrive after it. */
 export function checkPauses(
   { requestId, calls }: RequestCase,

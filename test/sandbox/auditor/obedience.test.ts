@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { readRuleFiles } from '../../../src/adapters/system/rule-files.ts';
+import { checkTakenBack } from '../../../src/sandbox/auditor/obedience.ts';
 import { type Orders, readCapRules } from '../../../src/sandbox/auditor/orders.ts';
 import { playSmallRun, runOf, type SmallRun } from './small-run.ts';
 import { callOf, judged, named, only } from './tamper.ts';
@@ -94,4 +95,19 @@ test('sent-while-paused: bytes that arrive when the pause must have been heard (
   const last = Math.max(...small.evidence.entries.flatMap((entry) => (entry.kind === 'call' ? [entry.arrivedAt] : [])));
   assert.deepEqual(await paused(last - heardMs, null), []);
   assert.deepEqual(await paused(0, call.arrivedAt - 10_000), []);
+});
+
+test('a claim that was taken back for a cap by hand needs the order, before its end and after its decision', () => {
+  const { controlMaxAgeMs, clockToleranceMs } = small.settings;
+  const evidence = { claim: { trace: { decidedAt: 100_000 } }, unsent: { code: 'cap-lowered', at: 103_000 } };
+  const told = (at: number, limitCents: number | null) => {
+    const texts: string[] = [];
+    const orders = { ...nothing, caps: [{ at, name: 'hand', limitCents }] };
+    checkTakenBack({ requestId: '1', evidence } as never, orders, small.settings, (code) => void texts.push(code));
+    return texts;
+  };
+  assert.deepEqual(told(102_000, 5), []);
+  assert.deepEqual(told(102_000, null), ['exposure']);
+  assert.deepEqual(told(103_001 + clockToleranceMs, 5), ['exposure']);
+  assert.deepEqual(told(99_999 - controlMaxAgeMs - clockToleranceMs, 5), ['exposure']);
 });
