@@ -107,6 +107,11 @@ export function createSendLimit(most: number): SendLimit {
     longMs = moved(longMs, durationMs, Math.min(samples, longSamples));
     // A service that became faster for good: the memory of slow days must not hide a queue.
     if (longMs > 2 * shortMs) longMs *= 0.95;
+    // One quick answer alone is no measure of what is usual.
+    if (samples < shortSamples) {
+      if (slowStart && inFlight >= limit / 2) limit = Math.min(most, limit + 1);
+      return;
+    }
     calmMs = Math.min(calmMs, longMs);
     // Slots that nobody uses say nothing of what more would do.
     if (inFlight < limit / 2) return;

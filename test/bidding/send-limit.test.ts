@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type AttemptEnd, createSendLimit, type SendLimit } from '../../src/bidding/send-limit.ts';
+import { chanceOf } from '../../src/sandbox/chance.ts';
 
 type Station = { servers: number; serviceMs: number };
 
@@ -41,6 +42,25 @@ test('a fast service is used up to the setting', () => {
   const limit = createSendLimit(64);
   const { most } = play(limit, { servers: 500, serviceMs: 40 }, 10_000);
   assert.equal(most, 64);
+});
+
+test('answers of 50 to 200 ms by chance do not keep the limit where it starts', () => {
+  const slots = Array.from({ length: 50 }, (_, seed) => {
+    const chance = chanceOf(`${seed}`, 'answers');
+    const limit = createSendLimit(128);
+    const under: { startedAt: number; endsAt: number }[] = [];
+    for (let now = 0; now < 500; ) {
+      while (under.length < limit.current()) under.push({ startedAt: now, endsAt: now + 50 + 150 * chance() });
+      under.sort((a, b) => a.endsAt - b.endsAt);
+      const { startedAt, endsAt } = under.shift()!;
+      now = endsAt;
+      limit.heard('answered', now - startedAt, under.length + 1, now);
+    }
+    return limit.current();
+  }).sort((a, b) => a - b);
+  // Held against its very first answer it was at 14 in the middle, and at 9 at least.
+  assert.equal(slots[25], 128);
+  assert.ok(slots[0]! > 16, `${slots[0]} slots`);
 });
 
 test('answers that waited for this process alone do not shrink the limit', () => {
