@@ -17,7 +17,7 @@ function idsOf(rows: readonly LedgerRow[]): string[] {
   return rows.map(({ state }) => state.requestId);
 }
 
-test('the nearest deadline that can be met is decided first; what comes too late waits for all others (defect line 26)', () => {
+test('the nearest deadline that can be met is decided first; what comes too late waits for all others', () => {
   const queue = queueOf({ late: 1_000, latest: 900, far: 9_000, near: 2_000 });
   assert.deepEqual(idsOf(queue.take(1, 1_500)), ['near']);
   // A row that came while late ones were known goes before them.

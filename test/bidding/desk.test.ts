@@ -94,7 +94,7 @@ test('a pause stops sending within a second; what was not sent passes as paused'
   }
 });
 
-test('a cap by hand that is set while offers wait binds them (defect line 20)', async () => {
+test('a cap by hand that is set while offers wait binds them (stranger, session 38)', async () => {
   const house = await openHouse({
     seed: 15,
     sandbox: { auction: { windowMs: 20_000, expiryMs: 60_000 }, pace: { batchRequests: 20, batchIntervalMs: 50 } },

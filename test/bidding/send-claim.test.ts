@@ -102,7 +102,7 @@ test('an answer ends the claim with what was received', async () => {
   assert.deepEqual([attempts[0]!.attempt.body, attempts[0]!.attempt.deadlineAt], [claim.body, cutoff]);
 });
 
-test('a cap by hand that is set or lowered after the decision stops a claim that was not tried here, and no other (defect line 26)', async () => {
+test('a cap by hand that is set or lowered after the decision stops a claim that was not tried here, and no other (stranger, session 38)', async () => {
   const waiting = setUp([lands], {}, false);
   await waiting.clock.settle();
   waiting.world.overruled = true;

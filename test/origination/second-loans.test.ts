@@ -5,6 +5,7 @@ import { capOperations, evolve } from '../../src/bidding/evolve.ts';
 import { flowText } from '../../src/cli/flows.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import type { CreditNote, Resolved } from '../../src/domain/records.ts';
+import type { RequestState } from '../../src/domain/states.ts';
 import { contractAsked, renegotiationAsked, stepAsked } from '../../src/http/api/requests.ts';
 import { stepBodies } from '../../src/http/api/schemas.ts';
 import { flowView } from '../../src/http/api/views.ts';
@@ -163,24 +164,27 @@ test('the very same splits are not sent again under another key', async (context
   assert.equal(sent.filter(({ operation }) => operation === 'splits').length, 2);
 });
 
+/** What a person's word about a bid is judged by, where no process runs. */
+function bidsFor(won: ReadonlyMap<string, RequestState>) {
+  const rowOf = (id: string) => ({ state: won.get(id)!, reservation: 'held' as const, hadRoom: true });
+  return {
+    log: { ends: async () => new Map([[0, 1]]) },
+    views: {
+      read: async (ids: readonly string[]) => new Map(ids.map((id) => [id, rowOf(id)])),
+      applied: async () => 1,
+    },
+    control: { acknowledged: async () => [] },
+    partitionOf: async () => 0,
+  };
+}
+
 test('a bid whose contract is made keeps its promise, whatever a person says of it', async (context) => {
   const { start, noted, flows, won, ask, clock } = await takingHouse(context);
   await start('701');
   await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
   const said: unknown[] = [];
-  const parts = {
-    flows,
-    clock,
-    log: { ends: async () => new Map([[0, 1]]) },
-    views: {
-      read: async (ids: readonly string[]) =>
-        new Map(ids.map((id) => [id, { state: won.get(id)!, reservation: 'held' as const, hadRoom: true }])),
-      applied: async () => 1,
-    },
-    control: { acknowledged: async () => [] },
-    partitionOf: async () => 0,
-    append: async (entries: readonly unknown[]) => void said.push(...entries),
-  };
+  const append = async (entries: readonly unknown[]) => void said.push(...entries);
+  const parts = { ...bidsFor(won), flows, clock, append };
   const who = { by: 'ana', via: 'cli' } as never;
   const order = { requestId: '701', as: 'cancelled', reason: 'x' } as const;
   const refused = await resolveRequest(parts, who, order);
@@ -198,18 +202,9 @@ test('a bid that was given up by mistake is taken up again, its promise counts a
   await reaches('c-701', 'awaiting-note');
   assert.equal((await ask('c-701', { step: 'cancel', reason: 'engano' })).kind, 'taken');
   const said: (Resolved & { requestId: string })[] = [];
-  const parts = {
-    ...{ flows: { read: async () => new Map([['c-701', (await state('c-701'))!]]) }, clock },
-    log: { ends: async () => new Map([[0, 1]]) },
-    views: {
-      read: async (ids: readonly string[]) =>
-        new Map(ids.map((id) => [id, { state: won.get(id)!, reservation: 'held' as const, hadRoom: true }])),
-      applied: async () => 1,
-    },
-    control: { acknowledged: async () => [] },
-    partitionOf: async () => 0,
-    append: async (entries: readonly { record: unknown }[]) => void said.push(entries[0]!.record as Resolved),
-  };
+  const flows = { read: async () => new Map([['c-701', (await state('c-701'))!]]) };
+  const append = async (entries: readonly { record: unknown }[]) => void said.push(entries[0]!.record as Resolved);
+  const parts = { ...bidsFor(won), flows, clock, append };
   const resolve = async (as: 'cancelled' | 'contemplated' | 'lost' | 'won') => {
     const before = won.get('701')!;
     const outcome = await resolveRequest(parts, { by: 'ana', via: 'cli' } as never, {

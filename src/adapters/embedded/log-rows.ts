@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { LogEntry, NewEntry } from '../../bidding/ports.ts';
 import type { ChainHead } from '../../domain/audit.ts';
 import { readLostClaim, readRecord } from '../../domain/record-shapes.ts';
-import type { Claimed, LostClaim, Topic, Topics } from '../../domain/records.ts';
+import type { Claimed, Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import { createChain, createRowCheck } from './chain.ts';
 
@@ -71,8 +71,8 @@ export function encode(entries: readonly NewEntry[], into: EncodedEntries): void
 
 /** Of a claim that cannot be read the request alone, as earlier versions kept it. */
 function keptOf({ requestId, claimId, at, offer, trace, terms }: Claimed): string {
-  const claim: LostClaim = { claimId, at, offer, caps: trace?.caps };
-  return JSON.stringify(readLostClaim({ ...claim, terms }) === null ? requestId : { requestId, ...claim, terms });
+  const claim = { claimId, at, offer, caps: trace?.caps, terms };
+  return JSON.stringify(readLostClaim(claim) === null ? requestId : { requestId, ...claim });
 }
 
 type StoredRow = { offset: number; key: string; value: string };
