@@ -80,7 +80,7 @@ async function serve({ path, rulesDir, baseUrl, sendLimit }: Options): Promise<v
     const { offer, trace } = draft;
     const body = encode(requestId, offer);
     const text = JSON.stringify({ kind: 'claimed', requestId, at: Date.now(), claimId: '', body, offer, trace });
-    note(requestId, { phase: 'claimed', segmentKeys: trace.segmentKeys, trial: trace.trial });
+    note(requestId, { phase: 'claimed', segmentKeys: trace.segmentKeys, trial: trace.trial ?? null });
     queue.push({ requestId, body, text });
   };
   const learn = ({ requestId, bids, at }: Ended): void => {

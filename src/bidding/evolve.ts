@@ -384,7 +384,7 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, earlier
         if (record.terms !== undefined) next.claim.terms = record.terms;
         next.sealed = null;
         next.segmentKeys = trace.segmentKeys;
-        next.trial = state.auction === null ? trace.trial : null;
+        next.trial = state.auction === null ? (trace.trial ?? null) : null;
         next.decidedAt = trace.decidedAt;
       }
       break;
@@ -396,7 +396,7 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, earlier
       next.decidedAt ??= record.trace?.decidedAt ?? record.at;
       if (record.trace !== null) {
         next.segmentKeys = record.trace.segmentKeys;
-        next.trial = state.auction === null ? record.trace.trial : null;
+        next.trial = state.auction === null ? (record.trace.trial ?? null) : null;
       }
       break;
     case 'answered':

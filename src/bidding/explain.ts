@@ -139,7 +139,7 @@ function curveOfStored({ curve, shapes }: StoredContents, { curveHash, tailoring
 /** What `draftOffer` was given. */
 export function draftInput(replay: Omit<Replay, 'draft' | 'body'>, trace: DecisionTrace): DraftInput {
   const { policy, settings, curve, assessment } = replay;
-  const { shadowPricePerCent, shadowPriceVersion = null, acceptance = null, trial, tailoring = null } = trace;
+  const { shadowPricePerCent, shadowPriceVersion = null, acceptance = null, trial = null, tailoring = null } = trace;
   const operatorCaps = operatorCapsOf(trace);
   return {
     assessment,

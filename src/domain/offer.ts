@@ -63,8 +63,8 @@ export type DecisionTrace = {
   /** Rules that operators had put to sleep, and so had no say; absent: none. */
   snoozed?: readonly SnoozedRule[];
   reasons: readonly Reason[];
-  /** Null when no curve was needed. */
-  trial: Trial | null;
+  /** Null when no curve was needed; programs before this one did not write it. */
+  trial?: Trial | null;
 };
 
 /** `digest`: of the rule as it was when it was put to sleep; one that says something else is awake. */

@@ -136,6 +136,16 @@ test('whatever stands in the log, folding it and going on never throws, and send
   assert.ok(frozen > 1_000, `${frozen} of the runs froze their request`);
 });
 
+test('a record of a program that noted no trial leaves none in the state', () => {
+  const { trial: _, ...bare } = trace;
+  for (const record of [claimed('a:1', { trace: bare }), { ...passed(null), trace: bare }]) {
+    const state = foldAll([requested(), record]);
+    assert.equal(state.frozen, undefined);
+    assert.equal(state.trial, null);
+    assert.deepEqual(JSON.parse(JSON.stringify(state)), state);
+  }
+});
+
 test('a frozen request ends explained by itself, and keeps what it has promised', () => {
   const ends: readonly [readonly AuctionRecord[], number, string, string][] = [
     [[requested(), { kind: 'frozen', requestId, at, problem: 'seen by hand' }], deadlineAt, 'passed', 'none'],
