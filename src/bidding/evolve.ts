@@ -344,17 +344,21 @@ function answerTrigger(answer: Answer): Trigger {
   }
 }
 
-/** accepted > rejected > duplicate that is ours > duplicate > unknown > no answer. */
+/**
+ * accepted > duplicate that is ours > duplicate > unknown > rejected > no answer. A rejection is the weakest: it says that its own
+ * attempt did not land. Another answer shows that there was another attempt, of the next owner of the partition, say, and the
+ * two may come into the log in either order.
+ */
 function rankOf(answer: Answer): number {
   switch (answer.outcome.kind) {
     case 'accepted':
     case 'accepted-outside':
       return 5;
-    case 'rejected':
-      return 4;
     case 'duplicate':
-      return answer.presumedOurs ? 3 : 2;
+      return answer.presumedOurs ? 4 : 3;
     case 'unknown':
+      return 2;
+    case 'rejected':
       return 1;
     default:
       return answer.outcome satisfies never;

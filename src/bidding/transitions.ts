@@ -138,7 +138,6 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
   'accepted-presumed': {
     accepted: go('accepted', 'keep', 'result'),
     outside: go('accepted-outside', 'keep', 'validity'),
-    rejected: go('rejected', 'release', null),
     ended: go('accepted-presumed', 'keep', 'keep'),
     ...bySettlement,
     'settled-absent': go('foreign-bid', 'release', null),
@@ -153,8 +152,10 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
   },
   rejected: {
     ended: go('rejected', 'keep', 'keep'),
-    accepted: go('accepted', 'hold', 'result'),
-    outside: go('accepted-outside', 'hold', 'validity'),
+    // Another attempt, whose bid may stand.
+    ...byLateEvidence,
+    foreign: go('foreign-bid', 'hold', 'result'),
+    unknown: go('unknown', 'hold', 'result'),
     ...byWinner,
     ...contemplatedByOperator,
   },
@@ -162,7 +163,6 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
     accepted: go('accepted', 'hold', 'result'),
     presumed: go('accepted-presumed', 'hold', 'result'),
     outside: go('accepted-outside', 'hold', 'validity'),
-    rejected: go('rejected', 'release', null),
     ended: go('foreign-bid', 'keep', 'keep'),
     ...bySettlement,
     'settled-absent': go('foreign-bid', 'release', null),
@@ -174,7 +174,6 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
     accepted: go('accepted', 'keep', 'result'),
     presumed: go('accepted-presumed', 'keep', 'result'),
     outside: go('accepted-outside', 'keep', 'validity'),
-    rejected: go('rejected', 'release', null),
     foreign: go('foreign-bid', 'keep', 'result'),
     ended: go('unknown', 'keep', 'keep'),
     ...bySettlement,

@@ -123,10 +123,10 @@ type Meaning = 'accepted' | 'outside' | 'rejected' | 'presumed' | 'foreign' | 'u
 export const strength: Record<Meaning, number> = {
   accepted: 6,
   outside: 6,
-  rejected: 5,
-  presumed: 4,
-  foreign: 3,
-  unknown: 2,
+  presumed: 5,
+  foreign: 4,
+  unknown: 3,
+  rejected: 2,
 };
 const meanings = {
   accepted: 'accepted',

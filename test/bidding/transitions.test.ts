@@ -133,6 +133,25 @@ test('answers merge by rank, in whatever order they come', () => {
   }
 });
 
+test('a rejection says nothing of the attempt of another owner, whichever of the two comes first', () => {
+  const others = [
+    [answered(duplicate, true), 'accepted-presumed'],
+    [answered(unknown, true), 'unknown'],
+    [answered(duplicate), 'foreign-bid'],
+  ] as const;
+  for (const [other, phase] of others) {
+    for (const order of [
+      [answered(rejected), other],
+      [other, answered(rejected)],
+    ]) {
+      const state = folded(requested(), claimed(), ...order);
+      assert.deepEqual([state.phase, state.exposure], [phase, 'held']);
+    }
+  }
+  const lost = [answered(duplicate, true), answered(rejected), ended([bid('ours', { position: 2 }), rival])];
+  assert.equal(folded(requested(), claimed(), ...lost).phase, 'lost');
+});
+
 test('a rejection after an attempt that may have landed proves nothing', () => {
   const state = folded(requested(), claimed(), answered(rejected, true));
   assert.equal(state.phase, 'unknown');

@@ -50,14 +50,16 @@ export function checkEnds(evidence: Evidence, trails: Trails, report: Report): v
  */
 function checkEarlier({ house, log }: Evidence, requestId: string, trail: readonly Entry[], report: Report): void {
   const claim = ofKind(trail, 'claimed')[0]?.record;
-  for (const { record, by } of ofKind(trail, 'answered')) {
+  for (const { record, by, triedAt } of ofKind(trail, 'answered')) {
     const { kind } = record.outcome;
     if (record.earlierAttemptPossible || (kind !== 'duplicate' && kind !== 'rejected')) continue;
     if (claim?.claimId !== record.claimId || (claim.instance === by && log.groups === null)) continue;
     const written = house.written.filter((entry) => entry.requestId === requestId);
     const judgedAt = Math.max(
       0,
-      ...written.flatMap((entry) => (entry.instance === by ? entry.arrivals.map(({ at }) => at) : [])),
+      ...written
+        .filter(({ instance }) => instance === by)
+        .flatMap(({ arrivals }) => arrivals.map(({ at }) => at).filter((at) => at <= triedAt)),
     );
     const other = written.find((entry) => entry.instance !== by && entry.writtenAt < judgedAt);
     if (other === undefined) continue;

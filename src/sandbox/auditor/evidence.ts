@@ -32,8 +32,8 @@ export type Evidence = {
   mayBeClaim: boolean;
 };
 
-/** Weakest first. */
-const proofs = ['nothing', 'foreign', 'presumed', 'rejected', 'landed'] as const;
+/** Weakest first: what one attempt was told says nothing of another one, and any other answer shows that there was one. */
+const proofs = ['rejected', 'nothing', 'foreign', 'presumed', 'landed'] as const;
 type Proof = (typeof proofs)[number];
 
 export type Standing = { end: Phase; money: ExposureStatus };
@@ -164,7 +164,8 @@ function absorbAnswer(evidence: Evidence, record: Answered): void {
   if (known !== undefined && proofs.indexOf(proof) <= proofs.indexOf(known)) return;
   const says = proof === 'landed' || proof === 'presumed' ? 'landed' : 'turned away';
   // A claim taken back, or settled by what was published, stays so whatever is turned away later.
-  const isSettled = evidence.ended !== null && standingOf(evidence).end !== 'foreign-bid';
+  const end = evidence.ended === null ? null : standingOf(evidence).end;
+  const isSettled = end !== null && end !== 'foreign-bid' && end !== 'rejected';
   const done = known === undefined ? evidence.unsent !== null && proof !== 'nothing' : isSettled;
   if (done && says === 'turned away') return;
   const given = evidence.word?.end;
