@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -693,6 +694,8 @@ async function openEngine(parts: {
   const loading = Promise.all([deskParts.engine(), deskParts.service()]);
   prepareCalendar(dayOf(clock.now()), config.pricing.maxInstallments, config.pricing.payrollCalendar);
   const [store, [{ startEngine }, { createService }]] = await Promise.all([opening, loading]);
+  // Node writes NODE_COMPILE_CACHE at the end of a process, and so never for one that is killed. The next start finds it now.
+  flushCompileCache();
   const deskClock = createSteadySystemClock();
   const service = createService(config.service, {
     outcomes,

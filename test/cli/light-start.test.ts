@@ -1,6 +1,6 @@
 /** A desk restarts after a kill, and a command begins, as fast as it can load its code: it loads none that it has no use for. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -60,4 +60,15 @@ test('a command that reads loads nothing that only a desk needs: no server, no c
   for (const name of ['fastify', 'undici', 'pino', 'prom-client', 'kafkajs', 'ioredis']) {
     assert.ok(!packages.has(name), name);
   }
+});
+
+test('the start after a kill finds the program compiled', async () => {
+  const compiled = join(played.directory, 'compiled');
+  const daemon = await startDaemon({ ...played.environment, NODE_COMPILE_CACHE: compiled });
+  daemon.signal('SIGKILL');
+  const [version] = readdirSync(compiled);
+  assert.ok(version !== undefined);
+  // A file for each module, of the program and of its libraries.
+  const kept = readdirSync(join(compiled, version)).length;
+  assert.ok(kept > 500, `${kept} modules were kept`);
 });
