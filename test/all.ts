@@ -11,22 +11,28 @@ import { globalSetup, globalTeardown } from './stack/global-setup.ts';
 const timeoutMs = 600_000;
 /** Of files that wait for nothing and start nothing but themselves. */
 const computing = [
-  'config',
-  'contract',
-  'domain',
-  'impact',
-  'pricing',
-  'rules',
-  'sandbox/auditor',
-  'simulation',
-  'wire',
+  'bidding/',
+  'config/',
+  'contract/',
+  'domain/',
+  'http/api-fuzz',
+  'http/described',
+  'impact/',
+  'monitoring/',
+  'origination/',
+  'pricing/',
+  'rules/',
+  'sandbox/',
+  'simulation/',
+  'state/',
+  'wire/',
 ];
 /** A file that looks at a clock, starts a program or needs a server runs alone wherever it is. */
 const needsTheMachine =
   /performance\.now|cpuUsage|setTimeout|\bsleep\(|startDaemon|\/desk\.ts|describeOnStack|browser\.ts/;
 
 const isComputing = (file: string): boolean =>
-  computing.some((folder) => file.startsWith(`test/${folder}/`)) && !needsTheMachine.test(readFileSync(file, 'utf8'));
+  computing.some((place) => file.startsWith(`test/${place}`)) && !needsTheMachine.test(readFileSync(file, 'utf8'));
 
 const patterns = process.argv.slice(2);
 const files = globSync(patterns.length > 0 ? patterns : ['test/**/*.test.ts']).sort();
