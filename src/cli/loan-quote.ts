@@ -133,9 +133,19 @@ function quoteOf(options: QuoteOptions, terms: LoanTerms, format: Format): Quote
   return quote;
 }
 
-function quoteJson(quote: Quote, terms: LoanTerms, releaseDay: Day): QuoteJson {
+/** Half a cent on each instalment, grown over a long dear loan, is more than the loan: its last row would settle anything. */
+function isOutgrown(rows: readonly ScheduleRow[], { financedCents }: Quote): boolean {
+  const lastCents = rows.at(-1)!.principalCents;
+  return (
+    !(lastCents >= 0 && lastCents <= financedCents) ||
+    rows.some(({ iofDailyCents, iofAdditionalCents }) => iofDailyCents < 0 || iofAdditionalCents < 0)
+  );
+}
+
+function quoteJson(quote: Quote, terms: LoanTerms, releaseDay: Day, format: Format): QuoteJson {
   const released = epochDayOf(releaseDay);
   const rows = scheduleRows(quote, terms);
+  if (isOutgrown(rows, quote)) throw new Fault('not-allowed', format.texts.quote.outgrown);
   const sum = (pick: (row: ScheduleRow) => number) => rows.reduce((total, row) => total + pick(row), 0);
   return {
     releaseDay,
@@ -195,7 +205,7 @@ function quoteLoan(world: CommandWorld, options: QuoteOptions): void {
   const { format, terminal, clock } = world;
   const releaseDay = options.date ?? dayOf(clock.now());
   const terms = termsOf(options, releaseDay, world.pricing(), format);
-  const quote = quoteJson(quoteOf(options, terms, format), terms, releaseDay);
+  const quote = quoteJson(quoteOf(options, terms, format), terms, releaseDay, format);
   terminal.write(options.json ? JSON.stringify(quote) : quoteText(quote, format));
 }
 

@@ -25,7 +25,8 @@ Conventions:
   Interest of a row: rounded balance x growth since the due date before, rounded half-up to the cent.
   IOF (Decree 6.306, art. 7): by row, amortisation x 0.0082 % x days (up to 365), rounded; and 0.38 % of the principal, rounded
   once: rows share it out, the last one takes the rest. With pricing.rounding by-row, 0.38 % is rounded in each row, and the last
-  instalment takes up what rounding made.
+  instalment takes up what rounding made. A row whose interest is above the instalment repays nothing and bears no IOF; what its
+  amortisation takes off the IOF is taken off the rows after it.
   Financed (--financed-iof): principal = released + insurance + IOF of the principal. Where no whole principal fits, the next one
   is taken, and the cents that are left over count as IOF of the last row. Without the option: principal = released + insurance.
   CET: internal rate between what the worker receives (released, less IOF that is not financed) and the instalments, year of 365
@@ -43,6 +44,8 @@ Conventions:
   dueBefore: (due, released) =>
     `--due: ${due} is not after the release on ${released}; write a later date or change --date.`,
   nothingLeft: 'IOF and insurance take the whole amount: raise --released or --installment.',
+  outgrown:
+    'At this rate and term the rounding of the instalment outgrows the loan: give fewer instalments or a lower rate.',
   title: (rate, date) => `Loan at ${rate}, released on ${date}`,
   released: 'released amount',
   disbursed: 'worker receives',

@@ -24,7 +24,8 @@ Convenções:
   Juros da linha: saldo arredondado x crescimento desde o vencimento anterior, ao centavo, meio para cima.
   IOF (Decreto 6.306, art. 7): por linha, amortização x 0,0082 % x dias (até 365), arredondado; e 0,38 % do principal, arredondado
   uma vez: as linhas o repartem, a última leva o resto. Com pricing.rounding by-row, 0,38 % é arredondado em cada linha, e a última
-  parcela leva a diferença dos arredondamentos.
+  parcela leva a diferença dos arredondamentos. A linha cujos juros superam a parcela nada amortiza e não tem IOF; o que a
+  amortização dela tira do IOF é descontado das linhas seguintes.
   Financiado (--financed-iof): principal = liberado + seguro + IOF do principal. Se nenhum principal inteiro fecha, vale o seguinte,
   e os centavos que sobram entram no IOF da última linha. Sem a opção: principal = liberado + seguro.
   CET: taxa interna entre o que o trabalhador recebe (liberado, menos o IOF não financiado) e as parcelas, ano de 365 dias,
@@ -42,6 +43,8 @@ Convenções:
   dueBefore: (due: string, released: string) =>
     `--due: ${due} não é depois da liberação em ${released}; escreva uma data posterior ou mude --date.`,
   nothingLeft: 'O IOF e o seguro consomem o valor todo: aumente --released ou --installment.',
+  outgrown:
+    'A esta taxa e neste prazo, o arredondamento da parcela supera o empréstimo: use menos parcelas ou uma taxa menor.',
   title: (rate: string, date: string) => `Empréstimo a ${rate}, liberado em ${date}`,
   released: 'valor liberado',
   disbursed: 'recebe o trabalhador',

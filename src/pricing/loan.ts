@@ -7,6 +7,8 @@
  * instalment, so it takes up what the others' rounding left. The daily IOF is rounded half-up in each row, on the row's
  * amortisation and the days since release. The additional IOF is rounded once, on the principal: Decree 6.306/2007,
  * art. 7 § 15, charges it on the operation whatever its term, so rows only share it out, the last one taking the rest.
+ * An instalment below the interest of its row repays nothing: that row bears no tax, and what its amortisation takes off
+ * the tax of the loan is taken off the rows after it.
  * Insurance is financed. The IOF is financed too (gross-up) or, without `iofFinanced`, kept back from what the worker
  * receives. The CET is the rate between what the worker receives, insurance left out, and all instalments.
  */
@@ -62,7 +64,7 @@ export type ScheduleRow = {
   /** Outstanding after this instalment. */
   balanceCents: AmountCents;
   iofDailyCents: AmountCents;
-  /** Of the last row: what the rows before it have left; below zero for loans so small that cents outweigh them. */
+  /** Of the last row: what the rows before it have left. */
   iofAdditionalCents: AmountCents;
 };
 
@@ -142,6 +144,17 @@ function iofOf(
 
 type Walked = { iofCents: AmountCents; lastInstallmentCents: AmountCents };
 
+/** Shares a tax out over rows: one that would fall below zero bears none, and those after it bear as much less. The last one settles. */
+function createTaxShare(): (reckonedCents: AmountCents, isLast: boolean) => AmountCents {
+  let overCents = 0;
+  return (reckonedCents, isLast) => {
+    const dueCents = reckonedCents - overCents;
+    const borneCents = isLast ? dueCents : Math.max(0, dueCents);
+    overCents = borneCents - dueCents;
+    return borneCents;
+  };
+}
+
 /** Walks the rounded schedule. */
 function walk(
   financedCents: AmountCents,
@@ -157,14 +170,19 @@ function walk(
   let additionalLeft = iofAdditionalCents(financedCents, iof);
   let iofCents = 0;
   let lastInstallmentCents = installmentCents;
+  const dailyShare = createTaxShare();
+  const additionalShare = createTaxShare();
   for (let index = 0; index <= last; index += 1) {
+    const isLast = index === last;
     const dueDay = dueDays[index]!;
-    const takesRest = index === last && !byRow;
-    const principalCents = index === last ? balance : installmentCents - Math.round(balance * interest[index]!);
+    const takesRest = isLast && !byRow;
+    const principalCents = isLast ? balance : installmentCents - Math.round(balance * interest[index]!);
     const interestCents = takesRest ? installmentCents - principalCents : Math.round(balance * interest[index]!);
     balance -= principalCents;
-    const daily = iofDailyCents(principalCents, dueDay, iof);
-    const additional = takesRest ? additionalLeft : iofAdditionalCents(principalCents, iof);
+    const daily = dailyShare(iofDailyCents(principalCents, dueDay, iof), isLast);
+    const shared = additionalShare(iofAdditionalCents(principalCents, iof), isLast);
+    // Rounded up in each row, the shares of a small loan are more than the whole.
+    const additional = takesRest ? additionalLeft : byRow ? shared : Math.min(shared, additionalLeft);
     additionalLeft -= additional;
     iofCents += daily + additional;
     lastInstallmentCents = principalCents + interestCents;

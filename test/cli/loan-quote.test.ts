@@ -85,3 +85,15 @@ test('a wrong option is refused by its name with what to write instead', async (
     assert.match(stderr, wrong[index]![1]);
   }
 });
+
+test('a long first month bears no IOF below zero, and a loan that rounding outgrows is refused', async () => {
+  const long = ['--released', '10000', '--rate', '4', '--date', '2026-02-21'];
+  const [printed, outgrown] = await Promise.all([
+    quote(...long, '--installments', '96'),
+    quote('--released', '1000', '--rate', '4.97', '--installments', '480', '--lang', 'en'),
+  ]);
+  assert.equal(printed.code, 0);
+  assert.match(printed.stdout, /\n +1 +2026-05-\d\d .*R\$ 0,00 +R\$ 0,00\n/);
+  assert.equal(outgrown.code, 65);
+  assert.match(outgrown.stderr, /rounding of the instalment outgrows the loan/);
+});

@@ -66,22 +66,30 @@ export function oracleLoan(
     const installment = quotient(financed * one, annuity);
     const rows: OracleRow[] = [];
     let balance = financed;
-    let additionalLeft = quotient(financed * 38n, 10_000n);
-    let iof = additionalLeft;
+    const additionalWhole = quotient(financed * 38n, 10_000n);
+    let iof = additionalWhole;
+    // Sums over the rows so far, as reckoned and as shown: what is shown is the highest that was reckoned, at least nothing.
+    const reckoned = { daily: 0n, additional: 0n };
+    const shown = { daily: 0n, additional: 0n };
+    const raised = (kind: 'daily' | 'additional', tax: bigint, last: boolean, most: bigint | null): number => {
+      reckoned[kind] += tax;
+      const before = shown[kind];
+      const higher = last || reckoned[kind] > before ? reckoned[kind] : before;
+      shown[kind] = most !== null && (last || higher > most) ? most : higher;
+      return Number(shown[kind] - before);
+    };
     for (const [index, gap] of gaps.entries()) {
       const last = index === gaps.length - 1;
       const computed = quotient(balance * (growths.get(gap)! - one), one);
       const principal = last ? balance : installment - computed;
       const daily = quotient(principal * 82n * BigInt(Math.min(365, dueDays[index]!)), 1_000_000n);
-      const additional = last ? additionalLeft : quotient(principal * 38n, 10_000n);
       balance -= principal;
-      additionalLeft -= additional;
       iof += daily;
       rows.push({
         interestCents: Number(installment - principal),
         principalCents: Number(principal),
-        dailyCents: Number(daily),
-        additionalCents: Number(additional),
+        dailyCents: raised('daily', daily, last, null),
+        additionalCents: raised('additional', quotient(principal * 38n, 10_000n), last, additionalWhole),
       });
     }
     return { financedCents: Number(financed), installmentCents: Number(installment), iofCents: Number(iof), rows };

@@ -236,6 +236,50 @@ test('a schedule adds up to its quote and the tax to its rows', () => {
   );
 });
 
+const anyLoan = fc.record({
+  rateHundredths: fc.integer({ min: 2, max: 497 }),
+  firstDay: fc.integer({ min: 1, max: 120 }),
+  gaps: fc.array(fc.integer({ min: 28, max: 31 }), { minLength: 0, maxLength: 95 }),
+  dayCount: fc.constantFrom<DayCount>('actual365', '30/360', 'calendar30'),
+  rounding: fc.constantFrom<Rounding>('once', 'by-row'),
+  insuranceCents: fc.constantFrom(0, 4_500),
+  taxed: fc.constant(true),
+  iofFinanced: fc.boolean(),
+});
+
+test('no row shows a tax below zero, and the rows still add up to the tax of the loan', () => {
+  const amounts = fc.oneof(fc.integer({ min: 100, max: 30_000 }), fc.integer({ min: 30_000, max: 20_000_000 }));
+  fc.assert(
+    fc.property(anyLoan, amounts, (value, releasedCents) => {
+      const terms = drawn(value);
+      // Half a cent on each instalment, grown over the whole term, must stay small beside the loan.
+      fc.pre((1 + value.rateHundredths / 10_000) ** terms.dueDays.length * 20 < releasedCents);
+      const quote = quoteReleased(releasedCents, terms);
+      const rows = scheduleRows(quote, terms);
+      for (const { number, iofDailyCents, iofAdditionalCents } of rows) {
+        assert.ok(iofDailyCents >= 0, `daily tax of row ${number}: ${iofDailyCents}`);
+        assert.ok(iofAdditionalCents >= 0, `additional tax of row ${number}: ${iofAdditionalCents}`);
+      }
+      assert.equal(
+        rows.reduce((sum, row) => sum + row.iofDailyCents + row.iofAdditionalCents, 0),
+        quote.iofCents,
+      );
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test('an instalment below the interest of the first months repays nothing: no tax there, and as much less after it', () => {
+  const terms = termsOf({ rateHundredths: 400, dueDays: eightYears, iofFinanced: false });
+  const rows = scheduleRows(quoteReleased(1_000_000, terms), terms);
+  const [first] = rows;
+  assert.ok(first!.principalCents < 0);
+  assert.deepEqual([first!.iofDailyCents, first!.iofAdditionalCents], [0, 0]);
+  const raw = rows.map((row) => row.principalCents * 0.000082 * Math.min(row.dueDay, 365));
+  const shown = rows.reduce((sum, row) => sum + row.iofDailyCents, 0);
+  assert.ok(Math.abs(raw.reduce((sum, tax) => sum + tax, 0) - shown) <= rows.length / 2);
+});
+
 test('released → instalment → released → instalment comes back within a cent', () => {
   fc.assert(
     fc.property(anyTerms, anyAmount, (value, releasedCents) => {
