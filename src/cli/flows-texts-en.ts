@@ -94,6 +94,7 @@ export const flowsEn: Texts['flows'] = {
     problem: 'problem',
     action: 'action',
     owner: 'flow',
+    givenUp: 'given up by it',
     of: 'of',
     noteNumber: 'credit note',
     holder: 'also the note of',

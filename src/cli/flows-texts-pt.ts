@@ -95,6 +95,7 @@ export const flowsPt = {
     problem: 'problema',
     action: 'ação',
     owner: 'fluxo',
+    givenUp: 'devolvido por ele',
     of: 'de',
     noteNumber: 'CCB',
     holder: 'também é a CCB de',

@@ -436,6 +436,7 @@ export function factsText(format: Format, facts: Readonly<Record<string, unknown
     if (typeof value === 'object' && !Array.isArray(value))
       return Object.entries(value).flatMap(([inner, each]) => sayOf(inner, each, name));
     const label = wordOf(names, name);
+    if (value === true) return [label];
     const isCode = within === 'result' && name === 'reason' && typeof value === 'string';
     const said = isCode ? reasonText(format.texts.flows, value) : shownValue(name, value);
     return [`${label} ${said.replaceAll(sealedText, sealed)}`.slice(0, longestFact)];

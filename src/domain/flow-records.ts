@@ -120,6 +120,8 @@ export type FlowAsked = OfFlow & {
   requestCode: string | null;
   /** Of `confirm`: in place of the code that was confirmed before; absent: it was unclear. */
   corrects?: true;
+  /** Of one that corrects: the code before is this flow's no more; absent: an earlier version wrote it. */
+  givesCodeUp?: true;
   /** Of `amend`: the link from now on, as a pseudonym; absent: it stays. */
   linkKey?: string;
   /** Of `simulation` and `signers`, and of `amend` with a link: whose, as pseudonyms. */
@@ -277,5 +279,5 @@ export type FlowLifeRecord =
   | (OfFlow & { kind: 'turned' })
   /** Somebody was shown what the service answered: an operation's name, or `links`. Changes nothing. */
   | (OfFlow & { kind: 'shown'; by: string; via?: Via; what: string; sealedReason: string | null })
-  /** An event has found its flow. */
-  | (OfFlow & { kind: 'claimed-by'; owner: string });
+  /** An event has found its flow. `givenUp`: that flow had taken it under a code that is another one's, and has it no more. */
+  | (OfFlow & { kind: 'claimed-by'; owner: string; givenUp?: true });

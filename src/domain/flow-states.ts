@@ -155,6 +155,11 @@ export type FlowState = {
   /** Body keys of the latest events that were told of its endorsements: one of them told again changes nothing. Absent: none. */
   endorsementEvents?: readonly string[];
   codes: readonly string[];
+  /**
+   * Codes that somebody confirmed by mistake, the latest last, with all that the flow was found under because of each: it is found
+   * under them no more. Absent: none.
+   */
+  codesGivenUp?: readonly { requestCode: string; indexes: readonly string[] }[];
   generatedAt: EpochMs | null;
   /** Contracts generated: more than one where the competence turned. */
   generations: number;

@@ -386,7 +386,7 @@ const flowRecord = byName('kind', {
     ...{ ...ofFlow, stepId: text, by: text, step: oneOf(...flowSteps), requestHash: text, terms },
     ...{ signedAt: nullable(time), requestCode: nullable(text), personKeys: texts },
     ...{ reason: nullable(text), sealed: nullable(text), sealedReason: added(text), linkKey: added(text) },
-    ...{ splitCents: added(count), stepsKept: added(count) },
+    ...{ splitCents: added(count), stepsKept: added(count), corrects: added(isTrue), givesCodeUp: added(isTrue) },
   }),
   intended: object({
     ...{ ...ofFlow, intentId: id, instance: id, operation, slot, idempotencyKey: nullable(id), path: id },
@@ -416,7 +416,7 @@ const flowRecord = byName('kind', {
   }),
   turned: object(ofFlow),
   shown: object({ ...ofFlow, by: text, via, what: text, sealedReason: nullable(text) }),
-  'claimed-by': object({ ...ofFlow, owner: text }),
+  'claimed-by': object({ ...ofFlow, owner: text, givenUp: added(isTrue) }),
   frozen: object({ ...ofFlow, problem: text }),
   unreadable: object({ ...ofFlow, problem: text }),
   unfrozen: object({ ...ofFlow, ...thaw }),

@@ -10,7 +10,7 @@ import type { FlowLinkTold, FlowTold } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { AmountCents, EpochMs } from '../domain/glossary.ts';
 import type { CallbackRecord, CreditNote } from '../domain/records.ts';
-import { spellingsOf } from '../domain/request-codes.ts';
+import { isSameCode, spellingsOf } from '../domain/request-codes.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { linkDetailPath, linkListPath } from '../wire/link-queries.ts';
@@ -35,6 +35,8 @@ type FlowCallbacks = {
   handle: (batch: LogBatch<CallbackRecord>) => Promise<void>;
   /** A flow has learnt its code: what was told under it before is given to it. */
   claim: (flow: FlowState, requestCode: string, now: EpochMs) => Promise<void>;
+  /** A flow had taken a code by mistake: what was told under it is nobody's again. */
+  giveUp: (flow: FlowState, requestCode: string, now: EpochMs) => Promise<void>;
   /** An event looks for its flow. */
   deliver: (event: FlowState, now: EpochMs) => Promise<void>;
 };
@@ -207,6 +209,21 @@ export function createFlowCallbacks({
       await give(event, flow.flowId, now);
   }
 
+  async function giveUp(
+    { flowId: owner, requestCode: own }: FlowState,
+    requestCode: string,
+    at: EpochMs,
+  ): Promise<void> {
+    if (own !== null && isSameCode(own, requestCode)) return;
+    const flowId = `${eventPrefix}${requestCode}`;
+    const event = (await flows.read([flowId])).get(flowId);
+    if (event?.phase !== 'claimed' || event.owner !== owner) return;
+    const note = event.told?.note ?? null;
+    for (const code of note === null ? [] : noteCodes(note)) if (recent.get(code) === owner) recent.delete(code);
+    const record = { kind: 'claimed-by', flowId, at, owner, givenUp: true } as const;
+    await outbox.keep([{ topic: 'flows', key: flowId, record }]);
+  }
+
   async function deliver(event: FlowState, now: EpochMs): Promise<void> {
     const codes = codesIn(event.told!);
     const found = await flows.findByCode(codes);
@@ -221,7 +238,7 @@ export function createFlowCallbacks({
     ]);
   }
 
-  return { handle, claim, deliver };
+  return { handle, claim, giveUp, deliver };
 }
 
 function entryOf(record: Told): NewEntry {

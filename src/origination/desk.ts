@@ -221,6 +221,9 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
       case 'look-up-event':
         spawn(orLater(state.flowId, () => callbacks.claim(state, command.requestCode, now)));
         return;
+      case 'give-event-up':
+        spawn(orLater(state.flowId, () => callbacks.giveUp(state, command.requestCode, now)));
+        return;
       case 'look-up-flow':
         spawn(orLater(state.flowId, () => callbacks.deliver(state, now)));
         return;

@@ -18,7 +18,7 @@ import { sealedPlaces } from '../domain/vault.ts';
 import { differencesOf } from './differences.ts';
 import { takeAnswer } from './fold-answers.ts';
 import { codeOf, generated, markStep, move, stray, takeCounted } from './fold-steps.ts';
-import { isSameNote } from './notes.ts';
+import { isSameNote, noteCodes } from './notes.ts';
 import { allowsStep, mayCorrect } from './steps.ts';
 import { isAside, isFinished, isOperation } from './transitions.ts';
 
@@ -165,8 +165,10 @@ function fold(state: FlowState, record: FlowLifeRecord, earlier: FlowFoldTerms):
     case 'shown':
       return state;
     case 'claimed-by': {
-      const claimed = move(state, 'claimed-by');
-      return claimed === null ? stray(state) : { ...claimed, owner: record.owner };
+      const isGivenUp = record.givenUp === true;
+      const moved =
+        isGivenUp && state.owner !== record.owner ? null : move(state, isGivenUp ? 'given-up' : 'claimed-by');
+      return moved === null ? stray(state) : { ...moved, owner: isGivenUp ? null : record.owner };
     }
     default:
       return record satisfies never;
@@ -408,13 +410,31 @@ function confirm(state: FlowState, record: FlowAsked): FlowState {
   return { ...generated(moved, operation.intent!.at), ...codeOf(moved, record.requestCode) };
 }
 
+/** Codes that are given up and remembered: the oldest go first. */
+const codesGivenUpKept = 20;
+
 /** The code that was confirmed is of another contract: its note is given up, and that of the right one is waited for. */
-function correct(state: FlowState, { requestCode }: FlowAsked): FlowState {
+function correct(state: FlowState, { requestCode, givesCodeUp }: FlowAsked): FlowState {
   const { signature: _, noteHolder: _holder, noteAgain: _again, ...rest } = state;
-  const known = codeOf(state, requestCode);
+  const isOther =
+    givesCodeUp === true && state.requestCode !== null && !isSameCode(state.requestCode, requestCode ?? '');
+  const left = isOther ? withoutCode(state, state.requestCode!) : earlierNotesOf(state);
+  const known = codeOf({ ...state, ...left }, requestCode);
   return {
-    ...{ ...rest, ...earlierNotesOf(state), ...known, phase: move(state, 'confirm')!.phase },
+    ...{ ...rest, ...left, ...known, phase: move(state, 'confirm')!.phase },
     ...{ note: null, differences: [], noteAccepted: null, signature: null, breaches: [], errors: [], errorsIn: null },
+  };
+}
+
+/** Neither the code nor the note that was told under it has ever been this flow's. */
+function withoutCode(
+  { codes, codesGivenUp = [], note }: FlowState,
+  requestCode: string,
+): Partial<FlowState> & Pick<FlowState, 'codes'> {
+  const given = { requestCode, indexes: [requestCode, ...(note === null ? [] : noteCodes(note))] };
+  return {
+    codes: codes.filter((code) => code !== requestCode),
+    codesGivenUp: [...codesGivenUp, given].slice(-codesGivenUpKept),
   };
 }
 

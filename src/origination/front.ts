@@ -888,7 +888,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         // A proposal's code goes out again, as it came.
         const isSent = state.operation?.operation === 'inclusion' || asked.requestCode === null;
         const requestCode = isSent ? asked.requestCode : canonicalCode(asked.requestCode!);
-        const more = corrects ? { corrects } : {};
+        const more = corrects ? { corrects, givesCodeUp: true as const } : {};
         return { ...base, ...more, sealedReason: sealReason(asked.reason), requestCode };
       }
       case 'simulation': {

@@ -166,7 +166,9 @@ function foldEntries(
   }
   const rows = [...touched].map((flowId) => {
     const state = current.get(flowId)!;
-    return { state, open: isOpen(state), codes: codesOf(state) };
+    const codes = codesOf(state);
+    const givenUp = (state.codesGivenUp ?? []).flatMap(({ indexes }) => indexes);
+    return { state, open: isOpen(state), codes, givenUp: givenUp.filter((code) => !codes.includes(code)) };
   });
   return { folds, rows };
 }

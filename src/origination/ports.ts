@@ -25,8 +25,8 @@ export type LoanService = {
   ) => Promise<OperationResult<AnswerOf<N>>>;
 };
 
-/** `codes`: all that the flow is found under, besides its id; they only grow. */
-export type FlowRow = { state: FlowState; open: boolean; codes: readonly string[] };
+/** `codes`: all that the flow is found under, besides its id; they only grow, but for those `givenUp`. */
+export type FlowRow = { state: FlowState; open: boolean; codes: readonly string[]; givenUp: readonly string[] };
 
 /** `partition` is one of `flows`, or `callbackPartition(p)` for what this room has dealt with of `callbacks`, without rows. */
 export type FlowBatch = { partition: number; first: number; next: number; rows: readonly FlowRow[] };

@@ -34,6 +34,8 @@ export type FlowCommand =
   | { kind: 'send' }
   /** Has somebody told something under this code before we knew it? */
   | { kind: 'look-up-event'; requestCode: string }
+  /** A code was confirmed by mistake: an event that came to the flow under it is given up. */
+  | { kind: 'give-event-up'; requestCode: string }
   /** Is there a flow for this event now? */
   | { kind: 'look-up-flow' }
   | { kind: 'append'; record: FlowRecord }
@@ -69,8 +71,9 @@ export function react(state: FlowState, around: Surroundings, settings: FlowSett
     case 'preparing':
       return reactToOrder(state, around, settings);
     case 'awaiting-note':
-      return reactToSilence(state, around, settings);
+      return [...giveUpEvents(state), ...reactToSilence(state, around, settings)];
     case 'awaiting-signature':
+      return [...giveUpEvents(state), ...watchCompetence(state, around, settings)];
     case 'endorsement-refused':
       return watchCompetence(state, around, settings);
     case 'signed':
@@ -162,6 +165,11 @@ function reactToOrder(state: FlowState, around: Surroundings, settings: FlowSett
   if (now < marginAsks.last + pauseMs) return [wait];
   // Each further query may be charged: somebody should see that the earlier ones brought nothing.
   return [{ kind: 'alarm', code: 'margin-late' }, { kind: 'ask-margin' }, wait];
+}
+
+/** Until the flow goes on from where codes are corrected: whoever takes it up meanwhile looks again. */
+function giveUpEvents({ codesGivenUp = [] }: FlowState): FlowCommand[] {
+  return codesGivenUp.map(({ requestCode }) => ({ kind: 'give-event-up', requestCode }));
 }
 
 function reactToSilence(state: FlowState, { now }: Surroundings, settings: FlowSettings): readonly FlowCommand[] {

@@ -219,7 +219,7 @@ function factsOf(record: FlowRecord): Record<string, unknown> {
     case 'shown':
       return { by: record.by, what: record.what };
     case 'claimed-by':
-      return { owner: record.owner };
+      return { owner: record.owner, ...(record.givenUp ? { givenUp: true } : {}) };
     case 'turned':
       return {};
     case 'frozen':

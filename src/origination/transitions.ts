@@ -32,7 +32,7 @@ type LoanTrigger =
  * An operation that a person asked for was accepted: all of those of a withdrawal, and the query of a proposal where a credit
  * note is awaited or differs. It may be asked for exactly where it is named.
  */
-export type FlowTrigger = LoanTrigger | FlowOperation | 'link-told' | 'claimed-by';
+export type FlowTrigger = LoanTrigger | FlowOperation | 'link-told' | 'claimed-by' | 'given-up';
 
 /** Our code of a refusal that says so: what the service writes is sealed. */
 export const alreadyEndorsed = 'already-endorsed';
@@ -160,7 +160,11 @@ export const transitions: Readonly<Record<FlowKind, Partial<Record<FlowPhase, Ro
     cancelled: {},
   },
   /** `cancel`: a person knows that it is no flow's. Should one turn out to wait for it, it is given to it all the same. */
-  event: { unclaimed: { 'claimed-by': 'claimed', cancel: 'closed' }, claimed: {}, closed: { 'claimed-by': 'claimed' } },
+  event: {
+    unclaimed: { 'claimed-by': 'claimed', cancel: 'closed' },
+    claimed: { 'given-up': 'unclaimed' },
+    closed: { 'claimed-by': 'claimed' },
+  },
 };
 
 /** Where nothing is awaited any more, of the service or of us. */

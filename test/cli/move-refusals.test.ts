@@ -173,7 +173,7 @@ test('a desk with a record that cannot be read moves when what that froze was en
     const rows = [{ kind: 'state', state: request!, open: false, bidIds: [] }] as const;
     await views.apply({ partition: 0, ...next, changes: rows });
     const flowsNext = { first: await flows.applied(0), next: (await log.ends('flows')).get(0)! };
-    await flows.apply({ partition: 0, ...flowsNext, rows: [{ state: flow!, open: false, codes: [] }] });
+    await flows.apply({ partition: 0, ...flowsNext, rows: [{ state: flow!, open: false, codes: [], givenUp: [] }] });
     return [request, flow];
   };
   const poison = { text: '{"kind":', record: {} as never };

@@ -27,7 +27,12 @@ function flowOf(id: number, phase: number, strays = 0): FlowState {
 }
 
 function rowOf(id: number, phase: number, strays = 0): FlowRow {
-  return { state: flowOf(id, phase, strays), open: phase % 2 === 0, codes: [`code:${id}`, `worker:${id % 4}`] };
+  return {
+    state: flowOf(id, phase, strays),
+    open: phase % 2 === 0,
+    codes: [`code:${id}`, `worker:${id % 4}`],
+    givenUp: [],
+  };
 }
 
 /** The rows that a store at the end of these batches has. */
@@ -112,6 +117,36 @@ export function testFlowStore(kind: StoreKind): void {
       await assertSame(backend, expected([first.rows]), 5);
       assert.deepEqual(await flows.apply({ partition: -1, first: 0, next: 7, rows: [] }), { kind: 'applied' });
       assert.deepEqual([await flows.applied(-1), await flows.applied(0), await flows.applied(3)], [7, 5, 0]);
+    }));
+
+  test(`${kind.name}: a flow is found no more under a code that it gave up, and another one is`, () =>
+    withBackend(kind, async ({ flows }) => {
+      const [one, other] = [rowOf(1, 0), rowOf(2, 0)];
+      const both = { partition: 0, first: 0, next: 1 };
+      await flows.apply({
+        ...both,
+        rows: [
+          { ...one, codes: ['q'] },
+          { ...other, codes: ['q'] },
+        ],
+      });
+      const last = { ...other, codes: ['r'], givenUp: ['q', 'never'] };
+      await flows.apply({ partition: 0, first: 1, next: 2, rows: [last] });
+      const found = await flows.findByCode(['q', 'r', 'never']);
+      assert.deepEqual(
+        [...found],
+        [
+          ['q', 'f1'],
+          ['r', 'f2'],
+        ],
+      );
+      const under = { flow: null, phase: null, code: 'q', limit: 5, before: null };
+      assert.deepEqual(
+        (await flows.query(under)).map(({ flowId }) => flowId),
+        ['f1'],
+      );
+      await flows.apply({ partition: 0, first: 2, next: 3, rows: [{ ...other, codes: ['q'], givenUp: [] }] });
+      assert.equal((await flows.query(under)).length, 2);
     }));
 
   test(`${kind.name}: flows that were lost are begun anew, and nothing of before is left`, async () => {

@@ -146,6 +146,7 @@ export function createFlowWorld(start: FlowRecord) {
         });
         return;
       case 'look-up-event':
+      case 'give-event-up':
       case 'look-up-flow':
       case 'wait':
       case 'alarm':

@@ -106,6 +106,59 @@ test('a confirmation with the code of another loan is refused, and one that was 
   assert.ok(!nextSteps((await state('c-700'))!).includes('confirm'), 'nobody confirmed that one');
 });
 
+test('a code that was confirmed by mistake belongs to nobody once it is corrected, and its own flow takes it', async (context) => {
+  const { ask, start, world, reaches, noteFor, tell, flows, state, history, sign } = await takingHouse(context);
+  await start('700');
+  await reaches('c-700', 'awaiting-note');
+  const note = await noteFor('c-700', {});
+  world.answerTo = () => ({ kind: 'unknown', reason: 'status-500', response: null, ...heard });
+  for (const requestId of ['702', '701']) {
+    await start(requestId);
+    await reaches(`c-${requestId}`, 'unclear');
+  }
+  const event = { kind: 'credit-note', of: 'contract', sealed: '{}', at: Date.now(), errors: [] } as const;
+  const eventOf = async (code: string) => (await flows.read([`event:${code}`])).get(`event:${code}`);
+  const tells = async (requestCode: string, noteNumber: string, proposalCode: string) => {
+    await tell(requestCode, { ...event, requestCode, note: { ...note, noteNumber, proposalCode } });
+    await eventually(async () => (await eventOf(requestCode)) !== undefined);
+  };
+  const confirm = (flowId: string, requestCode: string) =>
+    ask(flowId, { step: 'confirm', reason: 'no portal', requestCode, despiteEvents: true });
+  // Under one code a note has come already, under the other nothing yet.
+  await tells('q-702', 'N-2', uuid(2));
+  assert.equal((await confirm('c-701', 'q-702')).kind, 'taken');
+  await eventually(async () => (await state('c-701'))!.note?.noteNumber === 'N-2');
+  assert.equal((await eventOf('q-702'))!.owner, 'c-701');
+  assert.deepEqual(refusedBy(await confirm('c-702', 'q-702')), [['code-of-other-flow', 'requestCode']]);
+  assert.equal((await confirm('c-701', 'q-mistyped')).kind, 'taken');
+  await eventually(async () => (await eventOf('q-702'))!.phase === 'unclaimed');
+  assert.equal((await eventOf('q-702'))!.owner, null);
+  assert.equal((await confirm('c-701', 'q-701')).kind, 'taken');
+  await reaches('c-701', 'awaiting-note');
+  assert.equal((await flows.findByCode(['q-mistyped'])).size, 0);
+  assert.deepEqual((await state('c-701'))!.earlierNotes ?? [], []);
+
+  assert.equal((await confirm('c-702', 'q-702')).kind, 'taken');
+  await eventually(async () => (await state('c-702'))!.note?.noteNumber === 'N-2');
+  const right = (await state('c-702'))!;
+  assert.deepEqual([right.phase, right.noteHolder, right.requestCode], ['awaiting-signature', null, 'q-702']);
+  await eventually(async () => (await eventOf('q-702'))!.owner === 'c-702');
+  assert.equal((await sign('c-702', { numeroContrato: 'N-2', assinatura: 'b' })).kind, 'taken');
+
+  await tell('q-701', { ...event, requestCode: 'q-701', note: { ...note, noteNumber: 'N-1', proposalCode: uuid(1) } });
+  await eventually(async () => (await state('c-701'))!.note?.noteNumber === 'N-1');
+  assert.equal((await state('c-701'))!.lateNote ?? null, null);
+  const given = (await history('event:q-702')).filter(({ kind }) => kind === 'claimed-by');
+  assert.deepEqual(
+    given.map((record) => record.kind === 'claimed-by' && [record.owner, record.givenUp ?? false]),
+    [
+      ['c-701', false],
+      ['c-701', true],
+      ['c-702', false],
+    ],
+  );
+});
+
 test('a signature names the note of another flow in no form', async (context) => {
   const { start, noted, sign, sent, reaches } = await takingHouse(context);
   await start('701');

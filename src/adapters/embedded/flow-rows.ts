@@ -18,15 +18,16 @@ export type FlowFlush = {
     cursor: string;
     state: string;
     codes: readonly string[];
+    givenUp: readonly string[];
   }[];
 };
 
 export function flushOf({ partition, first, next, rows }: FlowBatch): FlowFlush {
   return {
     ...{ partition, first, next },
-    rows: rows.map(({ state, open, codes }) => ({
+    rows: rows.map(({ state, open, codes, givenUp }) => ({
       ...{ flowId: state.flowId, flow: state.flow, phase: state.phase, open: open ? 1 : 0 },
-      ...{ cursor: flowCursor(state), state: JSON.stringify(state), codes },
+      ...{ cursor: flowCursor(state), state: JSON.stringify(state), codes, givenUp },
     })),
   };
 }
@@ -43,6 +44,7 @@ export function createFlowWriter(database: DatabaseSync): (flush: FlowFlush) => 
      ON CONFLICT (flow_id) DO UPDATE SET phase = excluded.phase, open = excluded.open, cursor = excluded.cursor, state = excluded.state`,
   );
   const name = database.prepare('INSERT OR IGNORE INTO flow_codes (code, flow_id) VALUES (?, ?)');
+  const unname = database.prepare('DELETE FROM flow_codes WHERE code = ? AND flow_id = ?');
   const addSums = createSumsWriter(database, 'flows');
   return ({ partition, first, next, rows }) => {
     const stood = Number((applied.get(partition) as { next: number } | undefined)?.next ?? 0);
@@ -51,11 +53,12 @@ export function createFlowWriter(database: DatabaseSync): (flush: FlowFlush) => 
     const restart = first === 0 && partition === 0;
     if (restart) database.exec('DELETE FROM flow_states; DELETE FROM flow_codes;');
     const added = { flows: 0, open: 0, codes: 0 };
-    for (const { flowId, flow, phase, open, cursor, state, codes } of rows) {
+    for (const { flowId, flow, phase, open, cursor, state, codes, givenUp } of rows) {
       const before = isOpen.get(flowId) as { open: number } | undefined;
       if (before === undefined) added.flows += 1;
       added.open += open - (before?.open ?? 0);
       put.run(flowId, flow, phase, open, cursor, state);
+      for (const code of givenUp) added.codes -= Number(unname.run(code, flowId).changes);
       for (const code of codes) added.codes += Number(name.run(code, flowId).changes);
     }
     advance.run(partition, next);

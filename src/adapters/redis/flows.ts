@@ -61,9 +61,9 @@ export function createFlows(connection: Connection, prefix: string): FlowStore {
   return {
     applied: async (partition) => Number((await command<string | null>('HGET', applied, String(partition))) ?? 0),
     apply: async ({ partition, first, next, rows }) => {
-      const args = rows.flatMap(({ state, open, codes }) => [
+      const args = rows.flatMap(({ state, open, codes, givenUp }) => [
         ...[state.flowId, open ? '1' : '0', `${state.flow}:${state.phase}`, flowCursor(state), JSON.stringify(state)],
-        ...[String(codes.length), ...codes],
+        ...[String(givenUp.length), ...givenUp, String(codes.length), ...codes],
       ]);
       const head = [prefix, String(partition), String(first), String(next)];
       const [stood] = await connection.run<string[]>(scripts.flows, [applied], [...head, ...args]);

@@ -197,6 +197,7 @@ const flowRecord: fc.Arbitrary<FlowRecord> = fc.oneof(
   fc.record({ ...asked, sealedReason: text }),
   fc.record({ kind: kind('margin-asked'), flowId: text, at, refusal: orNull(text) }),
   fc.record({ kind: kind('claimed-by'), flowId: text, at, owner: text }),
+  fc.record({ kind: kind('claimed-by'), flowId: text, at, owner: text, givenUp: fc.constant(true as const) }),
   fc.record({
     ...{ kind: kind('told'), flowId: text, at, requestCode: text, errors: texts, sealed: text },
     of: fc.constantFrom('contract' as const, 'operation' as const),

@@ -1,6 +1,6 @@
 -- Folds one batch into the states of flows, where they stand at its first record, whole; else changes nothing.
 -- KEYS applied. ARGV prefix, partition, first, next, then for each flow: id, "1" if open, "flow:phase", cursor, JSON of the
--- state, number of codes, codes. Returns { applied before } where out of step, else { '' }.
+-- state, number of codes given up, those, number of codes, codes. Returns { applied before } where out of step, else { '' }.
 --
 --   f:states        hash  flow -> "flow:phase|cursor\tJSON of the state"
 --   f:named         hash  flow -> JSON list of its codes
@@ -48,6 +48,7 @@ while at < #ARGV do
   call('SADD', ids, id)
   call(isOpen == '1' and 'SADD' or 'SREM', open, id)
   call('ZADD', prefix .. 'f:c:' .. index, 0, cursor)
+  for _ = 1, tonumber(take()) do call('ZREM', prefix .. 'f:code:' .. take(), cursor) end
   local codes = {}
   for i = 1, tonumber(take()) do
     codes[i] = take()
