@@ -6,6 +6,7 @@ import { codeOption } from './code-option.ts';
 import { showExample } from './flow-examples.ts';
 import { showResult } from './flow-results.ts';
 import { listFlows, phasesOf, type StartedKind, showFlow, showHistory, startFlow, takeStep } from './flows.ts';
+import { listNext } from './flows-next.ts';
 import { type Thaw, thawFlow } from './freezes.ts';
 import type { CommandWorld } from './world.ts';
 
@@ -25,6 +26,7 @@ export function registerFlows(program: Command, world: CommandWorld, add: Add, s
   for (const { name, flow, id, step } of kinds) {
     const parent = add(program, name, help[name], `lance ${name} list --limit 20`);
     addReading(parent, world, add, { name, flow, id });
+    if (flow === 'contract') addNext(parent, world, add);
     addResults(parent, world, add, said, { name, flow, id });
     addAsking(parent, world, add, said, { name, flow, id, step });
     addThawing(parent, world, add, said, { name, id, thaw: (thaw) => thawFlow(world, name, flow, thaw) });
@@ -67,6 +69,22 @@ export function addThawing(
   }
 }
 
+/** At most how many; throws for anything else. */
+function countIn({ help }: CommandWorld['format']['texts']): (word: string) => number {
+  return (word) => {
+    if (!/^\d{1,3}$/.test(word) || Number(word) < 1) throw new InvalidArgumentError(help.number);
+    return Number(word);
+  };
+}
+
+function addNext(parent: Command, world: CommandWorld, add: Add): void {
+  const { texts } = world.format;
+  add(parent, 'next', texts.flows.help.next, 'lance contracts next --limit 20')
+    .option('--limit <n>', texts.help.limit, countIn(texts), defaultLimit)
+    .option('--json', texts.help.json, false)
+    .action((options: { limit: number; json: boolean }) => listNext(world, options));
+}
+
 function addReading(
   parent: Command,
   world: CommandWorld,
@@ -74,12 +92,8 @@ function addReading(
   { name, flow, id }: { name: string; flow: FlowKind; id: string },
 ): void {
   const { help, flows } = world.format.texts;
-  const count = (word: string) => {
-    if (!/^\d{1,3}$/.test(word) || Number(word) < 1) throw new InvalidArgumentError(help.number);
-    return Number(word);
-  };
   add(parent, 'list', flows.help.list, `lance ${name} list`)
-    .option('--limit <n>', help.limit, count, defaultLimit)
+    .option('--limit <n>', help.limit, countIn(world.format.texts), defaultLimit)
     .addOption(
       codeOption('--phase <phase>', flows.help.phase, {
         codes: phasesOf(flow),

@@ -10,6 +10,7 @@ export const flowsEn: Texts['flows'] = {
     events: 'what the service told under a code that no flow knows',
     close: "ends an event that is no flow's; who did it and why is recorded",
     lookups: 'links of a worker, asked for on demand; who reads the answer is recorded',
+    next: 'shows what waits for a person, of all kinds, the oldest first: what it needs, and the command',
     list: 'shows flows, latest first',
     show: 'shows one flow: where it stands, why, and what may be done next',
     history: 'shows the records of one flow, in log order',
@@ -44,6 +45,14 @@ export const flowsEn: Texts['flows'] = {
     note: 'Credit note',
     installment: 'Instalment',
     rate: 'Rate',
+  },
+  next: {
+    head: (flowId, phase, begun) => `${flowId}: ${phase}, since ${begun}`,
+    fields: { name: 'NAME', reason: 'TEXT', file: 'FIELDS' },
+    thaws: { retry: 'read its records again (frozen)', cancel: 'end it (frozen)' },
+    none: 'Nothing waits for a person.',
+    more: (count) => `And ${count} more; --limit shows more.`,
+    fieldsFrom: 'FIELDS is a file with the fields of the step: lance contracts example --step STEP shows them.',
   },
   historyHeader: ['When', 'Record', 'What it says'],
   /** Records of the log, and the fields of them that are said. */

@@ -11,6 +11,7 @@ export const flowsPt = {
     events: 'o que o serviço informou sob um código que nenhum fluxo conhece',
     close: 'encerra um evento que não é de nenhum fluxo; quem o fez e por quê fica registrado',
     lookups: 'vínculos de um trabalhador, consultados a pedido; quem lê o resultado fica registrado',
+    next: 'lista o que espera por uma pessoa, de todos os tipos, o mais antigo primeiro: o que falta e o comando',
     list: 'lista fluxos, os últimos primeiro',
     show: 'mostra um fluxo: onde está, por quê, e o que se pode fazer em seguida',
     history: 'mostra os registros de um fluxo, na ordem do log',
@@ -45,6 +46,14 @@ export const flowsPt = {
     note: 'CCB',
     installment: 'Parcela',
     rate: 'Taxa',
+  },
+  next: {
+    head: (flowId: string, phase: string, begun: string) => `${flowId}: ${phase}, desde ${begun}`,
+    fields: { name: 'NOME', reason: 'TEXTO', file: 'CAMPOS' },
+    thaws: { retry: 'ler de novo os registros (congelado)', cancel: 'encerrar (congelado)' },
+    none: 'Nada espera por uma pessoa.',
+    more: (count: number) => `E mais ${count}; --limit mostra mais.`,
+    fieldsFrom: 'CAMPOS é um arquivo com os campos do passo: lance contracts example --step PASSO mostra quais são.',
   },
   historyHeader: ['Quando', 'Registro', 'O que diz'],
   /** Records of the log, and the fields of them that are said. */

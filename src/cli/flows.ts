@@ -16,12 +16,12 @@ import { renegotiationEstimate, unsaidIn } from '../origination/differences.ts';
 import { eventsToShow } from '../origination/events-of-nobody.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
+import { latestFlows } from '../origination/latest-flows.ts';
 import { noteIndex } from '../origination/notes.ts';
 import { flowMeant, renegotiationTerms, storedKey } from '../origination/orders.ts';
-import { flowCursor } from '../origination/ports.ts';
 import { type OpenSealed, shownAmount, shownRecord, shownWorker } from '../origination/shown-flows.ts';
 import { type PaymentShown, shownPayments } from '../origination/shown-payments.ts';
-import { isUnseen, nextSteps, stepsOf, waitsFor } from '../origination/steps.ts';
+import { isUnseen, nextSteps, stepsOf, waitsFor, waitsForPerson } from '../origination/steps.ts';
 import { isFinished } from '../origination/transitions.ts';
 import { readUnfolded, type UnfoldedFlows } from '../origination/unfolded.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
@@ -50,7 +50,8 @@ export async function listFlows(
     const begun = (await (await readUnfolded({ flows, log })).begun()).filter(
       (state) => state.flow === flow && (phase === null || state.phase === phase) && isShown(state),
     );
-    const states = [...begun, ...(await latest(flows, { flow, phase, limit, isShown }))].slice(0, limit);
+    const around = { flow, phase, code: null, limit, before: null };
+    const states = [...begun, ...(await latestFlows(flows, around, isShown)).states].slice(0, limit);
     const situations = situationsOf(world, open);
     if (options.json) {
       for (const state of states) terminal.write(JSON.stringify(flowView(state, open, situations)));
@@ -70,28 +71,6 @@ export function listText(format: Format, flow: FlowKind, states: readonly FlowSt
       spare: columns.flatMap((column, index) => (column === 'about' || column === 'by' ? [index] : [])),
     },
   );
-}
-
-/** What is frozen waits for somebody to bring it back or end it. */
-function waitsForPerson(state: FlowState): boolean {
-  return state.frozen !== undefined || waitsFor(state).length > 0;
-}
-
-const pageLimit = 500;
-
-/** The latest of those that are shown, page by page. */
-async function latest(
-  flows: DeskReader['flows'],
-  asked: { flow: FlowKind; phase: string | null; limit: number; isShown: (state: FlowState) => boolean },
-): Promise<FlowState[]> {
-  const { flow, phase, limit, isShown } = asked;
-  const found: FlowState[] = [];
-  for (let before: string | null = null; ; ) {
-    const page: FlowState[] = await flows.query({ flow, phase, code: null, limit: pageLimit, before });
-    found.push(...page.filter(isShown));
-    if (found.length >= limit || page.length < pageLimit) return found.slice(0, limit);
-    before = flowCursor(page.at(-1)!);
-  }
 }
 
 type Column = keyof Format['texts']['flows']['columns'];
@@ -127,7 +106,11 @@ function lineOf(format: Format, state: FlowState, open: OpenSealed): string[] {
 }
 
 /** Where it stands. A query of the link that the service refused breaks no rule of ours; of a code alone nothing is known. */
-function phaseText(texts: Format['texts']['flows'], state: FlowState, length: 'short' | 'whole' = 'whole'): string {
+export function phaseText(
+  texts: Format['texts']['flows'],
+  state: FlowState,
+  length: 'short' | 'whole' = 'whole',
+): string {
   const { phases, queryRefused, unseen } = texts;
   const { phase, breaches, errors } = state;
   if (phase === 'withheld' && breaches.length === 0 && errors.length > 0) return queryRefused[length];
@@ -164,7 +147,7 @@ function situationsOf(world: CommandWorld, open: OpenSealed): FlowSettings['situ
 }
 
 /** Without the key the service's words stay sealed. */
-function openWith(world: CommandWorld, { pseudonymKey }: { pseudonymKey: string | null }): OpenSealed {
+export function openWith(world: CommandWorld, { pseudonymKey }: { pseudonymKey: string | null }): OpenSealed {
   return pseudonymKey === null ? null : world.createVault(pseudonymKey).open;
 }
 
@@ -621,7 +604,7 @@ async function begunAs(
 
 const mostLookedAt = 500;
 
-const commandOf = {
+export const commandOf = {
   contract: 'contracts',
   renegotiation: 'renegotiations',
   withdrawal: 'withdrawals',

@@ -69,7 +69,7 @@ import {
   type WithdrawalOrder,
 } from './preparation.ts';
 import { react } from './react.ts';
-import { allowsStep, isUnseen, lendsAgain, mayCorrect, nextSteps } from './steps.ts';
+import { allowsStep, isUnseen, lendsAgain, mayCorrect, needsCode, nextSteps } from './steps.ts';
 import { isFinished } from './transitions.ts';
 import type { UnfoldedFlows } from './unfolded.ts';
 
@@ -1074,12 +1074,6 @@ function splitAgain(): FrontResult {
   const text =
     'the very same splits were sent before, under another key, and taken; if the payee is to get as much once more, send an entry with another fieldId or day';
   return refusal('conflict', 'splits-once', 'splits', text);
-}
-
-/** The service goes on with what was done under a code of its own. */
-function needsCode({ operation }: FlowState): boolean {
-  const named = operation?.operation;
-  return named === 'contract' || named === 'renegotiation' || named === 'inclusion';
 }
 
 /** Of a cancelled flow the note may have been signed elsewhere: whoever says that its loan was closed knows. */

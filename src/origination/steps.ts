@@ -88,6 +88,17 @@ export function waitsFor(state: FlowState): readonly FlowStep[] {
   return waiting.includes('finalisation') ? waiting.filter((step) => step !== 'signers') : waiting;
 }
 
+/** What is frozen waits for somebody to bring it back or end it. */
+export function waitsForPerson(state: FlowState): boolean {
+  return state.frozen !== undefined || waitsFor(state).length > 0;
+}
+
+/** The service goes on with what was done under a code of its own. */
+export function needsCode({ operation }: FlowState): boolean {
+  const named = operation?.operation;
+  return named === 'contract' || named === 'renegotiation' || named === 'inclusion';
+}
+
 /** What the step `accept` would take of a cancelled flow: the note that came after its end, if it may still take it up. */
 function noteToAccept({ lateNote }: FlowState): FlowState['note'] {
   return lateNote?.isLast ? lateNote.note : null;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { resultText } from '../../src/cli/flow-results.ts';
 import { factsText, flowText, listText } from '../../src/cli/flows.ts';
+import { nextText } from '../../src/cli/flows-next.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import type { FlowState } from '../../src/domain/flow-states.ts';
 import { evolve } from '../../src/origination/evolve.ts';
@@ -51,6 +52,57 @@ test('a list says what each flow waits for of a person', () => {
   const at = (status: 'unclear' | 'intended') => waitsFor({ ...real.state(), operation: { ...operation, status } });
   assert.deepEqual(at('unclear'), ['confirm', 'deny']);
   assert.deepEqual(at('intended'), []);
+});
+
+test('what waits for a person is told with what it needs and the command that gives it, in 80 columns', () => {
+  const real = createFlowWorld(started('contract'));
+  real.settle();
+  const told = real.events[0]!;
+  assert.ok(told.kind === 'told');
+  real.append({ ...told, note: sampleNote });
+  const { flowId, startedAt } = real.state();
+  const unclear = {
+    ...real.state(),
+    flowId: 'w-0123456789abcdef01234567',
+    flow: 'withdrawal' as const,
+    phase: 'simulated' as const,
+    operation: { ...operationOf('inclusion'), unknowns: 1, retryAt: null, reason: null, status: 'unclear' as const },
+  };
+  const frozen = { ...real.state(), flowId: 'c-9', frozen: { at: 1, problem: 'x' } };
+  const states = [real.state(), unclear, frozen];
+  // With the key ids are shown whole.
+  const open = () => '';
+  const text = nextText(createFormat('en'), states, open);
+  const since = createFormat('en').minute(startedAt);
+  assert.equal(
+    text,
+    [
+      `${flowId}: waits for the signature, since ${since}`,
+      '  accept:',
+      `    lance contracts step ${flowId} accept --reason TEXT --by NAME`,
+      '  sign:',
+      `    lance contracts step ${flowId} sign --file FIELDS --by NAME`,
+      '',
+      `w-0123456789abcdef01234567: simulated, since ${since}`,
+      '  confirm:',
+      '    lance withdrawals step w-0123456789abcdef01234567 confirm --file FIELDS \\',
+      '      --by NAME',
+      '  deny:',
+      '    lance withdrawals step w-0123456789abcdef01234567 deny --reason TEXT \\',
+      '      --by NAME',
+      '',
+      `c-9: waits for the signature (frozen), since ${since}`,
+      '  read its records again (frozen):',
+      '    lance contracts retry c-9 --by NAME --reason TEXT',
+      '  end it (frozen):',
+      '    lance contracts cancel c-9 --by NAME --reason TEXT',
+    ].join('\n'),
+  );
+  const portuguese = nextText(createFormat('pt'), states, open);
+  assert.match(portuguese, /^\S+: aguarda a assinatura, desde /m);
+  assert.match(portuguese, /^ {2}sign \(entregar a assinatura\):$/m);
+  assert.match(portuguese, /sign --file CAMPOS --by NOME$/m);
+  for (const line of [...text.split('\n'), ...portuguese.split('\n')]) assert.ok(line.length <= 80, line);
 });
 
 test('a history says limits and sealed words in the language of the reader', () => {
@@ -142,7 +194,7 @@ test('a link query that the service refused is not said to be withheld by a rule
   assert.match(flowText(createFormat('pt'), real.state(), null), /^Fase +parado: o serviço não aceitou a consulta/m);
 });
 
-const operationOf = (operation: 'proposal') => ({
+const operationOf = <O extends 'proposal' | 'inclusion'>(operation: O) => ({
   ...{ operation, slot: '', stepId: null, sealedRequest: null, personKeys: [], intent: null },
 });
 

@@ -129,6 +129,22 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.match(step.stdout, /^w-\w+: simulation: done\. Now: simulated\.\n$/);
   const shown = (await lance(environment, 'withdrawals', 'show', flowId)).stdout;
   assert.match(shown, /Phase +simulated/);
+  const [asLines, asJson] = await Promise.all([
+    linesInTerminal(environment, 80, 'contracts', 'next'),
+    lance(environment, 'contracts', 'next', '--json'),
+  ]);
+  assert.ok(asLines.includes(`    lance withdrawals step ${flowId} inclusion --file FIELDS \\`), asLines.join('\n'));
+  assert.ok(asLines.every((line) => line.length <= 80));
+  assert.deepEqual(
+    asJson.stdout
+      .trim()
+      .split('\n')
+      .map((line) => {
+        const { needs, ...facts } = JSON.parse(line);
+        return [facts.flowId, facts.flow, facts.phase, facts.isFrozen, needs.map(({ step }: { step: string }) => step)];
+      }),
+    [[flowId, 'withdrawal', 'simulated', false, ['inclusion']]],
+  );
   assert.match(shown, /^Worker \(CPF\) +\*\*\*\.982\.247-\*\*$/m);
   assert.match(shown, /May be done next +cancel, simulation, inclusion/);
   assert.ok(!shown.includes(cpf));

@@ -7,11 +7,12 @@ import type { FlowState } from '../../domain/flow-states.ts';
 import type { Vault } from '../../domain/vault.ts';
 import { eventsToShow } from '../../origination/events-of-nobody.ts';
 import type { FlowFront, FrontResult } from '../../origination/front.ts';
+import { latestFlows } from '../../origination/latest-flows.ts';
 import { requestIndex } from '../../origination/ledger.ts';
 import { type Asker, flowMeant } from '../../origination/orders.ts';
 import type { FlowStore, Situations } from '../../origination/ports.ts';
 import { type OpenSealed, shownRecord } from '../../origination/shown-flows.ts';
-import { stepsOf } from '../../origination/steps.ts';
+import { stepsOf, waitsFor, waitsForPerson } from '../../origination/steps.ts';
 import { readResult } from '../../origination/worker-reading.ts';
 import { withoutCpfs } from '../../wire/hidden-cpf.ts';
 import { canonicalDigits } from '../../wire/json.ts';
@@ -38,6 +39,7 @@ import {
   stepBodies,
   stepNotes,
   stepTexts,
+  waitsForAnybody,
   withdrawalBody,
   workerBody,
 } from './schemas.ts';
@@ -55,6 +57,9 @@ export type FlowRouteParts = {
   /** What the settings know of the service's numbers for where a proposal stands. */
   situations: Situations;
 };
+
+/** Flows that one page looks at, for those that wait for a person. */
+const mostRead = 5_000;
 
 const flowKindPaths = [
   { path: '/contracts', flow: 'contract' },
@@ -192,9 +197,14 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
       },
     },
     async (request) => {
-      const { phase = null, requestId, limit, before = null } = request.query;
+      const { phase = null, requestId, waitsFor: step, limit, before = null } = request.query;
       const code = requestId === undefined ? null : requestIndex(requestId);
-      return flowPageOf(await flows.query({ flow, phase, code, limit, before }), limit, opens(request), situations);
+      const query = { flow, phase, code, limit, before };
+      if (step === undefined) return flowPageOf(await flows.query(query), limit, opens(request), situations);
+      const isShown = (state: FlowState) =>
+        step === waitsForAnybody ? waitsForPerson(state) : waitsFor(state).includes(step);
+      const { states, next } = await latestFlows(flows, query, isShown, mostRead);
+      return flowPageOf(states, limit, opens(request), situations, next);
     },
   );
   app.get(

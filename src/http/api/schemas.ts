@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type FlowKind, flowKinds, flowSteps } from '../../domain/flow-records.ts';
 import { type FlowPhase, flowPhases } from '../../domain/flow-states.ts';
 import { phases } from '../../domain/states.ts';
+import { stepsOf } from '../../origination/steps.ts';
 import { canonicalDigits } from '../../wire/json.ts';
 import { answerNamed, exampleOf, measured, order, said, saidOfParts } from './described.ts';
 
@@ -1117,10 +1118,17 @@ const phaseQuery = (flow: FlowKind, text: string) => {
   const known: readonly FlowPhase[] = flowPhases[flow];
   return { phase: said(z.enum(known).optional(), text, known[0]) };
 };
+/** Of a list of flows: those that wait for any step of a person. */
+export const waitsForAnybody = 'person';
 /** `flow`: the kind of all flows of the list. */
 export const flowQuery = (flow: Exclude<FlowKind, 'event'>) =>
   pageQuery.extend({
     ...phaseQuery(flow, 'Only flows that stand there'),
+    waitsFor: said(
+      z.enum([waitsForAnybody, ...stepsOf(flow)]).optional(),
+      `Only flows that have this step in \`waitsFor\`; \`${waitsForAnybody}\`: all that wait for a person, whatever for, with those that are frozen. Where many flows are looked at for few, a page may hold fewer than \`limit\`, and none at all, and still have a \`next\``,
+      waitsForAnybody,
+    ),
     requestId: said(
       digits.optional(),
       'Only flows of this request: 1 to 40 digits, leading zeros do not count',

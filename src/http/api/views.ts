@@ -144,9 +144,14 @@ function requestCodeOf({ flow, requestCode, told, marginAsks }: FlowState): stri
   return requestCode ?? told?.requestCode ?? (flow === 'lookup' ? marginAsks?.code : null) ?? null;
 }
 
-export function flowPageOf(states: readonly FlowState[], limit: number, open: OpenSealed, situations: Situations) {
-  const last = states.length < limit ? undefined : states.at(-1);
-  const cursor = last === undefined ? null : flowCursor(last);
+/** `cursor`: of the next page; left out: of the last flow, where the page is full. */
+export function flowPageOf(
+  states: readonly FlowState[],
+  limit: number,
+  open: OpenSealed,
+  situations: Situations,
+  cursor: string | null = states.length < limit ? null : flowCursor(states.at(-1)!),
+) {
   const next = open === null ? withoutCpfs(cursor) : cursor;
   return { flows: states.map((state) => flowView(state, open, situations)), next };
 }

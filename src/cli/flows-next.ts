@@ -1,0 +1,112 @@
+/** `lance contracts next`: every flow that waits for a person, the oldest first, with what it needs and the command to give it. */
+import type { FlowKind, FlowStep } from '../domain/flow-records.ts';
+import type { FlowState } from '../domain/flow-states.ts';
+import { stepBodies } from '../http/api/schemas.ts';
+import { latestFlows } from '../origination/latest-flows.ts';
+import type { OpenSealed } from '../origination/shown-flows.ts';
+import { needsCode, waitsFor, waitsForPerson } from '../origination/steps.ts';
+import { readUnfolded } from '../origination/unfolded.ts';
+import { withoutCpfs } from '../wire/hidden-cpf.ts';
+import { commandOf, openWith, phaseText } from './flows.ts';
+import type { Format } from './format.ts';
+import { proseText } from './terminal.ts';
+import { type CommandWorld, withReader } from './world.ts';
+
+/** What one of them needs: a step, or `retry` and `cancel` where it is frozen. */
+type Need = { step: string; command: string };
+type Fields = Format['texts']['flows']['next']['fields'];
+
+/** Where a flow is asked about; of events nothing is asked but to close them. */
+function kindOf(flow: FlowKind): string {
+  return flow === 'event' ? 'events' : commandOf[flow];
+}
+
+export async function listNext(world: CommandWorld, { limit, json }: { limit: number; json: boolean }): Promise<void> {
+  const { terminal, format } = world;
+  const { next: texts } = format.texts.flows;
+  await withReader(world, async ({ flows, log }, place) => {
+    const open = openWith(world, place);
+    const begun = (await (await readUnfolded({ flows, log })).begun()).filter(waitsForPerson);
+    const all = { flow: null, phase: null, code: null, limit: Number.MAX_SAFE_INTEGER, before: null };
+    const { states } = await latestFlows(flows, all, waitsForPerson);
+    const waiting = [...states, ...begun].sort((one, other) => one.startedAt - other.startedAt);
+    const shown = waiting.slice(0, limit);
+    if (json) {
+      for (const state of shown) {
+        const { flowId, flow, phase, startedAt, changedAt, frozen } = state;
+        const facts = {
+          flowId: hidden(flowId, open),
+          flow,
+          phase,
+          startedAt,
+          changedAt,
+          isFrozen: frozen !== undefined,
+        };
+        terminal.write(JSON.stringify({ ...facts, needs: needsOf(state, texts.fields, open) }));
+      }
+      return;
+    }
+    terminal.write(shown.length === 0 ? texts.none : nextText(format, shown, open));
+    if (waiting.length > shown.length) terminal.say(texts.more(waiting.length - shown.length));
+    if (shown.some(({ frozen }) => frozen === undefined)) terminal.say(texts.fieldsFrom);
+  });
+}
+
+export function nextText(format: Format, states: readonly FlowState[], open: OpenSealed): string {
+  const { flows: texts, freeze } = format.texts;
+  const paragraphs = states.map((state) => {
+    const { flowId, frozen, startedAt } = state;
+    const phase = phaseText(texts, state, 'short');
+    const head = texts.next.head(
+      hidden(flowId, open),
+      frozen === undefined ? phase : `${phase} (${freeze.mark})`,
+      format.minute(startedAt),
+    );
+    const needs = needsOf(state, texts.next.fields, open).flatMap(({ step, command }) => [
+      proseText(`  ${frozen === undefined ? texts.step(step) : texts.next.thaws[step as 'retry' | 'cancel']}:`, width),
+      brokenCommand(command),
+    ]);
+    return [proseText(head, width), ...needs].join('\n');
+  });
+  return paragraphs.join('\n\n');
+}
+
+/** Asked for without any field they do what is mostly meant. */
+const fieldless: ReadonlySet<FlowStep> = new Set(['simulation', 'proposal', 'installments', 'finalisation']);
+
+function needsOf(state: FlowState, fields: Fields, open: OpenSealed): readonly Need[] {
+  const { flow, frozen } = state;
+  const flowId = hidden(state.flowId, open);
+  const { name, reason } = fields;
+  if (frozen !== undefined) {
+    return ['retry', 'cancel'].map((step) => {
+      return { step, command: `lance ${kindOf(flow)} ${step} ${flowId} --by ${name} --reason ${reason}` };
+    });
+  }
+  return waitsFor(state).map((step) => {
+    const needsFile = step === 'confirm' && needsCode(state);
+    const takesReason = !needsFile && stepBodies[step].safeParse({ reason: 'x' }).success;
+    const given = fieldless.has(step) ? '' : takesReason ? ` --reason ${reason}` : ` --file ${fields.file}`;
+    return { step, command: `lance ${kindOf(flow)} step ${flowId} ${step}${given} --by ${name}` };
+  });
+}
+
+function hidden(text: string, open: OpenSealed): string {
+  return open === null ? withoutCpfs(text) : text;
+}
+
+/** Of the narrowest terminal that people use. */
+const width = 80;
+
+/** Broken before an option, so that it can be copied as it stands. */
+function brokenCommand(command: string): string {
+  const [indent, further] = ['    ', '      '];
+  const lines: string[] = [];
+  for (const part of command.split(/ (?=--)/)) {
+    const last = lines.at(-1);
+    if (last === undefined) lines.push(indent + part);
+    else if (last.length + part.length + 3 <= width) lines[lines.length - 1] = `${last} ${part}`;
+    else lines.push(further + part);
+  }
+  return lines.join(' \\\n');
+}
