@@ -115,7 +115,7 @@ function proposalText(format: Format, answer: JsonValue, situations: Asked['situ
     (
       [
         [labels.code, plain(value.proposalCode ?? value.code)],
-        [labels.situation, situationText(value.situation, situations) ?? ''],
+        [labels.situation, situationText(format.texts.flows, value.situation, situations) ?? ''],
         [labels.included, value.includedAt === null ? '' : format.time(value.includedAt)],
         [labels.note, plain(value.noteNumber)],
         [labels.financed, cents(value.financedCents)],

@@ -317,6 +317,13 @@ export const flowsEn: Texts['flows'] = {
     cetAnnualHundredths: 'CET a year',
     cetMonthlyHundredths: 'CET a month',
   },
+  situations: {
+    approved: 'approved',
+    finalized: 'finalized',
+    released: 'released',
+    'pending-payment': 'pending-payment',
+    other: 'other',
+  },
   proposalEndings: { cancellation: 'cancellation', rejection: 'rejection' },
   difference: (field, ours, theirs) => `${field}: ours ${ours}, the service's ${theirs}`,
   payments: {

@@ -192,7 +192,7 @@ export function flowText(
     [labels.payments, joined((shownPayments(state, open) ?? []).map((payment) => paymentText(format, payment)))],
     [labels.proposal, view.proposalCode],
     [labels.operation, operation === null ? null : operationText(format, state, operation)],
-    [labels.situation, situationText(state.situation, situations)],
+    [labels.situation, situationText(texts.flows, state.situation, situations)],
     [labels.code, view.requestCode],
     [labels.note, view.note?.noteNumber ?? null],
     [labels.noteLoan, money(note?.loanCents)],
@@ -222,7 +222,8 @@ export function flowText(
       labels.steps,
       joined(
         state.steps.map(
-          ({ step, by, at, outcome }) => `${format.minute(at)} ${step} (${by}): ${texts.flows.endings[outcome]}`,
+          ({ step, by, at, outcome }) =>
+            `${format.minute(at)} ${texts.flows.step(step)} (${by}): ${texts.flows.endings[outcome]}`,
         ),
       ),
     ],
@@ -334,10 +335,14 @@ export function reasonText({ reasons, answeredStatus }: Format['texts']['flows']
 }
 
 /** What the service said last of where a proposal stands. */
-export function situationText(situation: number | null, situations: FlowSettings['situations']): string | null {
+export function situationText(
+  { situations: words }: Format['texts']['flows'],
+  situation: number | null,
+  situations: FlowSettings['situations'],
+): string | null {
   if (situation === null) return null;
   const known = situations.find(({ code }) => code === situation)?.state;
-  return known === undefined ? String(situation) : `${situation} (${known})`;
+  return known === undefined ? String(situation) : `${situation} (${words[known]})`;
 }
 
 /** What people asked for; what else waits is none of theirs. */

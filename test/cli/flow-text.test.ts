@@ -105,6 +105,24 @@ test('what waits for a person is told with what it needs and the command that gi
   for (const line of [...text.split('\n'), ...portuguese.split('\n')]) assert.ok(line.length <= 80, line);
 });
 
+test('in Portuguese steps, kinds of events and states of a proposal are said in words', () => {
+  const real = createFlowWorld(started('contract'));
+  real.settle();
+  const pt = createFormat('pt');
+  const state = {
+    ...real.state(),
+    situation: 3,
+    steps: [{ stepId: 's', step: 'sign', by: 'ana', at: 0, requestHash: 'h', outcome: 'done' } as const],
+  };
+  const situated = flowText(pt, state, null, { situations: [{ code: 3, state: 'pending-payment' }] });
+  assert.match(situated, /^Passos dados .* sign \(entregar a assinatura\) \(ana\): feito$/m);
+  assert.match(situated, /^Situação .* 3 \(pagamento pendente\)$/m);
+  assert.equal(factsText(pt, { of: 'operation' }), 'de operação');
+  assert.equal(factsText(pt, { of: 'link-query' }), 'de consulta de vínculo');
+  assert.equal(factsText(createFormat('en'), { of: 'link-query' }), 'of link-query');
+  for (const text of Object.values(pt.texts.flows.help)) assert.doesNotMatch(text, /\blog\b/, text);
+});
+
 test('a history says limits and sealed words in the language of the reader', () => {
   const facts = { subject: { amountLimitCents: 100_000 }, errors: ['(sealed)'] };
   assert.equal(factsText(createFormat('pt'), facts), 'valor no máximo R$ 1.000,00; o serviço disse ["(selado)"]');
