@@ -187,7 +187,10 @@ export type ServiceHealth = {
   /** The service, heard by this. */
   heard: (service: Service) => Service;
   trouble: () => { cause: ServiceTrouble; detail: string } | null;
-  /** After a refusal of the token: shows it again as soon as it may be used, so that recovery is seen without traffic. Never by a bid. */
+  /**
+   * Shows a token that nobody has tried yet, and after a refusal shows it again as soon as it may be used: what it is worth is seen
+   * without traffic. Never by a bid.
+   */
   lookAgain: () => void;
 };
 
@@ -201,11 +204,15 @@ const forgottenMs = 60_000;
 
 /** Between two probes of one token that nobody has refused or taken meanwhile; a refused one waits for `service.ready`. */
 const probeEveryMs = 2_000;
+/** Between two probes of a token while no answer says anything of it. */
+const firstProbeEveryMs = 60_000;
 
 /** What the answers to bids and link queries say of the service, whoever asks. */
 export function createServiceHealth(clock: Clock): ServiceHealth {
   let service: Service | null = null;
   let probing = false;
+  /** Whether any answer has said whether the token is let in. */
+  let isTried = false;
   let probedAtMs = Number.NEGATIVE_INFINITY;
   /** Failures in a row of one kind; times on the monotonic clock. */
   let run: { cause: ServiceTrouble; reason: string; count: number; sinceMs: number; lastMs: number } | null = null;
@@ -213,6 +220,7 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
   function hear(answer: BidAnswer | QueryAnswer): void {
     const cause = troubleOf(answer);
     if (cause === null) return;
+    if (cause === 'none' || cause === 'service-unauthorised') isTried = true;
     if (cause === 'none') {
       run = null;
       return;
@@ -264,11 +272,12 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
       };
     },
     lookAgain: () => {
-      if (service === null || run?.cause !== 'service-unauthorised' || probing || !service.ready()) return;
+      if (service === null || probing || !service.ready()) return;
       const nowMs = clock.monotonicMs();
-      // Those whose bids and queries are on their way are heard anyway.
-      if (nowMs - Math.max(probedAtMs, run.lastMs) < probeEveryMs) return;
-      void probe(service);
+      if (run?.cause === 'service-unauthorised') {
+        // Those whose bids and queries are on their way are heard anyway.
+        if (nowMs - Math.max(probedAtMs, run.lastMs) >= probeEveryMs) void probe(service);
+      } else if (!isTried && nowMs - probedAtMs >= firstProbeEveryMs) void probe(service);
     },
     trouble: () => {
       if (run === null) return null;

@@ -164,8 +164,11 @@ test('a refused token is tried again without traffic, by no bid, no more often t
       await clock.advance(250);
     }
   };
+  answer = { kind: 'acknowledged', requestCode: null };
   await looks(5_000);
-  assert.equal(asked, 0, 'nothing was refused yet');
+  assert.equal(asked, 1, 'asked once at the start; nothing was refused yet');
+  asked = 0;
+  answer = { kind: 'failed', reason: 'unauthorised' };
   await heard.placeBid(placed);
   assert.equal(health.trouble(), null, 'where the token is let in, it was that bid alone which was refused');
   ready = false;
@@ -189,6 +192,55 @@ test('a refused token is tried again without traffic, by no bid, no more often t
   const before = asked;
   await looks(60_000);
   assert.equal(asked, before, 'a token that works is not tried again');
+});
+
+test('a token that nobody has tried is tried at the start: refused, it closes bidding before any traffic', async () => {
+  const clock = createManualClock(1_000_000);
+  let answer: QueryAnswer = { kind: 'failed', reason: 'unreachable' };
+  let asked = 0;
+  const health = createServiceHealth(clock);
+  health.heard({
+    askToken: async () => {
+      asked += 1;
+      return answer;
+    },
+    ready: () => true,
+  } as unknown as Service);
+  const looks = async (forMs: number) => {
+    for (let passed = 0; passed < forMs; passed += 250) {
+      health.lookAgain();
+      await clock.advance(250);
+    }
+  };
+  await looks(30_000);
+  assert.deepEqual([asked, health.trouble()], [1, null], 'who was not reached has said nothing of the token');
+  answer = { kind: 'failed', reason: 'unauthorised' };
+  await looks(30_250);
+  assert.deepEqual([asked, health.trouble()?.cause], [2, 'service-unauthorised'], 'it is tried again after a minute');
+  answer = { kind: 'refused', reason: 'unclassified', response: { status: 400, body: '{}' } };
+  await looks(3_000);
+  assert.deepEqual([asked, health.trouble()], [3, null]);
+  await looks(120_000);
+  assert.equal(asked, 3, 'a token that works is not tried again');
+});
+
+test('a token that traffic has tried first is not tried beside it', async () => {
+  const clock = createManualClock(1_000_000);
+  let asked = 0;
+  const health = createServiceHealth(clock);
+  const heard = health.heard({
+    listLinks: async () => ({ kind: 'acknowledged', requestCode: null }),
+    askToken: async () => {
+      asked += 1;
+      return { kind: 'acknowledged', requestCode: null };
+    },
+    ready: () => true,
+  } as unknown as Service);
+  await heard.listLinks({} as Parameters<Service['listLinks']>[0]);
+  health.lookAgain();
+  await clock.advance(120_000);
+  health.lookAgain();
+  assert.equal(asked, 0);
 });
 
 test('what to do about a log that takes nothing is said for the log at hand alone', () => {

@@ -1,11 +1,11 @@
-/** A token that was refused is seen to work again without any traffic, within seconds and by no bid. */
+/** A token that is refused, from the start or later, closes bidding, and is seen to work without any traffic, by no bid. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { bidPath } from '../../src/wire/bid.ts';
-import { type Daemon, openStage, type Played, startDaemon } from './desk.ts';
+import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
 let played: Played;
 let daemon: Daemon;
@@ -61,4 +61,29 @@ test('bidding opens within seconds of a new token, with no traffic and no bid', 
   const told = () => daemon.lines.some(({ msg, from }) => msg === 'bidding-open' && from === 'service-unauthorised');
   for (let looks = 0; looks < 50 && !told(); looks += 1) await setTimeout(100);
   assert.ok(told(), 'the recovery is logged');
+});
+
+test('a fixed token that is refused closes bidding at the start, before any traffic, and webhooks are taken', async () => {
+  const stage = await openStage(52, 2_000);
+  const desk = await startDaemon({ ...stage.environment, LANCE_ACCESS_TOKEN: 'nobody-has-issued-this' });
+  try {
+    const shown = async (path: string) => (await fetch(new URL(path, desk.url))).text();
+    const cause = async () =>
+      (JSON.parse(await shown('/status')) as { bidding: { cause: string | null } }).bidding.cause;
+    for (let looks = 0; looks < 50 && (await cause()) === null; looks += 1) await setTimeout(100);
+    assert.equal(await cause(), 'service-unauthorised');
+    assert.match(await shown('/metrics'), /lance_bidding_status\{cause="service-unauthorised"\} 1/);
+    assert.match(await shown('/readyz?verbose'), /service-unauthorised/);
+    const calls = stage.sandbox.record.of('call');
+    assert.ok(calls.length > 0 && calls.length <= 3, `${calls.length} calls`);
+    assert.ok(calls.every(({ path }) => path !== bidPath));
+    stage.sandbox.connect(desk.url);
+    await stage.sandbox.run(2);
+    const listed = await lance(stage.environment, 'bids', 'list', '--json');
+    const codes = jsonLines<{ code: string | null }>(listed.stdout).map(({ code }) => code);
+    assert.deepEqual([...new Set(codes)], ['service-unauthorised'], 'its webhooks are taken');
+  } finally {
+    await desk.stop();
+    await stage.close();
+  }
 });
