@@ -91,6 +91,24 @@ const sentences: readonly Sentence[] = [
     'O disco de $1 está cheio, por isso os dados nele não podem ser abertos. Libere espaço e comece de novo: nada indica que estejam danificados.',
   ],
   [
+    /^The data directory (.*) is none: a file stands where a directory is wanted\. Give LANCE_DATA_DIR the directory of the daemon\.$/,
+    'O diretório de dados $1 não é diretório: há um arquivo onde deve haver um diretório. Ponha em LANCE_DATA_DIR o diretório da mesa.',
+  ],
+  [
+    /^The data directory (.*) cannot be read \((\w+)\)\. Look whether LANCE_DATA_DIR is mistyped, and at the disk and its mount: nothing says that the data is lost\.$/,
+    'O diretório de dados $1 não pode ser lido ($2). Veja se LANCE_DATA_DIR está certo, e o disco e sua montagem: nada indica que os dados estejam perdidos.',
+  ],
+  ...(['read', 'used'] as const).flatMap((what): Sentence[] => {
+    const remedy = ', or let this user read and write there, or mend LANCE_DATA_DIR\\.$';
+    const begun = `^The data directory (.*) cannot be ${what} by this user \\(uid (\\w+)\\): (.*)\\. Run this as the user of the daemon`;
+    const said = `O diretório de dados $1 não pode ser ${what === 'read' ? 'lido' : 'usado'} por este usuário (uid $2): $3. Rode isto como o usuário da mesa`;
+    const last = ', ou dê a este usuário leitura e escrita ali, ou corrija LANCE_DATA_DIR.';
+    return [
+      [new RegExp(begun + remedy), said + last],
+      [new RegExp(`${begun} \\(uid (\\d+) owns the directory\\)${remedy}`), `${said} (o diretório é do uid $4)${last}`],
+    ];
+  }),
+  [
     /^The data directory (.*) cannot be used: (.*)\. Give LANCE_DATA_DIR a directory that this user may write\.$/,
     'O diretório de dados $1 não pode ser usado: $2. Ponha em LANCE_DATA_DIR um diretório em que este usuário possa escrever.',
   ],

@@ -83,12 +83,43 @@ export function unusable(directory: string, cause: unknown): Fault {
       cause,
     );
   }
-  const why = cause instanceof Error ? cause.message : String(cause);
   return new Fault(
     'data-directory-unusable',
-    `The data directory ${directory} cannot be used: ${why}. Give LANCE_DATA_DIR a directory that this user may write.`,
+    `The data directory ${directory} ${whyUnusable(directory, cause)}`,
     cause,
   );
+}
+
+/** With the remedy. */
+function whyUnusable(directory: string, cause: unknown): string {
+  const fault: NodeJS.ErrnoException = cause instanceof Error ? cause : new Error(String(cause));
+  const { code, syscall, message } = fault;
+  switch (code) {
+    case 'EACCES':
+    case 'EPERM': {
+      const uid = ownerOf(directory);
+      const whose = uid === null ? '' : ` (uid ${uid} owns the directory)`;
+      const what = syscall === 'stat' ? 'read' : 'used';
+      return `cannot be ${what} by this user (uid ${process.getuid?.() ?? 'unknown'}): ${message}. Run this as the user of the daemon${whose}, or let this user read and write there, or mend LANCE_DATA_DIR.`;
+    }
+    case 'ENOTDIR':
+      return 'is none: a file stands where a directory is wanted. Give LANCE_DATA_DIR the directory of the daemon.';
+    case 'EIO':
+    case 'ELOOP':
+    case 'ENAMETOOLONG':
+      return `cannot be read (${code}). Look whether LANCE_DATA_DIR is mistyped, and at the disk and its mount: nothing says that the data is lost.`;
+    default:
+      return `cannot be used: ${message}. Give LANCE_DATA_DIR a directory that this user may write.`;
+  }
+}
+
+/** Null where that is not to be seen either. */
+function ownerOf(directory: string): number | null {
+  try {
+    return statSync(directory).uid;
+  } catch {
+    return null;
+  }
 }
 
 /** Not `recursive: true`: that never returns where a parent exists but refuses children with ENOENT, as /proc does. */

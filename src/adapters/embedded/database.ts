@@ -1,10 +1,18 @@
 /** The one SQLite file of a data directory: how it is opened, what tables it has, and who may run on it. */
-import { existsSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault } from '../../errors.ts';
-import { freeBytes, inTransaction, isRefusedByDisk, keepPrivate, lockFile, pragma } from '../../state/sqlite.ts';
+import {
+  freeBytes,
+  inTransaction,
+  isRefusedByDisk,
+  keepPrivate,
+  lockFile,
+  pragma,
+  unusable,
+} from '../../state/sqlite.ts';
 import { viewTables } from '../../state/view-rows.ts';
 import { beginChains, hasTable } from './chain.ts';
 import { beginSums } from './view-sums.ts';
@@ -75,6 +83,26 @@ const busyTimeoutMs = 2_000;
 
 export function databasePath(directory: string): string {
   return join(directory, 'lance.sqlite');
+}
+
+/** Whether a desk has written there. Throws `data-directory-unusable` where this cannot be seen: that is not the same as no desk. */
+export function holdsDesk(directory: string): boolean {
+  try {
+    statSync(databasePath(directory));
+    return true;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw unusable(directory, cause);
+  }
+}
+
+/** For commands beside a desk. Throws `data-directory-unusable` where there is none, or this cannot be seen. */
+export function pathOfDesk(directory: string): string {
+  if (holdsDesk(directory)) return databasePath(directory);
+  throw new Fault(
+    'data-directory-unusable',
+    `There is no desk in ${directory}: no daemon has run on it yet. Set LANCE_DATA_DIR to the daemon's directory.`,
+  );
 }
 
 /** Of a new file; an older one keeps its own. Records of 2 kB fill small pages badly, and rows of the views overflow them. */

@@ -2,7 +2,6 @@
  * The command line's door to a data directory: reads in short pages and writes in short transactions of its own, beside a running
  * daemon or without one. It does not take the daemon's lock.
  */
-import { existsSync } from 'node:fs';
 import type {
   Control,
   ControlArchive,
@@ -25,7 +24,7 @@ import { createViewReader, storedJson } from '../../state/view-rows.ts';
 import { verifyChains } from './chain.ts';
 import { createControlRows } from './control-rows.ts';
 import { damageIn, watchDamage } from './damage.ts';
-import { databasePath, openWritable, writeFault } from './database.ts';
+import { openWritable, pathOfDesk, writeFault } from './database.ts';
 import { createFlowReader } from './flow-rows.ts';
 import { readFlows } from './flows.ts';
 import { createLogReader, createLogWriter, encode, noEntries } from './log-rows.ts';
@@ -60,19 +59,13 @@ function collect<V>(keys: readonly string[], find: (key: string) => V | null): M
   return found;
 }
 
-/** Throws the fault `data-directory-unusable` when no daemon has ever run there, or the file cannot be opened. */
+/** Throws the fault `data-directory-unusable` when no daemon has ever run there, or directory or file cannot be read. */
 export function openEmbeddedReader(options: {
   directory: string;
   /** Where the heads are anchored; `key` null: nobody gave it, so signatures are not checked. Null: nothing is compared. */
   anchor?: { file: string; key: AuditKey | null } | null;
 }): EmbeddedReader {
-  const path = databasePath(options.directory);
-  if (!existsSync(path)) {
-    throw new Fault(
-      'data-directory-unusable',
-      `There is no desk in ${options.directory}: no daemon has run on it yet. Set LANCE_DATA_DIR to the daemon's directory.`,
-    );
-  }
+  const path = pathOfDesk(options.directory);
   try {
     return createReader(
       watchDamage(openWritable(path), path, () => undefined),

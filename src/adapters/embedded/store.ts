@@ -1,5 +1,4 @@
 /** The embedded backend: all ports of one daemon on one SQLite file in its data directory. */
-import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type {
   Control,
@@ -26,7 +25,7 @@ import { checkInBackground } from './background-check.ts';
 import { headsOf } from './chain.ts';
 import { type ControlRows, createControlRows } from './control-rows.ts';
 import { damageIn, watchDamage } from './damage.ts';
-import { databasePath, openReadOnly, refuseLiving, tooLittleSpace } from './database.ts';
+import { databasePath, holdsDesk, openReadOnly, refuseLiving, tooLittleSpace } from './database.ts';
 import { type FileWatch, identityOf, watchFiles } from './file-watch.ts';
 import { createFlowReader } from './flow-rows.ts';
 import { createFlows } from './flows.ts';
@@ -185,8 +184,7 @@ function createMarginReader(database: DatabaseSync): MarginReader {
 
 /** Reads only. `database` is null where there is no file. */
 async function withFile<R>(directory: string, use: (database: DatabaseSync | null) => Promise<R>): Promise<R> {
-  const path = databasePath(directory);
-  const database = existsSync(path) ? openReadOnly(path) : null;
+  const database = holdsDesk(directory) ? openReadOnly(databasePath(directory)) : null;
   try {
     return await use(database);
   } finally {
@@ -217,17 +215,17 @@ export async function startRefusal(
   anchor: { file: string; key: AuditKey | null },
   checkKey: KeyCheck | undefined,
 ): Promise<Fault | null> {
-  return withFile(directory, async (database) => {
-    const setBack = findSetBack(database, anchor);
-    if (setBack === null) return null;
-    try {
+  try {
+    return await withFile(directory, async (database) => {
+      const setBack = findSetBack(database, anchor);
+      if (setBack === null) return null;
       await checkKeyOf(database, checkKey);
-    } catch (fault) {
-      if (fault instanceof Fault) return fault;
-      throw fault;
-    }
-    return setBackFault(directory, anchor.file, setBack);
-  });
+      return setBackFault(directory, anchor.file, setBack);
+    });
+  } catch (fault) {
+    if (fault instanceof Fault) return fault;
+    throw fault;
+  }
 }
 
 /**
@@ -283,7 +281,7 @@ function setBackFault(directory: string, file: string, setBack: SetBack): Fault 
   const set = (why: string) => new Fault('store-set-back', why);
   switch (setBack.kind) {
     case 'behind':
-      if (!existsSync(databasePath(directory))) return nothingThere(directory, file);
+      if (!holdsDesk(directory)) return nothingThere(directory, file);
       return set(
         `The data directory ${directory} was set back: ${setBack.table} has ${setBack.has} records, and had ${setBack.had} on ${new Date(setBack.at).toISOString()} (${file}). A bid that was sent since would be sent again with other bytes. Put back what is missing (lance.sqlite-wal after a crash, or a newer backup of the whole directory), or ${accept}.`,
       );

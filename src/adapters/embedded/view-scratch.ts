@@ -2,18 +2,17 @@
  * The views folded once more, beside those of the store, to be compared with them: a file of its own in the directory for temporary
  * files, so that memory stays as small as that of a desk. The store is only read.
  */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ViewDifference, Views } from '../../bidding/ports.ts';
 import { createCapBook } from '../../domain/cap-book.ts';
-import { Fault } from '../../errors.ts';
 import { inTransaction, lockDirectory } from '../../state/sqlite.ts';
 import { createViewReader, createViewWriter } from '../../state/view-rows.ts';
 import { createViews } from '../../state/views.ts';
-import { databasePath, openWritable } from './database.ts';
+import { databasePath, openWritable, pathOfDesk } from './database.ts';
 import { createSumsWriter, discardViews } from './view-sums.ts';
 
 export type ViewScratch = {
@@ -140,13 +139,7 @@ export function openScratch(database: DatabaseSync): ViewScratch {
 
 /** The next start makes the views of this directory again. Throws `data-directory-in-use` while a daemon runs on it. */
 export function giveUpViews(directory: string): void {
-  const path = databasePath(directory);
-  if (!existsSync(path)) {
-    throw new Fault(
-      'data-directory-unusable',
-      `There is no desk in ${directory}: no daemon has run on it yet. Set LANCE_DATA_DIR to the daemon's directory.`,
-    );
-  }
+  const path = pathOfDesk(directory);
   const lock = lockDirectory(directory, [path]);
   try {
     const database = openWritable(path);
