@@ -15,7 +15,24 @@ export const lettersEn: Texts['letters'] = {
   more: (next, end) => `The log goes on to ${end}: --from ${next}.`,
   morePartitions: ({ partition, from }) =>
     `There is more: --partition ${partition} --from ${from}, then the partitions after it.`,
-  replayed: ({ read, understood, stillNot, next, more }, isOver) =>
-    `${read} read again: ${understood} understood now, ${stillNot} still not. ${isOver ? 'Nothing is left to read.' : `Read on with ${more === undefined ? '' : `--partition ${more.partition} `}--from ${next}.`}`,
+  replayed: ({ read, understood, stillNot }, rest) =>
+    read === 0
+      ? '0 dead letters were read again: none waits here.'
+      : [
+          `${read} dead ${read === 1 ? 'letter was' : 'letters were'} read again.`,
+          ...(understood === 0
+            ? []
+            : understood === 1
+              ? ['1 is understood now: it is taken as a webhook of the time when it came.']
+              : [`${understood} are understood now: they are taken as webhooks of the times when they came.`]),
+          ...(stillNot === 0
+            ? []
+            : [
+                `${stillNot} ${stillNot === 1 ? 'is still not understood, and stays a dead letter' : 'are still not understood, and stay dead letters'}: lance letters list says why. Mend the mapping (lance mapping try SAMPLE), restart the desk and replay ${stillNot === 1 ? 'it' : 'them'} again.`,
+              ]),
+          rest === null
+            ? 'No other one is left to read.'
+            : `There may be more: lance letters replay --partition ${rest.partition} --from ${rest.from}.`,
+        ].join('\n'),
   tooMany: (count, limit) => `--count ${count} is too many at once: ask for at most ${limit}.`,
 };

@@ -1,5 +1,6 @@
 /** What the commands of dead letters say, in Brazilian Portuguese. */
 import type { Replay } from '../http/letters.ts';
+import type { LettersFrom } from './letters.ts';
 
 export const lettersPt = {
   help: {
@@ -15,7 +16,27 @@ export const lettersPt = {
   more: (next: number, end: number) => `O log vai até ${end}: --from ${next}.`,
   morePartitions: ({ partition, from }: { partition: number; from: number }) =>
     `Há mais: --partition ${partition} --from ${from} e depois as partições seguintes.`,
-  replayed: ({ read, understood, stillNot, next, more }: Replay, isOver: boolean) =>
-    `${read} relidas: ${understood} entendidas agora, ${stillNot} ainda não. ${isOver ? 'Não há mais nada a reler.' : `Continue com ${more === undefined ? '' : `--partition ${more.partition} `}--from ${next}.`}`,
+  replayed: (
+    { read, understood, stillNot }: Pick<Replay, 'read' | 'understood' | 'stillNot'>,
+    rest: LettersFrom | null,
+  ) =>
+    read === 0
+      ? '0 mensagens mortas foram relidas: nenhuma espera aqui.'
+      : [
+          read === 1 ? '1 mensagem morta foi relida.' : `${read} mensagens mortas foram relidas.`,
+          ...(understood === 0
+            ? []
+            : understood === 1
+              ? ['1 foi entendida agora: vale como um webhook da hora em que chegou.']
+              : [`${understood} foram entendidas agora: valem como webhooks das horas em que chegaram.`]),
+          ...(stillNot === 0
+            ? []
+            : [
+                `${stillNot} ainda não ${stillNot === 1 ? 'foi entendida e continua morta' : 'foram entendidas e continuam mortas'}: lance letters list diz por quê. Corrija o mapeamento (lance mapping try AMOSTRA), reinicie a mesa e ${stillNot === 1 ? 'releia-a' : 'releia-as'}.`,
+              ]),
+          rest === null
+            ? 'Não resta outra a reler.'
+            : `Pode haver mais: lance letters replay --partition ${rest.partition} --from ${rest.from}.`,
+        ].join('\n'),
   tooMany: (count: number, limit: number) => `--count ${count} é demais de uma vez: peça no máximo ${limit}.`,
 };

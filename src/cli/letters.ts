@@ -8,6 +8,9 @@ import { tableText } from './terminal.ts';
 import { type CommandWorld, vaultOf, withReader } from './world.ts';
 
 type Add = (parent: Command, usage: string, description: string, example: string) => Command;
+/** A place among the letters, from which on they are read. */
+export type LettersFrom = { partition: number; from: number };
+
 type Options = LetterRange & { json: boolean };
 
 const defaultCount = 50;
@@ -72,12 +75,21 @@ function shortened(text: string): string {
   return text.length > widest ? `${text.slice(0, widest)}…` : text;
 }
 
+/** Where letters that were not read may stand; null: nowhere. */
+export function restOf(
+  { read, next, more }: Replay,
+  { partition, count }: Pick<LetterRange, 'partition' | 'count'>,
+): LettersFrom | null {
+  if (read < count) return null;
+  return partition === null ? (more ?? null) : { partition, from: next };
+}
+
 /** Throws `not-allowed` for more than the settings let one replay read. */
 async function replay(world: CommandWorld, options: Options): Promise<void> {
   const { terminal, format, clock } = world;
   const { letters: texts } = format.texts;
   const tell = (result: Replay) =>
-    terminal.write(options.json ? JSON.stringify(result) : texts.replayed(result, result.read < options.count));
+    terminal.write(options.json ? JSON.stringify(result) : texts.replayed(result, restOf(result, options)));
   const remote = await remoteDesk(world, {});
   if (remote !== null) return tell(await remote.replay(options));
   const { http, api, bidding } = world.writing();
