@@ -562,13 +562,13 @@ export function createDesk(world: DeskWorld): Desk {
   async function stop(): Promise<void> {
     stopping = true;
     time.stop();
-    gate.stop();
+    const isSaid = gate.stop();
     bidding.stop();
     agenda.close();
     callbacks.close();
     await intake.stop();
     await outbox.close();
-    await Promise.allSettled([...underWay]);
+    await Promise.allSettled([isSaid, ...underWay]);
   }
 
   function status(): DeskStatus {

@@ -5,13 +5,14 @@ import type { Clock, Timer } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { Fault } from '../errors.ts';
 import type { ClosedCause } from './bidding-status.ts';
-import type { Control, ControlState, Service } from './ports.ts';
+import { type Control, type ControlState, endedAt, type Service } from './ports.ts';
 import type { TimeDoubt } from './time-watch.ts';
 
 export type Gate = {
   /** Reads the control once before it resolves, then polls. */
   start: () => Promise<void>;
-  stop: () => void;
+  /** The last sign of this process says that it ends: nobody waits for it. */
+  stop: () => Promise<void>;
   isOpen: () => boolean;
   /** Null when open. What stops bids without closing the gate is in the bidding status alone. */
   closedBecause: () => ClosedCause | null;
@@ -70,10 +71,22 @@ export function createGate(options: {
 
   /** At once when something changed, else often enough to be seen alive. */
   async function acknowledge(revision: number, readAtMs: number): Promise<void> {
+    if (options.stopping()) return;
     if (revision === acknowledged && readAtMs - acknowledgedAtMs < settings.controlMaxAgeMs / 2) return;
     await control.acknowledge(options.instance, revision, Math.round(clock.now() - (clock.monotonicMs() - readAtMs)));
     acknowledged = revision;
     acknowledgedAtMs = readAtMs;
+  }
+
+  async function stop(): Promise<void> {
+    timer?.cancel();
+    if (acknowledged < 0) return;
+    try {
+      await control.acknowledge(options.instance, acknowledged, endedAt);
+    } catch (fault) {
+      // Unsaid, it counts as one that hangs for a few seconds.
+      if (!(fault instanceof Fault)) throw fault;
+    }
   }
 
   function isStale(): boolean {
@@ -98,7 +111,7 @@ export function createGate(options: {
 
   return {
     start: poll,
-    stop: () => timer?.cancel(),
+    stop,
     isOpen,
     closedBecause,
     control: () => (known === null || isStale() ? null : known.state),

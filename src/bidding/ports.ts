@@ -382,6 +382,9 @@ export function withOrder(orders: readonly RuleOrder[], { hash, liveAt }: RuleOr
   return [...orders, { hash, liveAt: Math.max(liveAt, last.liveAt + 1) }].slice(-keptOrders);
 }
 
+/** The time of the last sign of a process that ends: no life is so long ago. */
+export const endedAt: EpochMs = 0;
+
 export type Control = {
   read: () => Promise<ControlState>;
   /** Returns the new revision. */
@@ -393,7 +396,7 @@ export type Control = {
   resumeRule: (rule: string, word: OperatorWord) => Promise<number>;
   /** See `withOrder`. */
   announceRules: (order: RuleOrder) => Promise<number>;
-  /** Called by a live process each time it has read; `at` shows that it lives. */
+  /** Called by a live process each time it has read; `at` shows that it lives, and is `endedAt` where it ends. */
   acknowledge: (instance: string, revision: number, at: EpochMs) => Promise<void>;
   acknowledged: () => Promise<readonly { instance: string; revision: number; at: EpochMs }[]>;
 };

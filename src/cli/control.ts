@@ -29,7 +29,8 @@ export function tellControl(
   switch (outcome.kind) {
     case 'stored': {
       const { revision, obeyedBy, wasPaused } = outcome;
-      if (outcome.late.length > 0) throw new Fault('not-acknowledged', late(revision, outcome.late.join(', ')));
+      if (outcome.late.length > 0)
+        throw new Fault('not-acknowledged', late(revision, obeyedBy.join(', '), outcome.late.join(', ')));
       const { told, stored } = textsOf(wasPaused);
       terminal.write(obeyedBy.length === 0 ? stored(revision) : told(revision, obeyedBy.length));
       return;

@@ -128,10 +128,6 @@ const sentences: readonly Sentence[] = [
   [/^the token command did not end within (\d+) ms$/, 'o programa do token não terminou em $1 ms'],
   [/^the token command failed \((.*)\)$/, 'o programa do token falhou ($1)'],
   [/^the token command printed no single token$/, 'o programa do token não imprimiu um token só'],
-  [
-    /^Stored as revision (\d+), but not yet obeyed by (.*)\.$/,
-    'Registrado como revisão $1, mas ainda não obedecido por $2.',
-  ],
 ];
 
 const jsonFaults: readonly Sentence[] = [

@@ -433,7 +433,8 @@ export const en: Texts = {
       `${name} is a cap of the rules, not one set by hand: ${used} in ${count} bids promised today. Its limit stands in the rules; a cap by hand of this name would count anew.`,
     capUsage: (name, used, limit) =>
       `Cap ${name}: ${used} of ${limit} promised today while a cap of this name was set.`,
-    late: (revision, names) => `Stored as revision ${revision}, but not yet obeyed by ${names}.`,
+    late: (revision, obeyedBy, late) =>
+      `Stored as revision ${revision}. Confirmed by ${obeyedBy || 'no process'}; not confirmed within 6 s by ${late}. Find each of these by the name in its log line "started": one that has ended needs nothing, one that hangs is to be ended (SIGKILL).`,
   },
   remote: {
     silent: (url, reason) =>

@@ -436,8 +436,8 @@ export const pt = {
       `${name} é um teto das regras, não um posto à mão: ${used} em ${count} lances prometidos hoje. O limite está nas regras; um teto à mão com este nome contaria do zero.`,
     capUsage: (name: string, used: string, limit: string) =>
       `Teto ${name}: ${used} de ${limit} prometidos hoje enquanto havia um teto com este nome.`,
-    late: (revision: number, names: string) =>
-      `Guardado como revisão ${revision}, mas ainda não obedecido por ${names}.`,
+    late: (revision: number, obeyedBy: string, late: string) =>
+      `Guardado como revisão ${revision}. Confirmado por ${obeyedBy || 'nenhum processo'}; não confirmado em 6 s por ${late}. Procure cada um destes pelo nome na sua linha de log "started": o que terminou não precisa de nada, o que está travado deve ser encerrado (SIGKILL).`,
   },
   remote: {
     silent: (url: string, reason: string) =>

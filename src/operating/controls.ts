@@ -32,10 +32,10 @@ export type ControlParts = {
 /** Longer than `lifeMs`, so that a process that has just died is not waited for in vain. */
 const timeoutMs = lifeMs + 1_000;
 
-/** `obeyedBy` and `late`: the processes that live, by whether they have acknowledged the revision. */
+/** `obeyedBy` and `late`: the processes that lived when it was ordered or later, by whether they have acknowledged the revision. */
 export type Obeyed = { revision: number; obeyedBy: readonly string[]; late: readonly string[] };
 
-/** Resolves when every live process has acknowledged, or after some seconds, with those that have not in `late`. */
+/** Resolves when every one of them has acknowledged, or after some seconds; one that hangs meanwhile stays in `late`. */
 export async function changeControl(
   { control, clock }: Pick<ControlParts, 'clock'> & { control: Control },
   change: () => Promise<number>,
@@ -44,12 +44,13 @@ export async function changeControl(
   let seen: Obeyed = { revision, obeyedBy: [], late: [] };
   const look = watchLiving(control, clock);
   await lookFor(clock, timeoutMs, async () => {
-    const { living: live, unsure } = await look();
+    const { living: live, unsure, silent } = await look();
+    const asked = [...live, ...silent];
     const isLate = (known: { revision: number }) => known.revision < revision;
     seen = {
       revision,
-      obeyedBy: live.filter((known) => !isLate(known)).map(({ instance }) => instance),
-      late: live.filter(isLate).map(({ instance }) => instance),
+      obeyedBy: asked.filter((known) => !isLate(known)).map(({ instance }) => instance),
+      late: asked.filter(isLate).map(({ instance }) => instance),
     };
     return seen.late.length === 0 && !unsure.some(isLate) ? seen : null;
   });

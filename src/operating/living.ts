@@ -1,5 +1,5 @@
 /** Which processes of a desk live, and waiting until they have done what was ordered. */
-import type { Control } from '../bidding/ports.ts';
+import { type Control, endedAt } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 
@@ -14,26 +14,32 @@ type Acknowledged = Awaited<ReturnType<Control['acknowledged']>>[number];
 
 /**
  * Looks who lives. What lies further in the future than clocks differ may be of a process that is gone, written when its clock was
- * ahead: it counts once it was seen to move between two looks. `unsure`: of some nobody can say yet.
+ * ahead: it counts once it was seen to move between two looks. `unsure`: of some nobody can say yet. `silent`: lived at an earlier look,
+ * and has neither shown itself nor said that it ends since; it has died, or hangs.
  */
 export function watchLiving(
   control: Acknowledgements,
   clock: Clock,
-): () => Promise<{ living: readonly Acknowledged[]; unsure: readonly Acknowledged[] }> {
+): () => Promise<Record<'living' | 'unsure' | 'silent', readonly Acknowledged[]>> {
   const startedAtMs = clock.monotonicMs();
   const first = new Map<string, number>();
   const moved = new Set<string>();
+  const lived = new Set<string>();
   return async () => {
     const now = clock.now();
-    const shown = (await control.acknowledged()).filter(({ at }) => now - at < lifeMs);
+    const known = await control.acknowledged();
+    const shown = known.filter(({ at }) => now - at < lifeMs);
     const ahead = shown.filter(({ at }) => at - now >= lifeMs);
     for (const { instance, at } of ahead) {
       if (!first.has(instance)) first.set(instance, at);
       else if (first.get(instance) !== at) moved.add(instance);
     }
     const mayStillMove = clock.monotonicMs() - startedAtMs < moveMs;
+    const living = shown.filter((each) => !ahead.includes(each) || moved.has(each.instance));
+    for (const { instance } of living) lived.add(instance);
     return {
-      living: shown.filter((known) => !ahead.includes(known) || moved.has(known.instance)),
+      living,
+      silent: known.filter((each) => each.at !== endedAt && lived.has(each.instance) && !living.includes(each)),
       unsure: mayStillMove ? ahead.filter(({ instance }) => !moved.has(instance)) : [],
     };
   };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createGate } from '../../src/bidding/gate.ts';
-import type { Control, ControlState, Service } from '../../src/bidding/ports.ts';
+import { type Control, type ControlState, endedAt, type Service } from '../../src/bidding/ports.ts';
 import { Fault } from '../../src/errors.ts';
 import { createManualClock } from './manual-clock.ts';
 import { settings } from './parts.ts';
@@ -101,7 +101,7 @@ test('closed without a token that works, without the rules to follow or all that
   world.timeDoubt = null;
   world.stopping = true;
   assert.equal(gate.closedBecause(), 'stopping');
-  gate.stop();
+  await gate.stop();
   await clock.advance(1_000);
   assert.equal(clock.pending(), 0);
 });
@@ -110,9 +110,11 @@ test('a live process is heard of twice within the age that counts as alive', asy
   const { clock, gate, acknowledged } = setUp();
   await gate.start();
   await clock.advance(10_000);
-  gate.stop();
   for (const [index, { at }] of acknowledged.entries()) {
     if (index > 0) assert.ok(at - acknowledged[index - 1]!.at <= settings.controlMaxAgeMs / 2 + settings.controlPollMs);
   }
   assert.ok(acknowledged.length >= 8 && acknowledged.length <= 11);
+  const { revision } = acknowledged.at(-1)!;
+  await gate.stop();
+  assert.deepEqual(acknowledged.at(-1), { revision, at: endedAt }, 'it says that it ends');
 });

@@ -77,7 +77,7 @@ await describeOnStack('rule sets of several instances', (stack) => {
     await gate.start();
     closing.push(async () => {
       stopping = true;
-      gate.stop();
+      await gate.stop();
       await desk.stop();
       folder.remove();
     });

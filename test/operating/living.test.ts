@@ -4,10 +4,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { openEmbeddedReader } from '../../src/adapters/embedded/reader.ts';
 import { openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
-import type { Control } from '../../src/bidding/ports.ts';
+import { type Control, endedAt } from '../../src/bidding/ports.ts';
+import { tellControl } from '../../src/cli/control.ts';
+import { textsIn } from '../../src/cli/texts.ts';
+import type { CommandWorld } from '../../src/cli/world.ts';
 import type { Clock } from '../../src/domain/clock.ts';
-import { changeControl } from '../../src/operating/controls.ts';
+import { Fault } from '../../src/errors.ts';
+import { type ControlOutcome, changeControl } from '../../src/operating/controls.ts';
 import { livesSince, living } from '../../src/operating/living.ts';
 import { createManualClock } from '../bidding/manual-clock.ts';
 
@@ -61,6 +66,58 @@ test('what a process that is gone acknowledged in the future is no sign of life,
   );
 });
 
+test('a process that lived when the order came and then hangs is told as one that has not confirmed', async () => {
+  const clock = quickClock();
+  const hung = { instance: 'hung', revision: 1, at: start - 500 };
+  const longGone = { instance: 'long gone', revision: 1, at: start - 6_000 };
+  const own = () => ({ instance: 'own', revision: 2, at: clock.now() });
+  const outcome = await changeControl({ clock, control: controlOf(() => [hung, longGone, own()]) }, async () => 2);
+  assert.deepEqual(outcome, { revision: 2, obeyedBy: ['own'], late: ['hung'] });
+  assert.ok(clock.now() - start < 7_000, `${clock.now() - start} ms`);
+});
+
+test('a process that says that it ends is not waited for', async () => {
+  const clock = quickClock();
+  const ending = () => ({ instance: 'ending', revision: 1, at: clock.now() - start < 1_000 ? start : endedAt });
+  const own = () => ({ instance: 'own', revision: 2, at: clock.now() });
+  const outcome = await changeControl({ clock, control: controlOf(() => [ending(), own()]) }, async () => 2);
+  assert.deepEqual(outcome, { revision: 2, obeyedBy: ['own'], late: [] });
+  assert.ok(clock.now() - start < 2_000, `${clock.now() - start} ms`);
+});
+
+test('who confirms and dies at once has confirmed; who is late and confirms within the time as well', async () => {
+  const clock = quickClock();
+  const brief = { instance: 'brief', revision: 2, at: start };
+  const slow = () => ({ instance: 'slow', revision: clock.now() - start < 5_500 ? 1 : 2, at: clock.now() });
+  const outcome = await changeControl({ clock, control: controlOf(() => [brief, slow()]) }, async () => 2);
+  assert.deepEqual(outcome, { revision: 2, obeyedBy: ['slow', 'brief'], late: [] });
+});
+
+test('what is not confirmed is said by name, beside who has, with the remedy, in both languages', () => {
+  const stored = { kind: 'stored', wasPaused: false, revision: 7, obeyedBy: ['a', 'b'], late: ['c'] } as const;
+  const told = (language: 'en' | 'pt', outcome: ControlOutcome) => {
+    const world = { format: { texts: textsIn(language) } } as unknown as CommandWorld;
+    const texts = () => ({ told: String, stored: String, notStored: String, unsure: String, unkept: String });
+    try {
+      tellControl(world, outcome, texts);
+    } catch (fault) {
+      assert.ok(fault instanceof Fault && fault.code === 'not-acknowledged' && fault.exitCode === 75, String(fault));
+      return fault.message;
+    }
+    throw new assert.AssertionError({ message: 'it was not refused' });
+  };
+  assert.equal(
+    told('en', stored),
+    'Stored as revision 7. Confirmed by a, b; not confirmed within 6 s by c. Find each of these by the name in its log line "started": one that has ended needs nothing, one that hangs is to be ended (SIGKILL).',
+  );
+  assert.match(told('en', { ...stored, obeyedBy: [] }), /^Stored as revision 7\. Confirmed by no process; not /);
+  assert.match(
+    told('pt', stored),
+    /^Guardado como revisão 7\. Confirmado por a, b; não confirmado em 6 s por c\. .*SIGKILL\)\.$/,
+  );
+  assert.match(told('pt', { ...stored, obeyedBy: [] }), /Confirmado por nenhum processo; /);
+});
+
 test('a process whose clock is ahead lives once it is seen to move, and its obedience is waited for', async () => {
   const clock = quickClock();
   const obeysAt = start + 3_000;
@@ -94,6 +151,19 @@ test('who lives now needs no second look where every acknowledgement is of now o
     ['a', 'b'],
   );
   assert.equal(clock.now(), start);
+});
+
+test('the last sign of a process that ends is stored, however soon after the one before', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'lance-living-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const store = await openEmbeddedStore({ directory, onFault: assert.fail });
+  const at = Date.now();
+  await store.control.acknowledge('own', 1, at);
+  await store.control.acknowledge('own', 1, endedAt);
+  await store.close();
+  const reader = openEmbeddedReader({ directory });
+  assert.deepEqual(await reader.control.acknowledged(), [{ instance: 'own', revision: 1, at: endedAt }]);
+  reader.close();
 });
 
 test('whoever holds a data directory is alone there: those that acknowledged before it are gone', async (t) => {

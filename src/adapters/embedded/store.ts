@@ -1,15 +1,16 @@
 /** The embedded backend: all ports of one daemon on one SQLite file in its data directory. */
 import type { DatabaseSync } from 'node:sqlite';
-import type {
-  Control,
-  ControlArchive,
-  EventLog,
-  House,
-  MarginCache,
-  QueryBudget,
-  RuleBook,
-  TokenBook,
-  Views,
+import {
+  type Control,
+  type ControlArchive,
+  type EventLog,
+  endedAt,
+  type House,
+  type MarginCache,
+  type QueryBudget,
+  type RuleBook,
+  type TokenBook,
+  type Views,
 } from '../../bidding/ports.ts';
 import type { AuditKey, ChainHeads, LostClaims } from '../../domain/audit.ts';
 import { createCapBook } from '../../domain/cap-book.ts';
@@ -113,7 +114,8 @@ function createControl(rows: ControlRows, writer: Writer): Control & ControlArch
     acknowledge: (instance, revision, at) =>
       guarded(async () => {
         const before = latest.get(instance);
-        const store = before?.revision !== revision || at - before.storedAt >= lifeSignMs;
+        const isNew = before?.revision !== revision || at === endedAt;
+        const store = isNew || at - before.storedAt >= lifeSignMs;
         if (store) await writer.submit({ kind: 'acknowledge', acknowledgement: { instance, revision, at } });
         latest.set(instance, { instance, revision, at, storedAt: store ? at : before.storedAt });
       }),

@@ -61,7 +61,11 @@ export const obeyedSchema = answerNamed(
       null,
     ),
     obeyedBy: said(z.array(z.string()), 'Processes that have acknowledged it', [exampleInstance]),
-    late: said(z.array(z.string()), 'Processes that live and have not acknowledged it yet', []),
+    late: said(
+      z.array(z.string()),
+      'Processes that lived when it was ordered or later, and have not acknowledged it: late, dead or hung',
+      [],
+    ),
   }),
   'Obeyed',
   'An order that is stored, and who obeys it',

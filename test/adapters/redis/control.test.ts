@@ -137,7 +137,7 @@ await describeOnRedis('redis control', (redis) => {
         }, 1_000);
       } finally {
         stopping = true;
-        for (const gate of gates) gate.stop();
+        for (const gate of gates) await gate.stop();
       }
     }));
 
