@@ -80,6 +80,14 @@ const whole: readonly Sentence[] = [
     'envie a conta do trabalhador que recebe (account) ou uma chave Pix (pix.key)',
   ],
   [
+    /^say who is paid in one way alone: pixKey, emv, paymentLine or an account$/,
+    'diga quem recebe de uma só forma: pixKey, emv, paymentLine ou uma conta',
+  ],
+  [
+    /^this very payment is in this order or was split before: if the payee is to get as much once more, send an entry with another fieldId or day$/,
+    'este mesmo pagamento já está neste pedido ou já foi repassado: se o recebedor deve receber o mesmo valor mais uma vez, envie um item com outro fieldId ou outro dia',
+  ],
+  [
     /^send the worker's account \(account\) or a Pix key \(pix\.key\), not both$/,
     'envie a conta do trabalhador (account) ou uma chave Pix (pix.key), não as duas',
   ],

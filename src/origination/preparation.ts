@@ -62,6 +62,7 @@ import {
 } from './differences.ts';
 import type { Addresses } from './ports.ts';
 import { shownAmount, splitsBeyondLoan } from './shown-flows.ts';
+import { splitsTaken } from './shown-payments.ts';
 import { isProposalSaid } from './steps.ts';
 
 /** How the link is asked for its margin. */
@@ -281,6 +282,7 @@ function withdrawal(
         {
           ...{ now: facts.now, includedAt: includedAt(state), doubts },
           ...{ loanCents: shownAmount(state, facts.open), splitCents: state.splitCents ?? 0 },
+          earlier: splitsTaken(state, facts.open),
         },
       );
     case 'signers':

@@ -66,6 +66,15 @@ export function shownPayments(state: FlowState, open: OpenSealed): readonly Paym
   return [...taken, ...read(operation.operation, operation.sealedRequest, { at, status })];
 }
 
+/** The entries of its inclusion and of all steps that were split, as far as they open and are still kept. */
+export function splitsTaken(state: FlowState, open: NonNullable<OpenSealed>): readonly Split[] {
+  return takenOf(state).flatMap(({ operation, sealed }) => {
+    if (operation === 'account-update') return [];
+    const request = opened(open, sealedPlaces.flowStep(state.flowId), sealed) as Pick<StepRequests['splits'], 'splits'>;
+    return request?.splits ?? [];
+  });
+}
+
 /** Earlier versions kept the request of the inclusion alone. */
 function takenOf({ payments, results }: FlowState): NonNullable<FlowState['payments']> {
   const { inclusion } = results;

@@ -134,6 +134,21 @@ test('splits are not held to the amount of another proposal', async (context) =>
   assert.equal(await amountOf(), 90_000);
 });
 
+test('an entry that was split is not split again among others', async (context) => {
+  const { bodies, simulate, include, step, state, flowId } = await withdrawing(context);
+  await simulate({ cpf: '52998224725' });
+  const one = { amountCents: 1_000, fieldId: 'A', pixKey };
+  const two = { ...one, fieldId: 'B' };
+  await include({ splits: [one] });
+  bodies.proposal = '{"HasError":false,"Codigo":"p-1","Situacao":1}';
+  await step({ step: 'proposal', request: { dto: {} } });
+  const split = (splits: object[]) => step({ step: 'splits', request: { splits } });
+  assert.deepEqual(refusedBy(await split([{ ...two, fieldId: 'C' }, one])), [['split-once', 'splits.1']]);
+  assert.equal((await split([two])).kind, 'taken');
+  assert.equal((await state(flowId))!.steps.at(-1)?.outcome, 'done');
+  assert.deepEqual(refusedBy(await split([two, { ...two, fieldId: 'D' }])), [['split-once', 'splits.0']]);
+});
+
 test('a state answer that is not as included is shown with an alarm, and keeps signing back until somebody takes it', async (context) => {
   const { bodies, simulate, include, step, state, flowId, alarms, sent, history } = await withdrawing(context, {
     simulation: '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00,"TaxaMensal":1.79}]}',

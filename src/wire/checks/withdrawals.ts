@@ -177,6 +177,7 @@ export function prepareInclusion(
     ...centsGiven('splits', request.splits),
     ...splitKeysFormed(request.splits),
     ...splitsPayable(request.splits, { loanCents, splitCents: 0 }),
+    ...splitsOnce(request.splits, []),
     ...splitDays(request.splits, dayOf(facts.now), facts.now),
     bornAsAdult('birthDate', request.birthDay, facts.now),
     bornAsOrdered(request.birthDay, facts.birthDate),
@@ -303,7 +304,6 @@ function partnerKnown(document: string | null | undefined): Check {
 /** The contract does not say which fields are required; with less than these nobody can be paid. */
 function accountPayable(account: InclusionRequest['account']): Check[] {
   if (account === null || account === undefined) return [];
-  const isThere = (value: unknown) => value !== null && value !== undefined && String(value).trim() !== '';
   const missing = (['accountType', 'branch', 'account', 'accountDigit'] as const).filter(
     (name) => !isThere(account[name]),
   );
@@ -427,6 +427,7 @@ function splitsPayable(
             'say who is paid: pixKey, emv, paymentLine, or an account with its bank, branch and number',
           ),
     ),
+    ...entries.map(splitOnePayee),
     loanCents !== null && sum > loanCents - splitCents ? beyondLoan(loanCents, splitCents) : null,
   ];
 }
@@ -440,11 +441,61 @@ function beyondLoan(loanCents: AmountCents, splitCents: AmountCents): Check {
   return breach('splits-of-loan', 'splits', problem);
 }
 
-function hasPayee(split: NonNullable<Splits>[number]): boolean {
-  const isThere = (value: unknown) => value !== null && value !== undefined && String(value).trim() !== '';
-  const ways = [split.pixKey, split.emv, split.paymentLine, 'portability' in split ? split.portability : null];
+type Split = NonNullable<Splits>[number];
+
+function isThere(value: unknown): boolean {
+  return value !== null && value !== undefined && String(value).trim() !== '';
+}
+
+function hasPayee(split: Split): boolean {
+  const ways = [...waysOf(split), portabilityOf(split)];
   const hasBank = isThere(split.bankNumber) || isThere(split.bankCode);
   return ways.some(isThere) || (hasBank && isThere(split.branch) && isThere(split.account));
+}
+
+function waysOf({ pixKey, emv, paymentLine }: Split) {
+  return [pixKey, emv, paymentLine];
+}
+
+function portabilityOf(split: Split) {
+  return 'portability' in split ? split.portability : null;
+}
+
+/** The contract does not say which of two the service would pay. A loan that is carried over may name the account of its lender. */
+function splitOnePayee(split: Split, index: number): Check {
+  const ways = waysOf(split).filter(isThere).length;
+  const besides = isThere(portabilityOf(split)) || isThere(split.account) ? 1 : 0;
+  if (ways === 0 || ways + besides === 1) return null;
+  return breach(
+    'split-one-payee',
+    `splits.${index}`,
+    'say who is paid in one way alone: pixKey, emv, paymentLine or an account',
+  );
+}
+
+/** What is paid, when and to whom: entries that agree in all of it pay the same twice, whatever else they say. */
+function paymentOf(split: Split): string {
+  const { fieldId, amountCents, paidOn, pixKey, emv, paymentLine, bankCode, bankNumber, branch, account } = split;
+  const portability = portabilityOf(split);
+  const named = [pixKey?.key, emv?.code, paymentLine, bankCode, bankNumber, branch, account, portability?.number];
+  return JSON.stringify(
+    [amountCents, paidOn, fieldId, ...named].map((part) => (isThere(part) ? String(part).trim() : '')),
+  );
+}
+
+function splitsOnce(splits: Splits, earlier: NonNullable<Splits>): Check[] {
+  const known = new Set(earlier.map(paymentOf));
+  return (splits ?? []).map((split, index) => {
+    const payment = paymentOf(split);
+    const isAgain = known.has(payment);
+    known.add(payment);
+    if (!isAgain) return null;
+    return breach(
+      'split-once',
+      `splits.${index}`,
+      'this very payment is in this order or was split before: if the payee is to get as much once more, send an entry with another fieldId or day',
+    );
+  });
 }
 
 function accountType(value: number | null | undefined): Check {
@@ -555,6 +606,8 @@ export type SplitsFacts = {
   loanCents: AmountCents | null;
   /** What was split before. */
   splitCents: AmountCents;
+  /** The entries that were split before, as far as they are known; absent: none. */
+  earlier?: NonNullable<Splits>;
   /** Absent: none. */
   doubts?: ProposalDoubts;
 };
@@ -573,6 +626,7 @@ export function prepareSplits(operationId: string, request: SplitsRequest, facts
     facts.loanCents === null ? null : proposalAsked(facts.doubts),
     proposalLive(facts.doubts),
     ...splitsPayable(request.splits, facts),
+    ...splitsOnce(request.splits, facts.earlier ?? []),
     ...splitDays(request.splits, dayOf(facts.includedAt ?? facts.now), facts.now),
     ...centsGiven('splits', request.splits),
     ...splitKeysFormed(request.splits),

@@ -207,6 +207,26 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
     prepareSplits('op', { dto }, unsplit),
   ],
   'splits split-payee': () => [prepareSplits('op', { dto, splits: [split, { amountCents: 1 }] }, unsplit)],
+  'splits split-one-payee': () => [
+    ...[
+      { ...split, emv: { code: '000201' } },
+      { ...split, paymentLine: '23790' },
+      { ...split, bankCode: 7, branch: '1', account: '2' },
+      { ...split, account: '2' },
+      { amountCents: 1, emv: { code: '000201' }, paymentLine: '23790' },
+      { ...split, portability: { number: '1' } },
+    ].map((one) => prepareSplits('op', { dto, splits: [one] }, unsplit)),
+  ],
+  'inclusion split-one-payee': () => [
+    prepareInclusion('op', { ...inclusion, splits: [{ ...split, emv: { code: '000201' } }] }, included),
+  ],
+  'splits split-once': () => [
+    ...[split, { ...split, payeeName: 'Another', document: cpf }, { ...split, emv: null, fieldId: ' ' }].map((again) =>
+      prepareSplits('op', { dto, splits: [split, { ...split, fieldId: 'B' }, again] }, unsplit),
+    ),
+    prepareSplits('op', { dto, splits: [split] }, { ...unsplit, earlier: [{ ...split, fieldId: 'B' }, split] }),
+  ],
+  'inclusion split-once': () => [prepareInclusion('op', { ...inclusion, splits: [split, split] }, included)],
   'splits splits-of-loan': () => [
     prepareSplits(
       'op',
@@ -376,7 +396,11 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
     prepareProposalQuery('op', { dto: { any: 1 } }, { proposalCode: null }),
     prepareProposalQuery('op', { dto: { CodigoProposta: 'P-1', detalhes: true } }, { proposalCode: 'P-1' }),
     prepareInstallments('op', { proposalCode: 'P-1' }),
-    prepareSplits('op', { dto: { proposalNumber: '12' }, splits: [split, split] }, unsplit),
+    prepareSplits(
+      'op',
+      { dto: { proposalNumber: '12' }, splits: [split, { ...split, fieldId: 'B' }, paidOn('2026-11-10')] },
+      unsplit,
+    ),
     prepareSplits('op', { dto, splits: [paidOn('2026-11-09'), paidOn('2027-11-10')] }, unsplit),
     prepareSplits('op', { dto, splits: [paidOn('2026-11-10')] }, { ...unsplit, includedAt: null }),
     prepareInclusion('op', { ...inclusion, splits: [paidOn('2026-11-10'), paidOn('2027-11-10')] }, included),
@@ -397,6 +421,8 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
         splits: [
           { amountCents: 1, paymentLine: '23790' },
           { amountCents: 1, portability: { number: '1' } },
+          { amountCents: 1, portability: { number: '2' }, bankNumber: '341', branch: '1', account: '2' },
+          { amountCents: 2, paymentLine: '23790', bankNumber: '237', pixKey: null },
         ],
       },
       unsplit,
