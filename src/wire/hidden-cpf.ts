@@ -56,11 +56,11 @@ function withoutPadding(digits: string): string {
   return more > 0 && /^0+$/.test(digits.slice(0, more)) ? digits.slice(more) : digits;
 }
 
-/** The end of the groups from `first` on that are a valid CPF together, whole; null: they are none. */
-function endOfCpf(text: string, groups: readonly Group[], first: number): number | null {
+/** The groups from `first` on that are a valid CPF together, whole, and their end; null: they are none. */
+function cpfFrom(text: string, groups: readonly Group[], first: number): { cpf: string; end: number } | null {
   let digits = withoutPadding(groups[first]!.digits);
   for (let last = first; digits.length <= cpfLength; last += 1) {
-    if (digits.length === cpfLength) return isCpf(digits) ? groups[last]!.end : null;
+    if (digits.length === cpfLength) return isCpf(digits) ? { cpf: digits, end: groups[last]!.end } : null;
     const next = groups[last + 1];
     if (next === undefined || !areJoined(text, groups[last]!, next)) return null;
     digits += next.digits;
@@ -80,12 +80,24 @@ export function withoutBareCpf(text: string): string {
   let done = 0;
   for (let first = 0; first < groups.length; first += 1) {
     const { start } = groups[first]!;
-    const end = start < done ? null : endOfCpf(text, groups, first);
-    if (end === null) continue;
+    const found = start < done ? null : cpfFrom(text, groups, first);
+    if (found === null) continue;
     kept += text.slice(done, start) + blot;
-    done = end;
+    done = found.end;
   }
   return done === 0 ? text : kept + text.slice(done);
+}
+
+/** Without what cannot be seen, and with the digits that ASCII has. */
+export function plainlyWritten(text: string): string {
+  return text.normalize('NFKC').replaceAll(/\p{Cf}/gu, '');
+}
+
+/** The valid CPFs that are made of whole groups of digits, also of digits of another width and with unseen characters between them. */
+export function cpfsIn(text: string): readonly string[] {
+  const plain = plainlyWritten(text);
+  const groups = groupsIn(plain);
+  return groups.flatMap((_, first) => cpfFrom(plain, groups, first)?.cpf ?? []);
 }
 
 /**

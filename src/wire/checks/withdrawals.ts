@@ -4,7 +4,8 @@ import { cnpj as cnpjRules, cpf as cpfRules } from 'cpf-cnpj-validator';
 import { dayOf } from '../../domain/clock.ts';
 import type { AmountCents, Day, EpochMs, RateHundredths } from '../../domain/glossary.ts';
 import { nearestWord } from '../../domain/nearest-word.ts';
-import { isJsonObject, type JsonObject, scalarsIn } from '../json.ts';
+import { cpfsIn, plainlyWritten } from '../hidden-cpf.ts';
+import { isJsonObject, isRawNumber, type JsonObject, type JsonValue, scalarsIn } from '../json.ts';
 import {
   type AccountUpdateRequest,
   accountFieldOf,
@@ -759,6 +760,7 @@ export function prepareAccountUpdate(
     ...otherLocators(scalarsIn(whole.extra ?? {}, mayBeLocator), 'fields', null),
     ...(facts.otherNames === true ? [] : keysKnown(request.extra ?? {}, 'fields')),
     ...accountFieldsFormed(request.extra ?? {}),
+    ...pixKeysOwn(request.extra ?? {}, 'fields', facts.cpf),
     ...holdersOwn(request.extra, facts.cpf),
     allowed.includes(facts.state)
       ? null
@@ -817,8 +819,9 @@ function accountFieldsFormed(fields: JsonObject): Check[] {
   });
 }
 
-const mayBeHolder = { longest: 20, most: 1_000 };
+const mayBeHolder = { longest: 200, most: 1_000 };
 const holderField = /cpf|cnpj|documento|document|titular|holder/i;
+const keyField = /pix|chave/i;
 /** Fields whose digits may pass for a document by chance. */
 const otherDigits = /conta$|account|ag[eê]ncia|branch|banco|bank|valor|amount|fone|phone|celular/i;
 
@@ -828,12 +831,31 @@ const otherDigits = /conta$|account|ag[eê]ncia|branch|banco|bank|valor|amount|f
  */
 function holdersOwn(fields: AccountUpdateRequest['extra'], cpf: string): Check[] {
   return scalarsIn(fields ?? {}, mayBeHolder).flatMap(({ path, text }) => {
-    const digits = text.replaceAll(/[ ./-]/g, '');
-    const name = path.split('.').at(-1)!;
-    const isHolder = holderField.test(name) && /^(?:\d{11}|[\dA-Z]{12}\d{2})$/.test(digits);
-    const isKey = !otherDigits.test(name) && isDocumentKey(digits);
-    if ((!isHolder && !isKey) || digits === cpf) return [];
+    const names = path.split('.');
+    // Another rule's.
+    if (names.some((name) => accountFieldOf(name) === 'pixKey')) return [];
+    const digits = plainlyWritten(text).replaceAll(/[ ./-]/g, '');
+    const isOwn = digits.padStart(cpf.length, '0') === cpf;
+    const isDocument = names.some((name) => accountFieldOf(name) === 'holderDocument');
+    const name = names.at(-1)!;
+    const isHolder = isDocument || (holderField.test(name) && /^(?:\d{11}|[\dA-Z]{12}\d{2})$/.test(digits));
+    const mayBeKey = keyField.test(path) || !otherDigits.test(name);
+    const isKey = mayBeKey && (isDocumentKey(digits) || cpfsIn(text).some((each) => each !== cpf));
+    if ((!isHolder && !isKey) || isOwn) return [];
     return [breach('holder-is-worker', `fields.${path}`, "send an account of the worker's own, with its holder's CPF")];
+  });
+}
+
+/** As at the inclusion, wherever they stand: what is none, the service may read as it likes. */
+function pixKeysOwn(value: JsonValue, path: string, cpf: string): Check[] {
+  if (!Array.isArray(value) && !isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([name, inner]: [string, JsonValue]) => {
+    const place = `${path}.${name}`;
+    if (accountFieldOf(name) !== 'pixKey') return pixKeysOwn(inner, place, cpf);
+    if (inner === null) return [];
+    const isNumber = typeof inner === 'number' || isRawNumber(inner);
+    const key = typeof inner === 'string' ? inner : isNumber ? (scalarsIn(inner, mayBeHolder)[0]?.text ?? '') : '';
+    return [pixKeyFormed(place, key) ?? pixKeyOwn(place, key, cpf)];
   });
 }
 

@@ -8,6 +8,7 @@ import {
   minRateHundredths,
   type RateHundredths,
 } from '../../domain/glossary.ts';
+import { cpfsIn, plainlyWritten } from '../hidden-cpf.ts';
 import { scalarsIn } from '../json.ts';
 import { isId } from '../plain-ids.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest, WorkerAccount } from '../worker-credit.ts';
@@ -267,7 +268,7 @@ export function noteRateWithin({
   );
 }
 
-const mayBePerson = { longest: 20, most: 1_000 };
+const mayBePerson = { longest: 200, most: 1_000 };
 const cpfField = /cpf/i;
 const agentField = /agente/i;
 const personField = /documento|titular|trabalhador|assinante|signatari[oa]|holder|worker/i;
@@ -277,13 +278,14 @@ function signerOwn(content: EndorsementRequest['content'], { signer }: Endorseme
   if (signer === null) return [];
   return scalarsIn(content, mayBePerson).flatMap(({ path, text }) => {
     const name = path.split('.').at(-1)!;
-    const written = text.replaceAll(/[ .-]/g, '');
-    if (!/^\d{7,11}$/.test(written)) return [];
+    const written = plainlyWritten(text).replaceAll(/[ .-]/g, '');
     // A number has lost its leading zeros.
     const digits = written.padStart(cpfDigits, '0');
-    const isNamed = cpfField.test(name) || (personField.test(path) && validCpf(path, digits) === null);
-    if (!isNamed || signer.isWorker(digits)) return [];
-    if (agentField.test(name) && digits === signer.agentCpf) return [];
+    const isWhole = /^\d{7,11}$/.test(written) && (cpfField.test(name) || validCpf(path, digits) === null);
+    const isNamed = cpfField.test(name) || personField.test(path);
+    const named = !isNamed ? [] : isWhole ? [digits] : cpfsIn(text);
+    const isOwn = (cpf: string) => signer.isWorker(cpf) || (agentField.test(name) && cpf === signer.agentCpf);
+    if (named.every(isOwn)) return [];
     return [breach('signer-is-worker', `content.${path}`, 'send the CPF of the worker of this flow, or leave it out')];
   });
 }

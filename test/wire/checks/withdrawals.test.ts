@@ -319,7 +319,33 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       { pagamentoViaChavePix: { chave: '11.222.333/0001-81' } },
       { chave: '39053344705' },
       { favorecido: { id: '390.533.447-05' } },
+      { documentoFederal: 'cpf:39053344705' },
+      { documentoFederalPagamento: '３９０５３３４４７０５' },
+      { documentoFederal: { numero: 'nenhum' } },
+      { titular: '390\u200b53344705' },
+      { favorecido: 'Maria, cpf: 390.533.447-05' },
+      { pix: { valor: 'cpf:39053344705' } },
     ].map((extra) => prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved', otherNames: true })),
+  'account-update pix-key': () =>
+    [
+      `cpf:${cpf}`,
+      '３９０５３３４４７０５',
+      '390\u200b53344705',
+      `${cpf} `,
+      '11987654321',
+      '',
+      'x'.repeat(200),
+      true,
+      [cpf],
+      { conta: cpf },
+      {},
+    ].map((key) =>
+      prepareAccountUpdate(
+        'op',
+        { dto, extra: { propostaPIXPagamento: { ChavePix: key } } },
+        { cpf, state: 'approved', otherNames: true },
+      ),
+    ),
   'account-update account-field': () =>
     [
       { agenca: '0001', conta: '1' },
@@ -464,8 +490,14 @@ test('each kind of Pix key is let through', () => {
       key,
     );
   }
-  const phone = { chavePix: '11987654321' };
-  assert.equal(prepareAccountUpdate('op', { dto, extra: phone }, { cpf, state: 'approved' }).kind, 'prepared');
+  const own = { documentoFederal: '529.982.247-25', nomePagamento: 'Maria' };
+  for (const chavePix of ['+5511987654321', cpf, 'maria@exemplo.example', uuid, null]) {
+    const result = prepareAccountUpdate('op', { dto, extra: { ...own, chavePix } }, { cpf, state: 'approved' });
+    assert.equal(result.kind, 'prepared', JSON.stringify(result));
+  }
+  const unpadded = { documentoFederal: 1234567890, titular: 'cpf: 012.345.678-90' };
+  const ofZero = { cpf: '01234567890', state: 'approved', otherNames: true };
+  assert.equal(prepareAccountUpdate('op', { dto, extra: unpadded }, ofZero).kind, 'prepared');
 });
 
 test('a key is the same for each attempt and another for each operation', () => {
