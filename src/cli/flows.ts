@@ -207,7 +207,10 @@ export function flowText(
         ),
       ),
     ],
-    [labels.unsaid, joined(unsaidIn(state).map((field) => figures[field]))],
+    [
+      state.flow === 'withdrawal' ? labels.unsaidOfProposal : labels.unsaid,
+      joined(unsaidIn(state).map((field) => figures[field])),
+    ],
     [labels.ending, view.ending === null ? null : texts.flows.proposalEndings[view.ending]],
     [labels.noteHolder, view.noteHolder],
     [labels.noteAgain, noteAgainText(format, state)],

@@ -190,8 +190,8 @@ const whole: readonly Sentence[] = [
     'os lançamentos deste fluxo somam $1 centavos, e o empréstimo $2: assim nada é assinado nem finalizado; resolva com o serviço e consulte de novo a proposta (passo proposal) quando ele tiver corrigido',
   ],
   [
-    /^the service answered with another proposal than it was asked for, so nothing of it counts: find out from the service why, and ask again$/,
-    'o serviço respondeu com outra proposta, não a que foi consultada, então nada dela vale: apure com o serviço o motivo e consulte de novo',
+    /^the service answered with another proposal than it was asked for, or named none, so nothing of it counts: find out from the service why, and ask again$/,
+    'o serviço respondeu com outra proposta, não a que foi consultada, ou sem nomear nenhuma, então nada dela vale: apure com o serviço o motivo e consulte de novo',
   ],
   [
     /^the service answered with the balance of another worker, so nothing was simulated: find out from the service why, and simulate again$/,
@@ -406,6 +406,10 @@ const whole: readonly Sentence[] = [
   [
     /^this worker has a withdrawal under way already: (.*); go on with it or cancel it, or send true in alongside for another beside it$/,
     'este trabalhador já tem um saque em andamento: $1; prossiga com ele ou cancele-o, ou envie true em alongside para outro ao lado',
+  ],
+  [
+    /^the service does not say what the proposal comes to \((.*)\): ask for it again with the step proposal, or, once you know, take it as it is with the step accept and a reason$/,
+    'o serviço não diz de quanto é a proposta ($1): peça de novo o passo proposal ou, quando souber, aceite-a como está com o passo accept e um motivo',
   ],
   [
     /^the proposal is not as included \((.*)\): once you know why, take it as it is with the step accept and a reason, or ask for it again with the step proposal when the service has put it right$/,

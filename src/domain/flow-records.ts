@@ -149,10 +149,18 @@ export type LoanFigure =
   | 'creditCents'
   /** What was split of it, shown where that is more. */
   | 'splitCents'
+  /** What it pays to others that nobody ordered here. */
+  | 'foreignSplitCents'
+  | 'financedCents'
+  | 'feeCents'
+  | 'otherCostsCents'
+  | 'otherServicesCents'
+  | 'totalDebtCents'
   | 'installments'
   | 'iofCents'
   | 'installmentCents'
   | 'insuranceCents'
+  | 'rateAnnualHundredths'
   | 'cetAnnualHundredths'
   | 'cetMonthlyHundredths';
 

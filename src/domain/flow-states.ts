@@ -192,6 +192,8 @@ export type FlowState = {
   /** What says where its money goes, the inclusion and the latest of the others; absent: nothing, or an earlier version took it. */
   payments?: readonly PaymentTaken[];
   situation: number | null;
+  /** Of a withdrawal: what was said of its proposal, each figure as it was said last; absent: nothing, or an earlier version took it. */
+  saidFigures?: ExpectedLoan;
   /** Of a withdrawal: why its proposal has ended, as was last said of it; absent or null: nothing says that it has. */
   ending?: ProposalEnding | null;
   /** `links`: of a lookup. */

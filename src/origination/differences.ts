@@ -188,20 +188,31 @@ function differing(
 /** The same of what is said of a proposal. What it leaves out stands as it was said before. */
 export function proposalDifferences(
   { expected, differences }: Pick<FlowState, 'expected' | 'differences'>,
-  { figures }: ProposalSaid,
+  { figures }: Pick<ProposalSaid, 'figures'>,
 ): readonly NoteDifference[] {
   const unsaid = differences.filter(({ field }) => figures[field] === undefined);
-  return [...differing(expected ?? {}, figures), ...unsaid];
+  // Ours holds the additional tax; the contract does not say whether that of a proposal does.
+  const told = differing(expected ?? {}, figures).filter(
+    ({ field, ours, theirs }) => field !== 'iofCents' || theirs > ours,
+  );
+  return [...told, ...unsaid];
 }
 
 /** Figures without which nobody can tell what would be signed, and that the note leaves out or writes unreadably. */
 const needed = ['loanCents', 'installmentCents', 'rateHundredths'] as const satisfies readonly LoanFigure[];
 
+/** The same of a proposal that the service was asked for. */
+const neededOfProposal = ['creditCents', 'rateHundredths', 'installments'] as const satisfies readonly LoanFigure[];
+
 export function unsaidIn({
   flow,
   expected,
   note,
-}: Pick<FlowState, 'flow' | 'expected' | 'note'>): readonly LoanFigure[] {
+  saidFigures,
+}: Pick<FlowState, 'flow' | 'expected' | 'note' | 'saidFigures'>): readonly LoanFigure[] {
+  if (flow === 'withdrawal' && expected !== null && saidFigures !== undefined) {
+    return neededOfProposal.filter((field) => expected[field] !== undefined && saidFigures[field] === undefined);
+  }
   if (expected === null || note === null) return [];
   const told = { ...note, rateHundredths: note.rateMonthlyPercent };
   const isNeeded = (field: LoanFigure) => flow === 'renegotiation' || expected[field] !== undefined;
@@ -226,7 +237,7 @@ export function marksOf({ noteHolder, noteAgain, lateNote, ending }: Marks): rea
 
 /** What somebody has to look at before the note is signed: a figure where ours is another or that it does not say, and `marksOf`. */
 export function doubtsOf(
-  state: Pick<FlowState, 'flow' | 'terms' | 'expected' | 'note' | 'differences'> & Marks,
+  state: Pick<FlowState, 'flow' | 'terms' | 'expected' | 'note' | 'differences' | 'saidFigures'> & Marks,
   settings: Pick<FlowSettings, 'noteTolerance'>,
 ): readonly string[] {
   return [...beyondTolerance(state, settings), ...unsaidIn(state), ...marksOf(state)];
@@ -239,7 +250,7 @@ export function beyondTolerance(
 ): readonly LoanFigure[] {
   const rounding = state.flow === 'contract' && state.terms !== null ? roundingOf(state.terms) : 0;
   const tolerated = (field: LoanFigure) => {
-    if (field === 'rateHundredths' || field === 'installments') return 0;
+    if (field === 'rateHundredths' || field === 'installments' || field === 'foreignSplitCents') return 0;
     return field === 'loanCents' || field === 'iofCents' ? noteTolerance + rounding : noteTolerance;
   };
   const beyond = state.differences.filter(({ field, ours, theirs }) => Math.abs(ours - theirs) > tolerated(field));

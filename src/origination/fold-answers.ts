@@ -5,7 +5,7 @@ import type { FlowAnswered, FlowBreach, FlowRetryTerms, ProposalSaid } from '../
 import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-states.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { refusedWithCode } from '../wire/operations.ts';
-import { proposalDifferences } from './differences.ts';
+import { proposalDifferences, unsaidIn } from './differences.ts';
 import { codeOf, generated, markStep, move, stray, takeCounted } from './fold-steps.ts';
 import { isAside, readsOnly } from './transitions.ts';
 
@@ -128,8 +128,12 @@ function accept(state: FlowState, operation: FlowOperationState, record: FlowAns
 function takeSaid(state: FlowState, said: ProposalSaid): FlowState {
   const { ending } = said;
   const differences = proposalDifferences(state, said);
-  if (ending === (state.ending ?? null) && isDeepStrictEqual(differences, state.differences)) return state;
-  return { ...state, differences, ending, noteAccepted: null };
+  const next = { ...state, saidFigures: { ...state.saidFigures, ...said.figures } };
+  const isSame = ending === (state.ending ?? null) && isDeepStrictEqual(differences, state.differences);
+  // What it leaves out once it was taken stays taken.
+  if (isSame && isDeepStrictEqual(unsaidIn(next), unsaidIn(state))) return next;
+  if (isSame && state.noteAccepted && unsaidIn(next).length === 0) return next;
+  return { ...next, differences, ending, noteAccepted: null };
 }
 
 /** A refusal is looked for where answers are; what an earlier attempt brought stays in the history. */
@@ -146,7 +150,7 @@ const contradictions: Readonly<Record<Contradiction, Omit<FlowBreach, 'rule'>>> 
   'proposal-of-flow': {
     field: 'step',
     problem:
-      'the service answered with another proposal than it was asked for, so nothing of it counts: find out from the service why, and ask again',
+      'the service answered with another proposal than it was asked for, or named none, so nothing of it counts: find out from the service why, and ask again',
   },
   'simulation-of-worker': {
     field: 'step',

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { isSurelyUnsent } from '../bidding/evolve.ts';
 import { transitions as bidTransitions } from '../bidding/transitions.ts';
 import type { FlowSettings } from '../config/sections.ts';
+import { dayOf } from '../domain/clock.ts';
 import type { ExpectedLoan, FlowBreach, FlowOperation } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { AmountCents, Day, EpochMs } from '../domain/glossary.ts';
@@ -47,6 +48,7 @@ import {
   type InstallmentsRequest,
   type ProposalQueryRequest,
   proposalQueryOf,
+  type SimulationAnswer,
   type SimulationRequest,
   simulationAnswer,
   simulationProblem,
@@ -59,6 +61,7 @@ import {
   highestNoteRate,
   highestNoteRelease,
   installmentReleasing,
+  unsaidIn,
 } from './differences.ts';
 import type { Addresses } from './ports.ts';
 import { shownAmount, splitsBeyondLoan } from './shown-flows.ts';
@@ -314,19 +317,57 @@ function withdrawal(
 }
 
 /** What is said of the proposal should be what is included: what the order names, else what was simulated for its period. */
-function expectedProposal(state: FlowState, { open }: PreparationFacts): ExpectedLoan {
+function expectedProposal(state: FlowState, { open, now }: PreparationFacts): ExpectedLoan {
   const { cpf } = readStored(open(sealedPlaces.flowOrder(state.flowId), state.sealed!)) as WithdrawalOrder;
   const sealed = open(sealedPlaces.flowStep(state.flowId), state.operation!.sealedRequest!);
   const asked = readStored(sealed) as StepRequests['inclusion'];
   const simulated = valuesSimulated(state, cpf, open).get(asked.period ?? -1);
+  const item = simulationsOf(state, cpf, open).find(({ period }) => period !== null && period === asked.period);
   const creditCents = asked.amountCents ?? simulated?.releasedCents ?? null;
   const rateHundredths = asked.rateHundredths ?? simulated?.rateHundredths ?? null;
-  return {
-    ...(creditCents === null ? {} : { creditCents }),
-    ...(rateHundredths === null ? {} : { rateHundredths }),
-    ...(asked.period == null ? {} : { installments: asked.period }),
-    insuranceCents: asked.insuranceCents ?? 0,
+  const isToday = state.results.simulation !== undefined && dayOf(state.results.simulation.at) === dayOf(now);
+  const isAsSimulated = item !== undefined && isToday && isOrderedAs(asked, simulated!);
+  const figures = {
+    ...{ creditCents, rateHundredths, installments: asked.period ?? null, insuranceCents: asked.insuranceCents ?? 0 },
+    ...{ feeCents: asked.feeCents ?? null, otherServicesCents: 0, foreignSplitCents: 0 },
+    ...(item === undefined ? {} : { rateAnnualHundredths: hundredthsOf(item.rateAnnualPercent) }),
+    ...(item?.otherCostsCents === 0 ? { otherCostsCents: 0 } : {}),
+    ...(isAsSimulated ? figuresSimulated(item, simulated!) : {}),
   };
+  return Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== null));
+}
+
+/** Nothing in the order makes it another loan than was simulated. */
+function isOrderedAs(asked: StepRequests['inclusion'], { releasedCents, feeCents = null }: Simulated): boolean {
+  const { amountCents = null, feePercent = null, insuranceCents = null, transfers = null } = asked;
+  return (
+    (amountCents === null || amountCents === releasedCents) &&
+    ((asked.feeCents ?? null) === null || asked.feeCents === feeCents) &&
+    feePercent === null &&
+    (insuranceCents ?? 0) === 0 &&
+    (transfers ?? []).length === 0
+  );
+}
+
+/**
+ * What a simulation and a proposal both name. A day later interest and tax are others, so it is of the day of the inclusion alone. The
+ * tax is the most that it may be.
+ */
+function figuresSimulated(item: SimulationItem, { transferCents = null }: Simulated) {
+  const { iofCents, additionalIofCents } = item;
+  return {
+    financedCents: item.operationCents,
+    feeCents: item.feeCents,
+    iofCents: iofCents === null ? null : iofCents + (additionalIofCents ?? 0),
+    otherCostsCents: item.otherCostsCents,
+    totalDebtCents: transferCents,
+    cetAnnualHundredths: hundredthsOf(item.cetAnnualPercent),
+    cetMonthlyHundredths: hundredthsOf(item.cetMonthlyPercent),
+  };
+}
+
+function hundredthsOf(percent: number | null): number | null {
+  return percent === null ? null : Math.round(percent * 100);
 }
 
 /** At the earliest; null: the proposal was made elsewhere. */
@@ -337,25 +378,18 @@ function includedAt({ results, simulatedKey, startedAt }: FlowState): EpochMs | 
 /** What nobody has taken as it is; and what nobody may take so. */
 function doubtsOfProposal(state: FlowState, { open, settings }: PreparationFacts): ProposalDoubts {
   const unmovable = { isUnasked: !isProposalSaid(state), splitsBeyond: splitsBeyondLoan(state, open) };
-  if (state.noteAccepted) return { ...unmovable, differing: [], ending: null };
-  return { ...unmovable, differing: beyondTolerance(state, settings), ending: state.ending ?? null };
+  if (state.noteAccepted) return { ...unmovable, differing: [], unsaid: [], ending: null };
+  const differing = beyondTolerance(state, settings);
+  return { ...unmovable, differing, unsaid: unsaidIn(state), ending: state.ending ?? null };
 }
 
 /**
  * By period; none where the last simulation was refused or failed, or cannot be of this worker, which earlier versions took. Whether
  * it was by the own balance is another rule's.
  */
-function valuesSimulated(
-  { flowId, results }: FlowState,
-  cpf: string,
-  open: Vault['open'],
-): ReadonlyMap<number, Simulated> {
-  const sealed = results.simulation?.sealedAnswer;
+function valuesSimulated(state: FlowState, cpf: string, open: Vault['open']): ReadonlyMap<number, Simulated> {
   const simulated = new Map<number, Simulated>();
-  if (sealed == null || results.simulation?.refused === true) return simulated;
-  const decoded = simulationAnswer.decode(readStored(open(sealedPlaces.flowAnswer(flowId), sealed)) as JsonValue);
-  if (decoded.kind === 'refused' || simulationProblem(cpf, decoded.value) !== null) return simulated;
-  for (const each of decoded.value.simulations ?? []) {
+  for (const each of simulationsOf(state, cpf, open)) {
     const { period, releasedCents, customerLoanCents, rateMonthlyPercent, feeCents, transfers } = each;
     const yearly = (transfers ?? []).map(({ transferCents }) => transferCents);
     const isSaid = yearly.length > 0 && yearly.every((cents) => cents !== null);
@@ -368,6 +402,16 @@ function valuesSimulated(
     });
   }
   return simulated;
+}
+
+type SimulationItem = NonNullable<SimulationAnswer['simulations']>[number];
+
+function simulationsOf({ flowId, results }: FlowState, cpf: string, open: Vault['open']): readonly SimulationItem[] {
+  const sealed = results.simulation?.sealedAnswer;
+  if (sealed == null || results.simulation?.refused === true) return [];
+  const decoded = simulationAnswer.decode(readStored(open(sealedPlaces.flowAnswer(flowId), sealed)) as JsonValue);
+  if (decoded.kind === 'refused' || simulationProblem(cpf, decoded.value) !== null) return [];
+  return decoded.value.simulations ?? [];
 }
 
 /** The contract does not say which of the two an inclusion asks for. */

@@ -2,6 +2,7 @@
 import type { Clock } from '../domain/clock.ts';
 import type { FlowAnswered, FlowResult, ProposalSaid } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState } from '../domain/flow-states.ts';
+import type { AmountCents } from '../domain/glossary.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { AnswerOf, OperationName, OperationResult, Prepared } from '../wire/operations.ts';
 import { shownCode, shownError } from '../wire/plain-ids.ts';
@@ -9,6 +10,7 @@ import type { ServiceError } from '../wire/service-errors.ts';
 import { isToldOfAsked, type ProposalRecord, simulationProblemOfAsked } from '../wire/withdrawals.ts';
 import { attemptsOf, type Contradiction } from './fold-answers.ts';
 import type { LoanService } from './ports.ts';
+import { foreignSplits } from './shown-payments.ts';
 import { alreadyEndorsed } from './transitions.ts';
 
 /** What is sent of an intent, and what binds it. */
@@ -70,7 +72,7 @@ export function createFlowSender(parts: {
     const heard = result.kind === 'not-sent' ? null : result;
     return {
       ...{ kind: 'answered', flowId: state.flowId, at: clock.now(), intentId, instance },
-      result: resultOf(prepared, result),
+      result: resultOf(prepared, result, (answer) => foreignSplits(state, answer, vault.open)),
       earlierAttemptPossible: before || !ownAlone.has(intentId),
       firstByteAt: heard?.firstByteAt ?? null,
       ...(heard === null ? {} : { attempts: heard.attempts }),
@@ -103,13 +105,17 @@ export function createFlowSender(parts: {
 /** The contract shows no codes of refusals; the words are Portuguese whatever the code is. */
 const saysEndorsed = /\bj[aá][ _-]?averbad[oa]\b|_ja_?averbad[oa]/i;
 
-function resultOf(prepared: Prepared, result: OperationResult<AnswerOf<OperationName>>): FlowResult {
+function resultOf(
+  prepared: Prepared,
+  result: OperationResult<AnswerOf<OperationName>>,
+  foreignOf: (answer: ProposalRecord) => AmountCents | null,
+): FlowResult {
   switch (result.kind) {
     case 'accepted': {
       const problem = contradictionIn(prepared, result.answer);
       if (problem !== null) return { kind: 'rejected', code: problem, errors: [] };
       const nothing = { requestCode: null, proposalCode: null, situation: null };
-      return { kind: 'accepted', ...nothing, ...factsOf(prepared, result.answer) };
+      return { kind: 'accepted', ...nothing, ...factsOf(prepared, result.answer, foreignOf) };
     }
     case 'rejected': {
       const words = [result.code, ...result.errors.flatMap(({ code, text }) => [code, text])];
@@ -139,7 +145,11 @@ function contradictionIn({ operation, body }: Prepared, answer: AnswerOf<Operati
 }
 
 /** What the flow goes on with, of an answer that is kept whole beside it. */
-function factsOf({ operation }: Prepared, answer: AnswerOf<OperationName>) {
+function factsOf(
+  { operation }: Prepared,
+  answer: AnswerOf<OperationName>,
+  foreignOf: (answer: ProposalRecord) => AmountCents | null,
+) {
   switch (operation) {
     case 'contract':
     case 'renegotiation':
@@ -148,7 +158,7 @@ function factsOf({ operation }: Prepared, answer: AnswerOf<OperationName>) {
     case 'inclusion':
       return { proposalCode: (answer as AnswerOf<'inclusion'>).proposalCode };
     case 'proposal':
-      return proposalFacts(answer as AnswerOf<'proposal'>);
+      return proposalFacts(answer as AnswerOf<'proposal'>, foreignOf(answer as AnswerOf<'proposal'>));
     case 'simulation':
     case 'installments':
     case 'splits':
@@ -161,19 +171,33 @@ function factsOf({ operation }: Prepared, answer: AnswerOf<OperationName>) {
   }
 }
 
-function proposalFacts(answer: ProposalRecord): { situation: number | null; said: ProposalSaid } {
-  const { totalCreditCents, interestMonthlyPercent, installments, insuranceCents } = answer;
+function proposalFacts(
+  answer: ProposalRecord,
+  foreignSplitCents: AmountCents | null,
+): { situation: number | null; said: ProposalSaid } {
   const { cancellationReason, rejectionReason } = answer;
+  const hundredths = (percent: number | null) => (percent === null ? null : Math.round(percent * 100));
+  const figures = {
+    creditCents: answer.totalCreditCents,
+    rateHundredths: hundredths(answer.interestMonthlyPercent),
+    installments: answer.installments,
+    insuranceCents: answer.insuranceCents,
+    financedCents: answer.financedCents,
+    feeCents: answer.feeCents,
+    iofCents: answer.iofCents,
+    otherCostsCents: answer.otherCostsCents,
+    otherServicesCents: answer.otherServicesCents,
+    totalDebtCents: answer.totalDebtCents,
+    cetAnnualHundredths: hundredths(answer.cetAnnualPercent),
+    cetMonthlyHundredths: hundredths(answer.cetMonthlyPercent),
+    rateAnnualHundredths: hundredths(answer.interestAnnualPercent),
+    foreignSplitCents,
+  };
   const isNamed = (reason: string | null) => reason !== null && reason.trim() !== '';
   return {
     situation: answer.situation ?? null,
     said: {
-      figures: {
-        ...(totalCreditCents === null ? {} : { creditCents: totalCreditCents }),
-        ...(interestMonthlyPercent === null ? {} : { rateHundredths: Math.round(interestMonthlyPercent * 100) }),
-        ...(installments === null ? {} : { installments }),
-        ...(insuranceCents === null ? {} : { insuranceCents }),
-      },
+      figures: Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== null)),
       ending: isNamed(cancellationReason) ? 'cancellation' : isNamed(rejectionReason) ? 'rejection' : null,
     },
   };

@@ -8,8 +8,9 @@ import { sealedPlaces } from '../domain/vault.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { type JsonObject, scalarsIn } from '../wire/json.ts';
 import { accountFieldOf } from '../wire/proposals.ts';
+import type { ProposalRecord } from '../wire/withdrawals.ts';
 import { isPayment } from './fold-steps.ts';
-import type { ContractOrder, StepRequests } from './preparation.ts';
+import type { ContractOrder, StepRequests, WithdrawalOrder } from './preparation.ts';
 import { type OpenSealed, opened } from './shown-flows.ts';
 
 /** Names are those of the orders and steps. */
@@ -73,6 +74,64 @@ export function splitsTaken(state: FlowState, open: NonNullable<OpenSealed>): re
     const request = opened(open, sealedPlaces.flowStep(state.flowId), sealed) as Pick<StepRequests['splits'], 'splits'>;
     return request?.splits ?? [];
   });
+}
+
+/**
+ * What a proposal pays by entries that nobody ordered here and that name another payee than the worker. Null: it names no entries, or
+ * it was made elsewhere, where nobody here knows what was ordered.
+ */
+export function foreignSplits(
+  state: FlowState,
+  { entries }: Pick<ProposalRecord, 'entries'>,
+  open: NonNullable<OpenSealed>,
+): AmountCents | null {
+  if (state.flow !== 'withdrawal' || state.simulatedKey === null || entries === null || state.sealed === null)
+    return null;
+  const order = opened(open, sealedPlaces.flowOrder(state.flowId), state.sealed) as WithdrawalOrder | null;
+  if (order === null) return null;
+  const ordered = [...splitsTaken(state, open)];
+  let foreignCents = 0;
+  for (const entry of entries) {
+    const own = ordered.findIndex((split) => isEntryOf(entry, split));
+    if (own !== -1) ordered.splice(own, 1);
+    else if (!isPaidTo(entry, order.cpf, accountOf(state, open))) foreignCents += entry.amountCents ?? 0;
+  }
+  return foreignCents;
+}
+
+type Entry = NonNullable<ProposalRecord['entries']>[number];
+
+/** What both name is the same. */
+function isEntryOf(entry: Entry, split: Split): boolean {
+  const both = [
+    [entry.amountCents, split.amountCents],
+    [entry.fieldId, split.fieldId],
+    [entry.document, split.document],
+    [entry.paymentLine, split.paymentLine],
+    [entry.bankCode, split.bankCode],
+    [entry.bankNumber, split.bankNumber],
+    [entry.branch, split.branch],
+    [entry.account, split.account],
+  ];
+  const plain = (value: unknown) => String(value ?? '').replaceAll(/[\s./-]/g, '');
+  return both.every(([told, ordered]) => plain(told) === '' || plain(ordered) === '' || plain(told) === plain(ordered));
+}
+
+/** Some services list the payment to the worker among the entries. */
+function isPaidTo(entry: Entry, cpf: string, account: string | null): boolean {
+  const document = (entry.document ?? '').replaceAll(/\D/g, '');
+  if (document !== '') return document.padStart(cpf.length, '0') === cpf;
+  return account !== null && entry.account === account;
+}
+
+/** Of the inclusion. */
+function accountOf(state: FlowState, open: NonNullable<OpenSealed>): string | null {
+  const inclusion = takenOf(state).find(({ operation }) => operation === 'inclusion');
+  if (inclusion === undefined) return null;
+  const request = opened(open, sealedPlaces.flowStep(state.flowId), inclusion.sealed) as
+    | StepRequests['inclusion']
+    | null;
+  return request?.account?.account ?? null;
 }
 
 /** Earlier versions kept the request of the inclusion alone. */

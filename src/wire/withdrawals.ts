@@ -331,13 +331,13 @@ export function isToldOfAsked(asked: string, answer: ProposalRecord): boolean {
   );
 }
 
-/** Whether an answer is of a proposal with one of these codes: it names one of them, or none at all. */
+/** Whether an answer is of a proposal with one of these codes: it names at least one, and each that it names is of them. */
 export function isToldOf(
   { code, proposalCode }: Pick<ProposalRecord, 'code' | 'proposalCode'>,
   codes: readonly string[],
 ): boolean {
-  const told = [code, proposalCode].filter((each) => typeof each === 'string');
-  return told.length === 0 || told.some((each) => codes.some((known) => isSameCode(known, each)));
+  const told = [code, proposalCode].filter((each) => typeof each === 'string' && each.trim() !== '');
+  return told.length > 0 && told.every((each) => codes.some((known) => isSameCode(known, each!)));
 }
 
 const updatedInstallment = message({

@@ -211,6 +211,118 @@ test('a state answer that is not as included is shown with an alarm, and keeps s
   assert.ok(!sent.some(({ operation }) => operation === 'splits'));
 });
 
+/** As a service answers that gives every figure: the simulation, and the proposal of the loan that was simulated. */
+const simulatedWhole =
+  '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00,"VlrTAC":10.00,"TaxaMensal":1.79,"TaxaJurosAnual":23.73,"TaxaCETMensal":1.95,"TaxaCETAnual":26.08,"VlrIOF":15.00,"VlrIOFAdicional":3.80,"VlrOperacao":1028.80,"VlrOutrasDespesas":0,"SimulacaoParcelas":[{"VlrRepasse":700.00},{"VlrRepasse":500.00}]}]}';
+const proposedWhole = {
+  ...{
+    HasError: false,
+    Codigo: 'p-1',
+    CodigoProposta: 'p-1',
+    Situacao: 1,
+    VlrTotalCredito: 1000,
+    PercJurosMensal: 1.79,
+  },
+  ...{ QtdeParcelas: 3, VlrSeguro: 0, VlrFinanciado: 1028.8, VlrTAC: 10, VlrIOF: 18.8, VlrOutrasDespesas: 0 },
+  ...{ VlrOutrosServicos: 0, VlrTotalDivida: 1200, PercCETMensal: 1.95, PercCETAnual: 26.08, PercJurosAnual: 23.73 },
+};
+const whole = { simulation: simulatedWhole, signers: '{"hasError":false}' };
+const signed = {
+  step: 'signers',
+  request: { signers: [{ name: 'A', document: '52998224725', signedAt: Date.now(), ip: '203.0.113.9' }] },
+} as const;
+
+test('every figure that simulation and proposal both name is compared', async (context) => {
+  const { bodies, simulate, include, step, state, flowId } = await withdrawing(context, whole);
+  await simulate({ cpf: '52998224725' });
+  await include();
+  const fields = async (more: object) => {
+    bodies.proposal = JSON.stringify({ ...proposedWhole, ...more });
+    await step({ step: 'proposal', request: { dto: {} } });
+    return (await state(flowId))!.differences.map(({ field, ours, theirs }) => [field, ours, theirs]);
+  };
+  assert.deepEqual(await fields({}), []);
+  assert.deepEqual(await fields({ VlrIOF: 15 }), [], 'the contract does not say whether it holds the additional tax');
+  const lies = [
+    ['VlrFinanciado', 9028.8, ['financedCents', 102_880, 902_880]],
+    ['VlrTAC', 500, ['feeCents', 1_000, 50_000]],
+    ['VlrIOF', 90, ['iofCents', 1_880, 9_000]],
+    ['VlrOutrasDespesas', 70, ['otherCostsCents', 0, 7_000]],
+    ['VlrOutrosServicos', 80, ['otherServicesCents', 0, 8_000]],
+    ['VlrTotalDivida', 3200, ['totalDebtCents', 120_000, 320_000]],
+    ['PercCETMensal', 4.9, ['cetMonthlyHundredths', 195, 490]],
+    ['PercCETAnual', 77.5, ['cetAnnualHundredths', 2_608, 7_750]],
+    ['PercJurosAnual', 99, ['rateAnnualHundredths', 2_373, 9_900]],
+  ] as const;
+  for (const [name, value, expected] of lies) {
+    assert.deepEqual(await fields({ [name]: value }), [expected]);
+    const withheld = await step({ ...signed });
+    assert.deepEqual(refusedBy(withheld), [['proposal-accepted', 'step']], name);
+    assert.ok(JSON.stringify(withheld).includes(expected[0]));
+  }
+  assert.deepEqual(await fields({}), []);
+  assert.equal((await step({ ...signed })).kind, 'taken');
+});
+
+test('less than was simulated is not held to figures of the whole', async (context) => {
+  const { bodies, simulate, include, step, state, flowId } = await withdrawing(context, whole);
+  await simulate({ cpf: '52998224725' });
+  await include({ amountCents: 50_000 });
+  const half = { VlrTotalCredito: 500, VlrFinanciado: 520, VlrIOF: 9.4, VlrTotalDivida: 610, PercCETMensal: 1.99 };
+  bodies.proposal = JSON.stringify({ ...proposedWhole, ...half });
+  await step({ step: 'proposal', request: { dto: {} } });
+  assert.deepEqual((await state(flowId))!.differences, []);
+});
+
+test('a split of the proposal that nobody ordered is a difference', async (context) => {
+  const { bodies, simulate, include, step, state, flowId } = await withdrawing(context, whole);
+  await simulate({ cpf: '52998224725' });
+  await include({ splits: [{ amountCents: 5_000, fieldId: 'A', pixKey }] });
+  const told = async (...PropostaLancamentos: object[]) => {
+    bodies.proposal = JSON.stringify({ ...proposedWhole, PropostaLancamentos });
+    await step({ step: 'proposal', request: { dto: {} } });
+    return (await state(flowId))!.differences;
+  };
+  const own = { CampoID: 'A', VlrTransacao: 50, Situacao: 1 };
+  const payout = { VlrTransacao: 950, DocumentoFederal: '529.982.247-25' };
+  assert.deepEqual(await told(own, payout), []);
+  const stranger = { VlrTransacao: 9000, DocumentoFederal: '39053344705' };
+  const foreign = { field: 'foreignSplitCents', ours: 0 };
+  assert.deepEqual(await told(own, stranger), [{ ...foreign, theirs: 900_000 }]);
+  assert.deepEqual(await told(own, own), [{ ...foreign, theirs: 5_000 }]);
+  assert.deepEqual(refusedBy(await step({ ...signed })), [['proposal-accepted', 'step']]);
+  assert.deepEqual(await told(payout), []);
+});
+
+test('a proposal of which the service says no figures is not signed before somebody says what it comes to', async (context) => {
+  const { bodies, simulate, include, step, state, flowId, alarms } = await withdrawing(context, whole);
+  await simulate({ cpf: '52998224725' });
+  await include();
+  const query = async (body: object) => {
+    bodies.proposal = JSON.stringify(body);
+    await step({ step: 'proposal', request: { dto: {} } });
+    return (await state(flowId))!;
+  };
+  const nothing = Object.fromEntries(Object.keys(proposedWhole).map((name) => [name, null]));
+  const silent = await query({ ...nothing, HasError: false, Codigo: 'p-1' });
+  assert.deepEqual(flowView(silent, null, []).notSaid, ['creditCents', 'rateHundredths', 'installments']);
+  assert.match(flowText(createFormat('en'), silent, null), /^Not in the proposal +credit/m);
+  await eventually(() => alarms.includes('proposal-differs'));
+  const withheld = await step({ ...signed });
+  assert.deepEqual(refusedBy(withheld), [['proposal-accepted', 'step']]);
+  assert.match(JSON.stringify(withheld), /creditCents, rateHundredths, installments/);
+  assert.ok(nextSteps(silent).includes('accept'));
+  const nameless = await query({ ...proposedWhole, Codigo: null, CodigoProposta: null });
+  assert.deepEqual(
+    nameless.breaches.map(({ rule }) => rule),
+    ['proposal-of-flow'],
+  );
+  assert.deepEqual(flowView(await query({ ...nothing, ...proposedWhole }), null, []).notSaid, []);
+  // What was said once stands when it is left out.
+  assert.deepEqual(flowView(await query({ HasError: false, Codigo: 'p-1' }), null, []).notSaid, []);
+  assert.equal((await step({ ...signed })).kind, 'taken');
+});
+
 test('a proposal that is said to be cancelled is not split, signed or finalised before somebody says so', async (context) => {
   for (const reason of ['MotivoCancelamento', 'MotivoRejeicao']) {
     const { bodies, simulate, include, step, state, flowId, alarms, sent } = await withdrawing(context, {
@@ -218,7 +330,7 @@ test('a proposal that is said to be cancelled is not split, signed or finalised 
       finalisation: '{"hasError":false}',
     });
     const query = async (words: string) => {
-      bodies.proposal = `{"HasError":false,"Codigo":"p-1","Situacao":9,"VlrTotalCredito":1000,"${reason}":${words}}`;
+      bodies.proposal = `{"HasError":false,"Codigo":"p-1","Situacao":9,"VlrTotalCredito":1000,"QtdeParcelas":3,"${reason}":${words}}`;
       await step({ step: 'proposal', request: { dto: {} } });
       return (await state(flowId))!;
     };
@@ -255,7 +367,7 @@ test('beside a withdrawal that is finalised and not seen to be paid no other beg
     await simulate({ cpf: '52998224725' });
     await include();
     const query = async (said: string) => {
-      bodies.proposal = `{"HasError":false,"Codigo":"p-1",${said}}`;
+      bodies.proposal = `{"HasError":false,"Codigo":"p-1","VlrTotalCredito":1000,"QtdeParcelas":3,${said}}`;
       await step({ step: 'proposal', request: { dto: {} } });
     };
     await query('"Situacao":1');
@@ -317,7 +429,8 @@ test('nothing is split, signed or finalised before the proposal was asked for, n
     signers: '{"hasError":false}',
     finalisation: '{"hasError":false}',
   });
-  const told = (credit: number) => `{"HasError":false,"Codigo":"p-1","Situacao":1,"VlrTotalCredito":${credit}}`;
+  const told = (credit: number) =>
+    `{"HasError":false,"Codigo":"p-1","Situacao":1,"QtdeParcelas":3,"VlrTotalCredito":${credit}}`;
   const query = async (body: string) => {
     bodies.proposal = body;
     await step({ step: 'proposal', request: { dto: {} } });

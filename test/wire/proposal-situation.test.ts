@@ -15,13 +15,18 @@ function told(fields: object): number | null {
   return isToldOfAsked(asked, decoded.value) ? decoded.value.situation : null;
 }
 
-test('of the proposal that was asked for, whichever of its two codes says so', () => {
+test('of the proposal that was asked for, in each code that it names', () => {
   assert.equal(told({ Codigo: code }), 2);
-  assert.equal(told({ Codigo: code.toUpperCase() }), 2);
-  assert.equal(told({ Codigo: 'internal', CodigoProposta: code }), 2);
+  assert.equal(told({ Codigo: code.toUpperCase(), CodigoProposta: null }), 2);
+  assert.equal(told({ Codigo: code, CodigoProposta: code }), 2);
+  assert.equal(told({ CodigoProposta: code }), 2);
 });
 
 test('an answer about another proposal tells nothing', () => {
   assert.equal(told({ Codigo: 'other-code' }), null);
+  assert.equal(told({ Codigo: 'other-code', CodigoProposta: code }), null);
+  assert.equal(told({ Codigo: code, CodigoProposta: 'another' }), null);
+  assert.equal(told({}), null);
+  assert.equal(told({ Codigo: '', CodigoProposta: null }), null);
   assert.equal(told({ Codigo: 'other-code', CodigoProposta: 'another' }), null);
 });

@@ -965,7 +965,7 @@ export const flowSchema = answerNamed(
     ),
     notSaid: said(
       z.array(z.string()),
-      'Figures that the credit note leaves out, that cannot be read, or that are a loan or an instalment of nothing or less: the loan, the instalment, the rate. It is signed only after the step `accept`',
+      'Figures that the credit note leaves out, that cannot be read, or that are a loan or an instalment of nothing or less: the loan, the instalment, the rate. It is signed only after the step `accept`. Of a withdrawal: the credit, the rate or the number of instalments, where no answer about its proposal has named it yet',
       [],
     ),
     noteHolder: said(

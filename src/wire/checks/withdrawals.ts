@@ -559,6 +559,8 @@ export type ProposalDoubts = {
   /** Splits and loan, where all steps together split more; nobody can take that as it is. */
   splitsBeyond: { splitCents: AmountCents; loanCents: AmountCents } | null;
   differing: readonly string[];
+  /** Figures without which nobody can tell what is signed, and that no answer names; absent: none. */
+  unsaid?: readonly string[];
   ending: string | null;
 };
 
@@ -582,7 +584,16 @@ function splitsWithin(doubts: ProposalDoubts | undefined): Check {
 }
 
 function asIncluded(doubts: ProposalDoubts | undefined): Check {
-  if (doubts === undefined || doubts.differing.length === 0) return null;
+  if (doubts === undefined) return null;
+  const { unsaid = [] } = doubts;
+  if (doubts.differing.length === 0 && unsaid.length > 0) {
+    return breach(
+      'proposal-accepted',
+      'step',
+      `the service does not say what the proposal comes to (${unsaid.join(', ')}): ask for it again with the step proposal, or, once you know, take it as it is with the step accept and a reason`,
+    );
+  }
+  if (doubts.differing.length === 0) return null;
   return breach(
     'proposal-accepted',
     'step',
