@@ -84,7 +84,8 @@ function thaw(
       : operation;
   const ended = markStep({ ...thawed, operation: left }, left?.stepId ?? null, 'rejected');
   if (state.flow === 'event') return { ...ended, phase: 'claimed' };
-  return isFinished(state.phase) || state.phase === 'failed' ? ended : { ...ended, phase: 'cancelled' };
+  if (isFinished(state.phase) || state.phase === 'failed') return ended;
+  return withoutSignature({ ...ended, phase: 'cancelled' });
 }
 
 /** A record that nothing can be made of freezes its flow, the same wherever it is folded. */
@@ -374,7 +375,7 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
       return { ...signed, signature: { signedAt: record.signedAt ?? at, sealed: record.sealed ?? '' } };
     }
     case 'cancel':
-      return { ...move(state, 'cancel')!, steps: entry('done') };
+      return withoutSignature({ ...move(state, 'cancel')!, steps: entry('done') });
     case 'regenerate':
       return { ...anew(move(state, 'regenerate')!), steps: entry('done'), marginAsks: null };
     case 'accept':
@@ -661,9 +662,13 @@ export function proposalIndex(code: string): string {
 function turn(state: FlowState): FlowState {
   const moved = move(state, 'turned');
   if (moved === null) return stray(state);
+  return withoutSignature(anew(moved));
+}
+
+/** A signature that was not sent for endorsement yet will not be. */
+function withoutSignature(state: FlowState): FlowState {
   const sign = signStep(state);
-  const again = anew(moved);
-  return sign?.outcome === 'pending' ? markStep(again, sign.stepId, 'withheld') : again;
+  return sign?.outcome === 'pending' ? markStep(state, sign.stepId, 'withheld') : state;
 }
 
 function anew(state: FlowState): FlowState {

@@ -240,6 +240,25 @@ test('a note that does not come or differs is asked for again by a query, which 
   assert.deepEqual(JSON.parse(bodies()[2]!), { dto: { CodigoProposta: 'other' } });
 });
 
+test('a signature that is overtaken by a cancellation is withheld', () => {
+  const real = createFlowWorld(started('contract'));
+  goOn(real, 4);
+  deliverAll(real);
+  sign(real, 's1');
+  real.append(asked('c-374', 'cancel', 'x1', real.world.now));
+  const outcomes = real.state().steps.map(({ stepId, outcome }) => [stepId, outcome]);
+  assert.deepEqual(
+    [phaseOf(real), outcomes],
+    [
+      'cancelled',
+      [
+        ['s1', 'withheld'],
+        ['x1', 'done'],
+      ],
+    ],
+  );
+});
+
 test('a query that is refused or never answered keeps a contract from nothing (line 14)', () => {
   for (const fate of ['refused', 'lost-before'] as const) {
     const real = createFlowWorld(started('contract'));
