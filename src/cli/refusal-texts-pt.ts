@@ -17,6 +17,10 @@ const whole: readonly Sentence[] = [
     /^this is what the example left open: send the real value$/,
     'isto é o que o exemplo deixou em aberto: envie o valor real',
   ],
+  [
+    /^send the number of the note, or the code of its proposal, or leave this out$/,
+    'envie o número da CCB, ou o código da proposta dela, ou omita este campo',
+  ],
   [/^send the number of the note as a text, in quotes$/, 'envie o número da CCB como texto, entre aspas'],
   // Withdrawal-backed loans
   [

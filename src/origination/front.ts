@@ -20,7 +20,14 @@ import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { employerFormed, isOfOtherUnit, registrationFormed, validCpf } from '../wire/checks/breach.ts';
 import { bornAsAdult } from '../wire/checks/withdrawals.ts';
-import { competenceOf, noteRateWithin, noteReleaseWithin, releaseWithinBid } from '../wire/checks/worker-credit.ts';
+import {
+  competenceOf,
+  noteField,
+  noteRateWithin,
+  noteReleaseWithin,
+  proposalField,
+  releaseWithinBid,
+} from '../wire/checks/worker-credit.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
 import { type JsonObject, scalarsIn } from '../wire/json.ts';
@@ -124,11 +131,6 @@ const leastOriginalRateHundredths: RateHundredths = 10;
 
 /** Of the flows of one worker, the latest that are looked at. */
 const mostOfWorker = 50;
-
-/** What a field is called that names the contract to be endorsed, with its number. */
-const noteField = /^num(?:ero)?_?(?:contrato|ccb)$/i;
-/** And with the code of its proposal. */
-const proposalField = /^(?:(?:cod(?:igo)?|id)_?proposta|contrato_?proposta)$/i;
 
 /** Fields of an order are fewer and shorter. */
 const mayBeOrder = { longest: 2_000, most: 100 };

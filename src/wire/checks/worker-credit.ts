@@ -9,7 +9,7 @@ import {
   type RateHundredths,
 } from '../../domain/glossary.ts';
 import { cpfsIn, plainlyWritten } from '../hidden-cpf.ts';
-import { scalarsIn } from '../json.ts';
+import { isJsonObject, type JsonValue, scalarsIn } from '../json.ts';
 import { isId } from '../plain-ids.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest, WorkerAccount } from '../worker-credit.ts';
 import {
@@ -290,6 +290,22 @@ function signerOwn(content: EndorsementRequest['content'], { signer }: Endorseme
   });
 }
 
+/** What a field is called that names the contract to be endorsed, with its number. */
+export const noteField = /^num(?:ero)?_?(?:contrato|ccb)$/i;
+/** And with the code of its proposal. */
+export const proposalField = /^(?:(?:cod(?:igo)?|id)_?proposta|contrato_?proposta)$/i;
+
+/** A field that names the note names it: left empty, nobody can tell which contract the service would endorse. */
+function noteNamed(content: JsonValue, parent: string): Check[] {
+  if (!Array.isArray(content) && !isJsonObject(content)) return [];
+  return Object.entries(content).flatMap(([name, value]: [string, JsonValue]) => {
+    const path = `${parent}.${name}`;
+    if (!noteField.test(name) && !proposalField.test(name)) return noteNamed(value, path);
+    if (scalarsIn(value, mayBePerson).length > 0) return [];
+    return [breach('note-named', path, 'send the number of the note, or the code of its proposal, or leave this out')];
+  });
+}
+
 /** People write when somebody signed to the minute, by a clock of their own. */
 const signingSlackMs = 60_000;
 
@@ -323,6 +339,7 @@ export function prepareEndorsement(
         )
       : null,
     signedAt !== null ? null : breach('signed', 'content', 'let the worker sign with facial biometrics first'),
+    ...noteNamed(request.content, 'content'),
     ...signerOwn(request.content, facts),
     ...beyond,
     facts.doubts.length === 0 || beyond.some((each) => each !== null)

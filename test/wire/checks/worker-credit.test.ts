@@ -136,6 +136,11 @@ const endorsementCases: Readonly<
   'signature-sent': [{ content: {} }],
   'note-accepted': [{ facts: { doubts: ['installmentCents'] } }],
   'rate-within-bid': [{ facts: { noteRateHundredths: 251 } }],
+  'note-named': [
+    ...['', '  ', null, {}, []].map((numeroContrato) => ({ content: { ...content, numeroContrato } })),
+    { content: { ...content, dados: [{ NumeroCCB: '' }] } },
+    { content: { ...content, CodigoProposta: null } },
+  ],
   'signer-is-worker': [
     { content: { ...content, cpf: '52998224725' } },
     { content: { ...content, cpf: '529.982.247-25' } },
