@@ -270,7 +270,7 @@ export const withdrawalBody = order(
         .string()
         .regex(/^[\w-]{1,60}$/, 'send the code of the proposal, 1 to 60 letters, digits and hyphens')
         .optional(),
-      'Code of a proposal that was made elsewhere, 1 to 60 characters: its state, instalments, splits and account can be asked for at once. Left out: the proposal is made here',
+      'Code of a proposal that was made elsewhere, 1 to 60 characters: its state, instalments, splits and account can be asked for at once. Left out: the proposal is made here. The service names no CPF of a proposal: look first whose it is',
       'e3b0c442-98fc-4c14-9afb-f4c8996fb924',
       'CodigoProposta',
     ),
