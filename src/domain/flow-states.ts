@@ -85,6 +85,11 @@ export type FlowOperationState = {
   unknowns: number;
   /** How often its bytes were written, by all processes that said so; absent: an earlier version counted `unknowns` alone. */
   attempts?: number;
+  /**
+   * Of one without a key: when the first of the intents was written that the service turned away with 401 or 429, since somebody
+   * last said that it was not done. It may be done all the same. Absent: none, or an earlier version did not count them.
+   */
+  turnedAwayAt?: EpochMs;
   /** Not to be tried again before. */
   retryAt: EpochMs | null;
   reason: string | null;

@@ -25,7 +25,9 @@ import { workerKeyOf } from '../wire/identity.ts';
 import { parseJson } from '../wire/json.ts';
 import { errorsOf } from '../wire/service-errors.ts';
 import { createFlowCallbacks } from './callbacks.ts';
+import { eventsOfNobody } from './events-of-nobody.ts';
 import { evolveAll, proposalIndex } from './evolve.ts';
+import { isTurnedAway } from './fold-answers.ts';
 import { createFlowIntake } from './intake.ts';
 import { createFlowLedger } from './ledger.ts';
 import type { Addresses, FlowStore, LoanService } from './ports.ts';
@@ -209,7 +211,9 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
         append(command.record);
         return;
       case 'prepare':
-        prepare(state, command.operation, command.slot, known, now);
+        if (state.operation?.operation === command.operation && isTurnedAway(state.operation))
+          prepareAgain(state, command, known);
+        else prepare(state, command.operation, command.slot, known, now);
         return;
       case 'send':
         if (!withdrawn(state, known.bid, now)) spawn(send(state));
@@ -265,6 +269,35 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
       ...{ firstByteAt: null, status: null, sealedAnswer: null },
     });
     return true;
+  }
+
+  /** What was turned away may be done all the same: while something waits that may be its own, it is not sent again by itself. */
+  function prepareAgain(state: FlowState, { operation, slot }: Extract<Deed, { kind: 'prepare' }>, known: Known): void {
+    const { flowId } = state;
+    busy.set(flowId, 'intended');
+    const look = async () => {
+      let waiting: readonly string[] | null = null;
+      try {
+        waiting = await eventsOfNobody(flows, state, pricing);
+      } finally {
+        if (waiting === null || ledger.get(flowId) !== state) busy.delete(flowId);
+      }
+      if (stopping) return;
+      if (ledger.get(flowId) !== state) lookAgain([flowId]);
+      else if (waiting.length === 0) prepare(state, operation, slot, known, clock.now());
+      else append(doubtful(state, waiting));
+    };
+    spawn(orLater(flowId, look));
+  }
+
+  function doubtful({ flowId, operation }: FlowState, waiting: readonly string[]): FlowRecord {
+    const codes = waiting.slice(0, 3).join(', ');
+    const reason = `turned away, and the service has told since then of an operation under a code that no flow knows: ${codes}`;
+    return {
+      ...{ kind: 'answered', flowId, at: clock.now(), intentId: operation!.intent!.intentId, instance },
+      ...{ result: { kind: 'unknown', reason }, earlierAttemptPossible: true },
+      ...{ firstByteAt: null, status: null, sealedAnswer: null },
+    };
   }
 
   function prepare(state: FlowState, operation: FlowOperation, slot: string, known: Known, now: EpochMs): void {

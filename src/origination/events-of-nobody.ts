@@ -5,6 +5,7 @@ import type { EpochMs } from '../domain/glossary.ts';
 import type { CreditNote } from '../domain/records.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { expectedLoan } from './differences.ts';
+import { isTurnedAway } from './fold-answers.ts';
 import type { FlowStore } from './ports.ts';
 
 /** Of events that nobody has claimed, the latest that are looked at. */
@@ -20,13 +21,14 @@ function mayBeTold({
   generatedAt,
   note,
 }: Pick<FlowState, 'flow' | 'operation' | 'generatedAt' | 'note'>): { of: FlowTold['of']; since: EpochMs } | null {
-  const sentAt = operation?.intent?.at ?? null;
-  if (operation?.status === 'unclear' && operation.operation === 'endorsement') {
+  const turnedAwayAt = operation?.turnedAwayAt ?? null;
+  const sentAt = turnedAwayAt ?? operation?.intent?.at ?? null;
+  if (operation?.operation === 'endorsement' && (operation.status === 'unclear' || isTurnedAway(operation))) {
     return { of: 'operation', since: sentAt ?? 0 };
   }
   if ((flow !== 'contract' && flow !== 'renegotiation') || note !== null) return null;
   // A query beside the flow is its operation too, and later.
-  const since = generatedAt ?? sentAt;
+  const since = turnedAwayAt ?? generatedAt ?? sentAt;
   return since === null ? null : { of: flow, since };
 }
 

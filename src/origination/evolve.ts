@@ -16,7 +16,7 @@ import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-
 import { isSameCode } from '../domain/request-codes.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { differencesOf } from './differences.ts';
-import { takeAnswer } from './fold-answers.ts';
+import { attemptsOf, isTurnedAway, takeAnswer } from './fold-answers.ts';
 import { codeOf, generated, markStep, move, stray, takeCounted } from './fold-steps.ts';
 import { isSameNote, noteCodes } from './notes.ts';
 import { allowsStep, mayCorrect } from './steps.ts';
@@ -442,7 +442,8 @@ function withoutCode(
 /** Somebody has looked: what was unclear was not done, and is prepared anew. */
 function deny(state: FlowState): FlowState {
   const operation = state.operation!;
-  const denied: FlowState = { ...state, operation: { ...operation, status: 'not-sent', retryAt: null } };
+  const { turnedAwayAt: _, ...rest } = operation;
+  const denied: FlowState = { ...state, operation: { ...rest, status: 'not-sent', retryAt: null } };
   return move(denied, 'deny') ?? markStep(denied, operation.stepId, 'rejected');
 }
 
@@ -477,10 +478,17 @@ function takeIntent(state: FlowState, record: FlowIntended): FlowState {
       personKeys: [],
       intent,
       unknowns: 0,
+      ...sentBefore(state, operation),
       retryAt: null,
       reason: null,
     },
   };
+}
+
+/** What was turned away is sent once more: that counts on. */
+function sentBefore({ operation: before }: FlowState, operation: string): Partial<FlowOperationState> {
+  if (before === null || before.operation !== operation || !isTurnedAway(before)) return {};
+  return { attempts: attemptsOf(before), turnedAwayAt: before.turnedAwayAt! };
 }
 
 /** The step that brought the signature: one that came when none was wanted any more brought nothing. */
@@ -517,7 +525,8 @@ function isOurs(state: FlowState, record: FlowTold): boolean {
   );
 }
 
-function takeEvent(state: FlowState, record: FlowTold): FlowState {
+function takeEvent(before: FlowState, record: FlowTold): FlowState {
+  const state = record.of === before.flow ? doneAfterAll(before, record) : before;
   if (state.flow === 'event') {
     // Told well after it was told badly, or the other way round: what came first stays, and the log has both.
     return stray(state);
@@ -553,6 +562,14 @@ function takeEvent(state: FlowState, record: FlowTold): FlowState {
     errors,
     errorsIn: errors.length > 0 ? bodyOf(record) : null,
   };
+}
+
+/** A note that comes for a contract that was turned away: it is not sent once more, whatever note it is. */
+function doneAfterAll(state: FlowState, { note, holder }: FlowTold): FlowState {
+  const { operation } = state;
+  if (note === null || holder === undefined || operation === null || !isTurnedAway(operation)) return state;
+  const unclear = { ...operation, status: 'unclear' as const, retryAt: null, reason: 'turned away, and a note came' };
+  return move({ ...state, operation: unclear }, 'unclear') ?? state;
 }
 
 /** Events of an endorsement that are remembered: the oldest go first. */

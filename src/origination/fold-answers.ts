@@ -21,7 +21,9 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
   const { result } = record;
   const retry = operation.intent.retry ?? earlier;
   if (isAside(state)) return takeAside(state, operation, record);
-  const waits = operation.status === 'intended' || operation.status === 'unclear';
+  // Turned away, and something was told since then that may be its own.
+  const isDoubted = isTurnedAway(operation) && result.kind === 'unknown';
+  const waits = operation.status === 'intended' || operation.status === 'unclear' || isDoubted;
   if (!waits && !(result.kind === 'accepted' && operation.status === 'rejected')) return stray(state);
   switch (result.kind) {
     case 'accepted':
@@ -43,7 +45,11 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
     case 'not-sent': {
       if (operation.status === 'unclear') return stray(state);
       const retryAt = Math.max(result.retryAt ?? 0, record.at + retry.retryMs);
-      const waiting = { ...state, operation: { ...operation, retryAt, reason: result.reason } };
+      const turned = turnedAway(operation, record);
+      if (turned.turnedAwayAt !== undefined && attemptsOf(turned) >= mostTurnedAway) {
+        return doubt(state, turned, record.at, `turned away ${mostTurnedAway} times: ${result.reason}`, retry);
+      }
+      const waiting = { ...state, operation: { ...turned, retryAt, reason: result.reason } };
       // With a key the same bytes are sent again; without one it is prepared anew, for a process that dies now knows nothing.
       if (operation.intent.idempotencyKey !== null) return waiting;
       return move({ ...waiting, operation: { ...waiting.operation, status: 'not-sent' } }, 'not-sent') ?? stray(state);
@@ -51,6 +57,21 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
     default:
       return result satisfies never;
   }
+}
+
+/** How often one without a key is sent that the service turns away, before somebody has to look. */
+const mostTurnedAway = 3;
+
+/** Without a key and with a byte written: the service said that it did nothing, and may have. */
+function turnedAway(operation: FlowOperationState, { attempts = 0 }: FlowAnswered): FlowOperationState {
+  const intent = operation.intent!;
+  if (intent.idempotencyKey !== null || attempts === 0) return operation;
+  return { ...operation, turnedAwayAt: operation.turnedAwayAt ?? intent.at };
+}
+
+/** It would be prepared and sent once more by itself. */
+export function isTurnedAway({ status, turnedAwayAt }: FlowOperationState): boolean {
+  return status === 'not-sent' && turnedAwayAt !== undefined;
 }
 
 function named(state: FlowState, requestCode: string): FlowState {

@@ -75,7 +75,7 @@ export function createFlowSender(parts: {
       result: resultOf(prepared, result, (answer) => foreignSplits(state, answer, vault.open)),
       earlierAttemptPossible: before || !ownAlone.has(intentId),
       firstByteAt: heard?.firstByteAt ?? null,
-      ...(heard === null ? {} : { attempts: heard.attempts }),
+      ...(result.attempts === undefined ? {} : { attempts: result.attempts }),
       status: heard?.response?.status ?? null,
       sealedAnswer:
         heard === null || heard.response === null

@@ -46,6 +46,8 @@ function generation(noted: FlowPhase): Partial<Record<FlowPhase, Row>> {
       intended: 'generating',
       withheld: 'withheld',
       'margin-refused': 'withheld',
+      /** It was turned away, and may be done. */
+      unclear: 'unclear',
       amend: 'preparing',
       cancel: 'cancelled',
     },
@@ -91,7 +93,13 @@ const endorsement: Partial<Record<FlowPhase, Row>> = {
     accept: 'awaiting-signature',
     cancel: 'cancelled',
   },
-  signed: { intended: 'endorsing', withheld: 'awaiting-signature', turned: 'preparing', cancel: 'cancelled' },
+  signed: {
+    intended: 'endorsing',
+    withheld: 'awaiting-signature',
+    unclear: 'endorsement-unclear',
+    turned: 'preparing',
+    cancel: 'cancelled',
+  },
   endorsing: {
     accepted: 'endorsed',
     rejected: 'endorsement-refused',

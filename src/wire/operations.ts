@@ -306,9 +306,13 @@ export type OperationResult<A> =
       firstByteAt: number;
       attempts: number;
     }
-  /** Certainly not done: nothing was written, or it was turned away before it was read. */
+  /**
+   * Not done: nothing was written, or it was turned away with 401 or 429. `attempts`: how often it was written without a key and
+   * turned away; absent: it has a key, or nothing was written.
+   */
   | {
       kind: 'not-sent';
+      attempts?: number;
       reason: 'deadline' | 'stopped' | 'unreachable' | 'unauthorised' | 'throttled' | 'no-address' | 'busy';
       retryAt: number | null;
     };

@@ -25,7 +25,18 @@ import {
 /** What the contract lets happen, kept apart from the flow: the steps that were taken, as the person saw them. */
 type Model = { steps: number; signedAt: number[]; cancelled: number | null; noted: boolean; again: number };
 
-const fates: Fate[] = ['taken', 'taken', 'taken', 'dies', 'late', 'lost', 'lost-before', 'refused', 'not-sent'];
+const fates: Fate[] = [
+  'taken',
+  'taken',
+  'taken',
+  'dies',
+  'late',
+  'lost',
+  'lost-before',
+  'refused',
+  'not-sent',
+  'turned-away',
+];
 const terms: fc.Arbitrary<Terms> = fc.record({
   amountCents: fc.constantFrom(1_000_000, 1_000_000, null, 9_000_000),
   installmentCents: fc.constantFrom(null, null, 40_000, 200_000),

@@ -24,7 +24,7 @@ export function withTerms(record: FlowRecord): FlowRecord {
 
 type Execution = { operation: string; intentId: string; key: string | null; body: string; at: number };
 /** `dies`: taken, and the process dies before it hears; `late`: taken, and the answer is not in the log yet. */
-export type Fate = 'taken' | 'dies' | 'late' | 'lost' | 'lost-before' | 'refused' | 'not-sent';
+export type Fate = 'taken' | 'dies' | 'late' | 'lost' | 'lost-before' | 'refused' | 'not-sent' | 'turned-away';
 
 type Process = { name: string; tried: Set<string>; lives: number; planned: FlowCommand[] };
 
@@ -66,6 +66,10 @@ export function createFlowWorld(start: FlowRecord) {
       ...{ firstByteAt: world.now, status: 200, sealedAnswer },
     });
     if (fate === 'not-sent') return answer({ kind: 'not-sent', reason: 'unreachable', retryAt: null });
+    if (fate === 'turned-away') {
+      const sent = intent!.idempotencyKey === null ? { attempts: 1 } : {};
+      return { ...answer({ kind: 'not-sent', reason: 'throttled', retryAt: null }), ...sent } as FlowRecord;
+    }
     writes.set(intent!.intentId, (writes.get(intent!.intentId) ?? 0) + 1);
     if (fate === 'lost-before') return answer({ kind: 'unknown', reason: 'connection-lost' });
     const key = intent!.idempotencyKey;

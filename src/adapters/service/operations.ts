@@ -1,6 +1,7 @@
 /**
  * The operations after a bid (port `LoanService`). Where the contract has an idempotency key, an unknown answer is asked for
- * again with the same bytes and key; where it has none, what was written once is never written again.
+ * again with the same bytes and key; where it has none, what was written once is never written again by one call, not even
+ * after a 401.
  */
 import type { Clock } from '../../domain/clock.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
@@ -15,7 +16,7 @@ import {
   readOperationAnswer,
 } from '../../wire/operations.ts';
 import type { Exchange } from './exchange.ts';
-import { type Lane, retryTime, type Send } from './sender.ts';
+import { type Lane, refusesToken, retryTime, type Send } from './sender.ts';
 
 /** Operations that may be under way at once. */
 const operationLimit = 1_000;
@@ -45,9 +46,16 @@ export function createOperations(parts: {
     prepared: Prepared<N>,
     mayWrite: () => boolean,
   ): Promise<OperationResult<AnswerOf<N>>> {
-    const result = await parts.send(lane, prepared, { deadlineAt: null, gate: () => (mayWrite() ? null : 'stopped') });
-    if (result === null) return { kind: 'not-sent', reason: 'unauthorised', retryAt: parts.blockedUntil() };
-    return resultOf(prepared.operation, result, clock.now(), parts.skewMs());
+    const once = prepared.idempotencyKey === null;
+    const gate = () => (mayWrite() ? null : 'stopped');
+    const result = await parts.send(lane, prepared, { deadlineAt: null, gate, once });
+    const written = once ? { attempts: 1 } : {};
+    if (result === null || (once && refusesToken(result))) {
+      const refused = { kind: 'not-sent', reason: 'unauthorised', retryAt: parts.blockedUntil() } as const;
+      return result === null ? refused : { ...refused, ...written };
+    }
+    const said = resultOf(prepared.operation, result, clock.now(), parts.skewMs());
+    return said.kind === 'not-sent' && said.reason === 'throttled' ? { ...said, ...written } : said;
   }
 
   async function insist<N extends OperationName>(

@@ -1,4 +1,4 @@
-/** Sends with the token at hand, and after a 401 once more with another one; learns from each answer on the way. */
+/** Sends with the token at hand, and after a 401 once more with another one where that is wanted; learns from each answer on the way. */
 import { hash } from 'node:crypto';
 import { Pool } from 'undici';
 import type { Clock } from '../../domain/clock.ts';
@@ -72,7 +72,8 @@ export function createLane(options: LaneOptions): Lane {
   };
 }
 
-type Gate = Pick<Post, 'deadlineAt' | 'gate'>;
+/** `once`: kept out by its token it is not sent again here, the caller decides; the token is renewed all the same. */
+type Gate = Pick<Post, 'deadlineAt' | 'gate'> & { once?: boolean };
 
 type Letter = { operation: Operation; path: string; body: string; idempotencyKey?: string | null };
 
@@ -131,6 +132,7 @@ export function createSender(
     const first = await sendOnce(lane, letter, token, gate);
     if (!refusesToken(first.result)) return first.result;
     const renewed = await tokens.refused(token, first.attempt);
+    if (gate.once === true) return first.result;
     if (renewed === null) return null;
     const second = await sendOnce(lane, letter, renewed, gate);
     if (statusOf(second.result) !== 401) return second.result;
@@ -150,7 +152,7 @@ const refusalTexts = /expir|inv[aá]lid|revog|revok/;
 const longestTokenText = 4_000;
 
 /** 401, or a 400 or 403 that says so in words: nothing was done, and a renewed token may help. */
-function refusesToken(result: Exchange): boolean {
+export function refusesToken(result: Exchange): boolean {
   const status = statusOf(result);
   if (status === 401) return true;
   if (result.kind !== 'answered' || (status !== 400 && status !== 403)) return false;

@@ -907,7 +907,7 @@ export const flowSchema = answerNamed(
           ),
           attempts: said(
             count,
-            'How often its bytes were sent, of the attempts that have ended, with an answer or without one. One that is under way is not counted yet: while the status is `intended` it may be 0 although bytes are on their way. What ended before a byte was sent does not count. More than 1 only with an idempotency key',
+            'How often its bytes were sent, of the attempts that have ended, with an answer or without one. One that is under way is not counted yet: while the status is `intended` it may be 0 although bytes are on their way. What ended before a byte was sent does not count. More than 1 only with an idempotency key, or where the service turned it away with 401 or 429: without a key it is sent at most 3 times then',
             1,
           ),
           retryAt: said(time.nullable(), 'Not to be tried again before', null),

@@ -221,26 +221,46 @@ test('a success that does not say what it has to is unknown', async (t) => {
   assert.equal(received.length, 11);
 });
 
-test('what was turned away is certainly not done: throttled, no token, no address, nothing written', async (t) => {
+test('what was turned away: throttled, no token, no address, nothing written, and how often it was written', async (t) => {
   let status = 429;
   const { baseUrl, received } = await startHttp(t, (response) =>
     response.writeHead(status, { 'retry-after': '7' }).end(),
   );
   const { service } = startClient(t, baseUrl);
   const throttled = await service.perform(contract);
-  assert.ok(throttled.kind === 'not-sent' && throttled.reason === 'throttled');
+  assert.ok(throttled.kind === 'not-sent' && throttled.reason === 'throttled' && throttled.attempts === 1);
   assert.ok(Math.abs((throttled.retryAt ?? 0) - Date.now() - 7_000) < 2_000);
   const stopped = await service.perform(contract, () => false);
-  assert.ok(stopped.kind === 'not-sent' && stopped.reason === 'stopped');
+  assert.ok(stopped.kind === 'not-sent' && stopped.reason === 'stopped' && stopped.attempts === undefined);
   assert.equal(received.length, 1);
   const nowhere = await service.perform(keyed[0]!);
   assert.ok(nowhere.kind === 'not-sent' && nowhere.reason === 'no-address');
   status = 401;
   const refused = await service.perform(contract);
-  assert.ok(refused.kind === 'not-sent' && refused.reason === 'unauthorised');
+  assert.ok(refused.kind === 'not-sent' && refused.reason === 'unauthorised' && refused.attempts === 1);
   const unreachable = startClient(t, 'http://127.0.0.1:9');
   const lost = await unreachable.service.perform(contract);
-  assert.ok(lost.kind === 'not-sent' && lost.reason === 'unreachable');
+  assert.ok(lost.kind === 'not-sent' && lost.reason === 'unreachable' && lost.attempts === undefined);
+});
+
+test("without a key what the token kept out is the caller's to send again", async (t) => {
+  const { baseUrl, received } = await startHttp(t, (response, one) => {
+    if (one.authorization === 'Bearer second') succeed(response, one);
+    else response.writeHead(401).end();
+  });
+  const tokenCommand = [process.execPath, '-e', "console.log('second')"];
+  const { service } = startClient(t, baseUrl, { ...roots(baseUrl), tokenCommand });
+  const first = await service.perform(contract);
+  assert.ok(
+    first.kind === 'not-sent' && first.reason === 'unauthorised' && first.attempts === 1,
+    JSON.stringify(first),
+  );
+  assert.equal(received.length, 1);
+  assert.equal((await service.perform(contract)).kind, 'accepted');
+  assert.deepEqual(
+    received.map(({ authorization }) => authorization),
+    ['Bearer first', 'Bearer second'],
+  );
 });
 
 test('an expired token is renewed once, and the operation goes with the new one', async (t) => {
@@ -249,11 +269,10 @@ test('an expired token is renewed once, and the operation goes with the new one'
     else response.writeHead(401).end();
   });
   const tokenCommand = [process.execPath, '-e', "console.log('second')"];
-  const { service } = startClient(t, baseUrl, { tokenCommand });
-  const result = await service.perform(contract);
-  assert.equal(result.kind, 'accepted');
+  const { service } = startClient(t, baseUrl, { ...roots(baseUrl), tokenCommand });
+  assert.equal((await service.perform(keyed[1]!)).kind, 'accepted');
   assert.deepEqual(
-    received.map(({ authorization }) => authorization),
-    ['Bearer first', 'Bearer second'],
+    received.map(({ authorization, idempotencyKey }) => [authorization, idempotencyKey]),
+    ['Bearer first', 'Bearer second'].map((token) => [token, keyed[1]!.idempotencyKey]),
   );
 });
