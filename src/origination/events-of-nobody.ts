@@ -12,7 +12,7 @@ import type { FlowStore } from './ports.ts';
 const mostEvents = 50;
 
 /**
- * What may be told under a code that the flow does not know, and since when: the result of what is unclear, or the note of a
+ * What may be told under a code that the flow does not know, and since when: the result of what is unclear or was refused, or the note of a
  * contract that was generated and has none. Null: nothing is missing.
  */
 function mayBeTold({
@@ -23,7 +23,8 @@ function mayBeTold({
 }: Pick<FlowState, 'flow' | 'operation' | 'generatedAt' | 'note'>): { of: FlowTold['of']; since: EpochMs } | null {
   const turnedAwayAt = operation?.turnedAwayAt ?? null;
   const sentAt = turnedAwayAt ?? operation?.intent?.at ?? null;
-  if (operation?.operation === 'endorsement' && (operation.status === 'unclear' || isTurnedAway(operation))) {
+  const mayBeDone = operation?.status === 'unclear' || operation?.status === 'rejected';
+  if (operation?.operation === 'endorsement' && (mayBeDone || isTurnedAway(operation))) {
     return { of: 'operation', since: sentAt ?? 0 };
   }
   if ((flow !== 'contract' && flow !== 'renegotiation') || note !== null) return null;
@@ -71,8 +72,10 @@ export async function eventsOfNobody(
   });
 }
 
-/** Those that whoever reads a flow should know of: it is unclear what was done, or its note does not come. */
+/** Those that whoever reads a flow should know of: it is unclear what was done, it was refused and may be done, or its note does not come. */
 export async function eventsToShow(flows: Pick<FlowStore, 'query'>, state: FlowState): Promise<readonly string[]> {
-  const isWaiting = state.operation?.status === 'unclear' || state.phase === 'awaiting-note';
+  const { operation, phase } = state;
+  const isRefused = phase === 'refused' || phase === 'endorsement-refused';
+  const isWaiting = operation?.status === 'unclear' || phase === 'awaiting-note' || isRefused;
   return isWaiting ? eventsOfNobody(flows, state, null) : [];
 }

@@ -776,7 +776,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     }
     if (lendsAgain(state, asked.step)) return endorsedAlready(asked.step);
-    const doesAgain = asked.step === 'deny' || asked.step === 'regenerate' || asked.step === 'cancel';
+    const doesAgain =
+      asked.step === 'deny' || asked.step === 'regenerate' || asked.step === 'cancel' || asked.step === 'amend';
     if (doesAgain && asked.despiteEvents !== true && allowsStep(state, asked.step)) {
       const waiting = await eventsOfNobody(flows, state, pricing);
       if (waiting.length > 0) return mayBeDone(waiting, asked.step);
@@ -1052,7 +1053,7 @@ function namedCodes(codes: readonly string[]): string {
   return codes.slice(0, 3).join(', ') + (codes.length > 3 ? ', …' : '');
 }
 
-function mayBeDone(codes: readonly string[], step: 'deny' | 'regenerate' | 'cancel' | 'start'): FrontResult {
+function mayBeDone(codes: readonly string[], step: 'deny' | 'regenerate' | 'cancel' | 'amend' | 'start'): FrontResult {
   const named = namedCodes(codes);
   const text =
     step === 'deny'

@@ -85,6 +85,8 @@ export type StepAsked =
       renegotiation?: { installments: number; rateHundredths?: RateHundredths | undefined };
       link?: Omit<LinkNamed, 'authorisationNumber'>;
       authorisationNumber?: string;
+      /** As of the steps below: what is amended is sent once more. */
+      despiteEvents?: boolean;
     }
   | { step: 'sign'; signedAt: EpochMs; content: Record<string, unknown> }
   | { step: 'accept'; reason: string }

@@ -10,6 +10,7 @@ import { contractAsked, renegotiationAsked, stepAsked } from '../../src/http/api
 import { stepBodies } from '../../src/http/api/schemas.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import { resolveRequest } from '../../src/operating/endings.ts';
+import { eventsToShow } from '../../src/origination/events-of-nobody.ts';
 import { notContemplated } from '../../src/origination/preparation.ts';
 import { nextSteps } from '../../src/origination/steps.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
@@ -101,6 +102,57 @@ test('a contract whose note may wait unclaimed is neither given up nor begun aga
   assert.equal(generated(), 2);
 });
 
+test('a contract that was refused is not amended unseen while a note waits that may be its own', async (context) => {
+  const { ask, start, reaches, noteFor, tell, flows, sent, world, state, front } = await takingHouse(context);
+  const rejected = { kind: 'rejected', code: 'status-404', errors: [], ...heard, response: json('{}') } as const;
+  const taking = world.answerTo;
+  world.answerTo = () => rejected;
+  await start('701');
+  await reaches('c-701', 'refused');
+  const event = { kind: 'credit-note', requestCode: 'q-done', of: 'contract', sealed: '{}', at: Date.now() } as const;
+  await tell('q-done', { ...event, note: await noteFor('c-701', { noteNumber: 'N-1' }), errors: [] });
+  await eventually(async () => (await flows.read(['event:q-done'])).get('event:q-done')?.phase === 'unclaimed');
+  assert.deepEqual(await eventsToShow(flows, (await state('c-701'))!), ['q-done']);
+  const refused = await ask('c-701', { step: 'amend' });
+  assert.deepEqual(refusedBy(refused), [['event-of-nobody', 'step']]);
+  assert.match(JSON.stringify(refused), /\(q-done\).*a second loan/);
+  assert.equal(sent.length, 1);
+  world.answerTo = taking;
+  assert.equal((await ask('c-701', { step: 'amend', despiteEvents: true })).kind, 'taken');
+  await reaches('c-701', 'awaiting-note');
+  assert.equal(sent.length, 2);
+  // Refused, given up and begun again it would be the same.
+  world.answerTo = () => rejected;
+  await start('702');
+  await reaches('c-702', 'refused');
+  const note = await noteFor('c-702', { noteNumber: 'N-2' });
+  await tell('q-two', { ...event, requestCode: 'q-two', at: Date.now(), note, errors: [] });
+  await eventually(async () => (await flows.read(['event:q-two'])).get('event:q-two')?.phase === 'unclaimed');
+  const cancel = { step: 'cancel', reason: 'x' } as const;
+  assert.deepEqual(refusedBy(await ask('c-702', cancel)), [['event-of-nobody', 'step']]);
+  assert.equal((await ask('c-702', { ...cancel, despiteEvents: true })).kind, 'taken');
+  await reaches('c-702', 'cancelled');
+  const again = await front.startContract({ by: 'ana', key: 'k-again' }, orderOf('702'));
+  assert.deepEqual(refusedBy(again), [['event-of-nobody', 'despiteEvents']]);
+});
+
+test('an endorsement that was refused, and perhaps done, leads to no other contract unseen', async (context) => {
+  const { ask, start, noted, sign, reaches, world, tell, flows } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  world.answerTo = () => ({ kind: 'rejected', code: 'status-404', errors: [], ...heard, response: json('{}') });
+  await sign('c-701', { numeroContrato: 'N-1', assinatura: 'b' });
+  await reaches('c-701', 'endorsement-refused');
+  const endpoint = '/contrato/oferta-leilao/averbar-contrato';
+  const event = { kind: 'operation-event', at: Date.now(), requestCode: 'q-end', endpoint, errors: [] } as const;
+  await tell('q-end', { ...event, sealed: '{}' } as never);
+  await eventually(async () => (await flows.read(['event:q-end'])).get('event:q-end')?.phase === 'unclaimed');
+  for (const step of ['regenerate', 'cancel'] as const) {
+    assert.deepEqual(refusedBy(await ask('c-701', { step, reason: 'x' })), [['event-of-nobody', 'step']], step);
+  }
+  assert.equal((await ask('c-701', { step: 'regenerate', reason: 'x', despiteEvents: true })).kind, 'taken');
+});
+
 test('an event with the figures of another loan keeps nothing back', async (context) => {
   const { ask, start, reaches, noteFor, tell, flows, sent } = await takingHouse(context);
   await start('701');
@@ -116,6 +168,7 @@ test('an event with the figures of another loan keeps nothing back', async (cont
 
 test('despiteEvents comes to every step and order that names it', () => {
   const reason = 'x';
+  assert.deepEqual(stepAsked('amend', { despiteEvents: true }), { step: 'amend', despiteEvents: true });
   for (const step of ['cancel', 'regenerate', 'deny', 'confirm'] as const) {
     const body = stepBodies[step].parse({ reason, despiteEvents: true });
     assert.equal((stepAsked(step, body) as { despiteEvents?: boolean }).despiteEvents, true, step);

@@ -61,12 +61,13 @@ function born<T extends { birthDate?: string | undefined; birthDay?: string | un
 type Bodies = { [S in keyof typeof stepBodies]: z.infer<(typeof stepBodies)[S]> };
 
 const readers: { readonly [S in keyof Bodies]: (body: Bodies[S]) => StepAsked } = {
-  amend: ({ contract, renegotiation, link, authorisationNumber }) => ({
+  amend: ({ contract, renegotiation, link, authorisationNumber, despiteEvents }) => ({
     step: 'amend',
     ...(contract === undefined ? {} : { contract: given(contract) }),
     ...(renegotiation === undefined ? {} : { renegotiation }),
     ...(link === undefined ? {} : { link }),
     ...(authorisationNumber === undefined ? {} : { authorisationNumber }),
+    ...given({ despiteEvents }),
   }),
   sign: ({ signedAt, content }) => ({ step: 'sign', signedAt: Date.parse(signedAt), content }),
   cancel: (body) => ({ step: 'cancel', ...given(body) }),

@@ -458,6 +458,7 @@ export const stepBodies = {
         '880012',
         'autorizacao.nsuAutorizacaoDigital',
       ),
+      despiteEvents,
     }),
     'AmendStep',
     'What is different from now on; what is left out stays',
