@@ -17,7 +17,7 @@ import { eventsToShow } from '../origination/events-of-nobody.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
 import { latestFlows } from '../origination/latest-flows.ts';
-import { noteIndex } from '../origination/notes.ts';
+import { noteIndex, notesToldAgain } from '../origination/notes.ts';
 import { flowMeant, renegotiationTerms, storedKey } from '../origination/orders.ts';
 import { type OpenSealed, shownAmount, shownRecord, shownWorker } from '../origination/shown-flows.ts';
 import { type PaymentShown, shownPayments } from '../origination/shown-payments.ts';
@@ -283,10 +283,14 @@ function insuranceIncluded({ flow, expected }: FlowState, open: OpenSealed): num
 }
 
 /** What came after the note, for the same contract. */
-function noteAgainText(format: Format, { noteAgain }: FlowState): string | null {
-  if (noteAgain == null) return null;
+function noteAgainText(format: Format, state: FlowState): string | null {
+  const { noteAgain, lateNote } = state;
+  const others = [...notesToldAgain(state), ...(lateNote?.others ?? [])].filter((note) => note !== noteAgain?.note);
+  const earlier = others.map((note) => noteText(format, note));
+  if (noteAgain == null) return joined(earlier);
   const { at, note } = noteAgain;
-  return `${format.time(at)}: ${note === null ? format.texts.flows.noteFailed : noteText(format, note)}`;
+  const latest = `${format.time(at)}: ${note === null ? format.texts.flows.noteFailed : noteText(format, note)}`;
+  return joined([latest, ...earlier]);
 }
 
 /** What came after nobody waited for it, and what can be done about it. */

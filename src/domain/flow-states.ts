@@ -176,10 +176,22 @@ export type FlowState = {
   /** What was told last for the same contract, where it is not this note; `note` null: that it failed. Absent or null: nothing. */
   noteAgain?: { at: EpochMs; note: CreditNote | null } | null;
   /**
+   * All notes that were told for the same contract and are not this one, each once, the one of `noteAgain` too: callbacks may come in
+   * any order. Of many the worst and the latest. Absent: none, or an earlier version kept `noteAgain` alone.
+   */
+  notesAgain?: readonly CreditNote[];
+  /**
    * The latest note that came after its generation counted no more: the flow was cancelled, or generated again. `isLast`: it is of
    * the latest generation, so a cancelled flow may take it up. Absent or null: none, or somebody has seen it.
    */
-  lateNote?: { at: EpochMs; requestCode: string; note: CreditNote; isLast: boolean } | null;
+  lateNote?: {
+    at: EpochMs;
+    requestCode: string;
+    note: CreditNote;
+    isLast: boolean;
+    /** Others that came before it under the same code; absent: none. */
+    others?: readonly CreditNote[];
+  } | null;
   /** Numbers of notes that the flow has had before, the latest ones: told again they are nothing new. Absent: none. */
   earlierNotes?: readonly string[];
   /**

@@ -8,6 +8,7 @@ import type { CreditNote } from '../domain/records.ts';
 import { cetOf, financeReleased, type LoanTerms, quoteInstallment, quoteReleased } from '../pricing/loan.ts';
 import { payrollDueDays } from '../pricing/schedule.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
+import { notesToldAgain } from './notes.ts';
 
 function loanTermsOf(terms: FlowTerms, at: EpochMs, settings: PricingSettings): LoanTerms {
   return {
@@ -143,17 +144,19 @@ export function noteRelease({ note, subject, terms }: Pick<FlowState, 'note' | '
   };
 }
 
-type Notes = Pick<FlowState, 'note' | 'noteAgain' | 'subject' | 'terms'>;
+type Notes = Pick<FlowState, 'note' | 'noteAgain' | 'notesAgain' | 'subject' | 'terms'>;
 
-/** What is signed may be as either of the two notes says: the higher rate counts, and the greater release. */
-export function highestNoteRate(state: Pick<Notes, 'note' | 'noteAgain'>): RateHundredths | null {
-  return highest(noteRate(state), noteRate({ note: state.noteAgain?.note ?? null }));
+/** What is signed may be as any of the notes says: the highest rate counts, and the greatest release. */
+export function highestNoteRate(state: Pick<Notes, 'note' | 'noteAgain' | 'notesAgain'>): RateHundredths | null {
+  return notesToldAgain(state)
+    .map((note) => noteRate({ note }))
+    .reduce(highest, noteRate(state));
 }
 
 export function highestNoteRelease(state: Notes): ReturnType<typeof noteRelease> {
   const own = noteRelease(state);
-  const again = noteRelease({ ...state, note: state.noteAgain?.note ?? null });
-  return { ...own, releasedCents: highest(own.releasedCents, again.releasedCents) };
+  const again = notesToldAgain(state).map((note) => noteRelease({ ...state, note }).releasedCents);
+  return { ...own, releasedCents: again.reduce(highest, own.releasedCents) };
 }
 
 function highest(one: number | null, other: number | null): number | null {

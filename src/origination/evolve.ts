@@ -18,7 +18,7 @@ import { sealedPlaces } from '../domain/vault.ts';
 import { differencesOf } from './differences.ts';
 import { attemptsOf, isTurnedAway, takeAnswer } from './fold-answers.ts';
 import { codeOf, generated, markStep, move, stray, takeCounted } from './fold-steps.ts';
-import { isSameNote, noteCodes } from './notes.ts';
+import { isSameNote, noteCodes, notesToldAgain, withToldAgain } from './notes.ts';
 import { allowsStep, mayCorrect } from './steps.ts';
 import { isAside, isFinished, isOperation } from './transitions.ts';
 
@@ -416,7 +416,7 @@ const codesGivenUpKept = 20;
 
 /** The code that was confirmed is of another contract: its note is given up, and that of the right one is waited for. */
 function correct(state: FlowState, { requestCode, givesCodeUp }: FlowAsked): FlowState {
-  const { signature: _, noteHolder: _holder, noteAgain: _again, ...rest } = state;
+  const { signature: _, noteHolder: _holder, noteAgain: _again, notesAgain: _notes, ...rest } = state;
   const isOther =
     givesCodeUp === true && state.requestCode !== null && !isSameCode(state.requestCode, requestCode ?? '');
   const left = isOther ? withoutCode(state, state.requestCode!) : earlierNotesOf(state);
@@ -591,9 +591,13 @@ function takeEndorsementEvent(state: FlowState, record: FlowTold): FlowState {
 function takeNoteAgain(state: FlowState, record: FlowTold): FlowState {
   const { at, note, errors } = record;
   if (state.phase === 'cancelled') return takeLateNote(state, record);
-  if (note !== null && isSameNote(note, state.note!)) return stray(state);
+  const told = notesToldAgain(state);
+  // One that was told before is delivered again: somebody has seen it, or has still to.
+  if (note !== null && [state.note!, ...told].some((each) => isSameNote(note, each))) return stray(state);
+  const notesAgain = note === null ? told : withToldAgain(told, note);
   const said = note === null ? { errors, errorsIn: bodyOf(record) } : {};
-  return { ...stray(state), ...said, noteAgain: { at, note }, noteAccepted: null };
+  const kept = notesAgain.length === 0 ? {} : { notesAgain };
+  return { ...stray(state), ...said, ...kept, noteAgain: { at, note }, noteAccepted: null };
 }
 
 /**
@@ -602,10 +606,17 @@ function takeNoteAgain(state: FlowState, record: FlowTold): FlowState {
  */
 function takeLateNote(state: FlowState, { at, of, requestCode, note, holder }: FlowTold): FlowState {
   if (note === null || holder === undefined || of !== state.flow) return stray(state);
-  const known = [state.note, state.lateNote?.note ?? null].some((other) => other !== null && isSameNote(note, other));
+  const { lateNote } = state;
+  const known = [state.note, lateNote?.note ?? null, ...(lateNote?.others ?? [])].some(
+    (other) => other !== null && isSameNote(note, other),
+  );
   if (known || state.earlierNotes?.includes(note.noteNumber)) return stray(state);
   const isLast = state.requestCode !== null && isSameCode(requestCode, state.requestCode);
-  return { ...stray(state), lateNote: { at, requestCode, note, isLast }, noteAccepted: null };
+  const before = lateNote ?? null;
+  const isSameCall = before !== null && isSameCode(before.requestCode, requestCode);
+  const others = isSameCall ? withToldAgain(before.others ?? [], before.note) : [];
+  const late = { at, requestCode, note, isLast, ...(others.length === 0 ? {} : { others }) };
+  return { ...stray(state), lateNote: late, noteAccepted: null };
 }
 
 /** Somebody has looked: the note is taken as it is, or the late one of a cancelled flow in its place. */
@@ -614,9 +625,11 @@ function acceptNote(state: FlowState, by: string, at: number): FlowState {
   const seen = lateNote == null ? {} : { lateNote: null, earlierNotes: withNote(state, lateNote.note.noteNumber) };
   if (phase !== 'cancelled') return { ...move(state, 'accept')!, ...seen, noteAccepted: { by, at } };
   if (lateNote == null || !lateNote.isLast) return { ...state, ...seen };
-  const { note } = lateNote;
+  const { note, others = [] } = lateNote;
+  const { notesAgain: _, ...rest } = state;
+  const again = others.length === 0 ? {} : { notesAgain: others };
   const taken = { note, differences: differencesOf(state.expected, note), noteAgain: null, signature: null };
-  return { ...move(state, 'accept')!, ...seen, ...taken, noteAccepted: { by, at }, breaches: [], errors: [] };
+  return { ...move(rest, 'accept')!, ...again, ...seen, ...taken, noteAccepted: { by, at }, breaches: [], errors: [] };
 }
 
 function withNote({ earlierNotes = [] }: FlowState, noteNumber: string): readonly string[] {
@@ -688,7 +701,7 @@ function withoutSignature(state: FlowState): FlowState {
   return sign?.outcome === 'pending' ? markStep(state, sign.stepId, 'withheld') : state;
 }
 
-function anew(state: FlowState): FlowState {
+function anew({ notesAgain: _, ...state }: FlowState): FlowState {
   return {
     ...state,
     ...earlierNotesOf(state),

@@ -34,6 +34,32 @@ export function isSameNote(one: CreditNote, other: CreditNote): boolean {
   );
 }
 
+/** Notes told for one contract that are kept. */
+const mostToldAgain = 20;
+
+/** What a note releases, as far as it says. */
+function releasedBy({ loanCents, iofCents, insuranceCents }: CreditNote): number {
+  return (loanCents ?? 0) - (iofCents ?? 0) - (insuranceCents ?? 0);
+}
+
+/** With one more that was told for the same contract; the first one goes that is not the worst. */
+export function withToldAgain(told: readonly CreditNote[], note: CreditNote): readonly CreditNote[] {
+  const all = [...told, note];
+  if (all.length <= mostToldAgain) return all;
+  const worst = [releasedBy, ({ rateMonthlyPercent }: CreditNote) => rateMonthlyPercent ?? 0].map((measure) =>
+    all.reduce((most, each) => (measure(each) > measure(most) ? each : most)),
+  );
+  return all.toSpliced(
+    all.findIndex((each) => !worst.includes(each)),
+    1,
+  );
+}
+
+/** All that were told for its contract beside its note. */
+export function notesToldAgain({ noteAgain, notesAgain }: Pick<FlowState, 'noteAgain' | 'notesAgain'>) {
+  return notesAgain ?? (noteAgain?.note == null ? [] : [noteAgain.note]);
+}
+
 /** Of flows with one note the latest that are looked at: more than one is a fault of the service. */
 const mostHolders = 20;
 

@@ -112,7 +112,10 @@ function isReadyFor(state: FlowState, step: FlowStep): boolean {
   const { simulatedKey, subject, signedKeys } = state;
   if (step === 'inclusion') return simulatedKey !== null;
   if (step === 'accept') {
-    const notes = state.phase === 'cancelled' ? { note: noteToAccept(state), noteAgain: null } : state;
+    const notes =
+      state.phase === 'cancelled'
+        ? { note: noteToAccept(state), noteAgain: null, notesAgain: state.lateNote?.others ?? [] }
+        : state;
     const isWithinRate = (highestNoteRate(notes) ?? 0) <= (subject.rateLimitHundredths ?? Number.POSITIVE_INFINITY);
     return isWithinRate && noteReleaseWithin(highestNoteRelease({ ...state, ...notes })) === null;
   }

@@ -1,6 +1,7 @@
 /** What the service tells once more of a note: above the bid, or one that was replaced (integrator, session 40). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { flowView } from '../../src/http/api/views.ts';
 import { nextSteps } from '../../src/origination/steps.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
 import { eventually } from '../conformance/backend.ts';
@@ -37,6 +38,67 @@ test('a note told once more above the bid is accepted by nobody, nor signed wher
     assert.deepEqual(refusedBy(signed), [[rule, 'step']]);
   }
   assert.ok(!sent.some(({ operation }) => operation === 'endorsement'));
+});
+
+test('every note that is told for a contract stays a doubt, whatever comes after it', async (context) => {
+  const { ask, start, noted, state, tellNote } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  const own = (await state('c-701'))!.note!;
+  const tells = async (change: object) => {
+    const { strays } = (await state('c-701'))!;
+    await tellNote('c-701', { ...own, ...change });
+    await eventually(async () => (await state('c-701'))!.strays > strays);
+  };
+  const harmless = { cetMonthlyPercent: 2.71 };
+  await tells({ rateMonthlyPercent: 4.9, loanCents: own.loanCents! + 10_000_000 });
+  await tells(harmless);
+  const twice = (await state('c-701'))!;
+  assert.equal(twice.noteAgain!.note!.cetMonthlyPercent, 2.71, 'the latest is shown as such');
+  assert.equal(flowView(twice, null, []).notesAgain.length, 2);
+  assert.ok(!nextSteps(twice).includes('accept'));
+  const refused = refusedBy(await ask('c-701', { step: 'accept', reason: 'x' }));
+  assert.deepEqual(refused.map(([rule]) => rule).sort(), ['amount-within-bid', 'rate-within-bid']);
+  // So many that they are not all kept: the worst are.
+  for (let cet = 1; cet <= 25; cet += 1) await tells({ cetMonthlyPercent: cet });
+  assert.ok((await state('c-701'))!.notesAgain!.length <= 20);
+  assert.equal(refusedBy(await ask('c-701', { step: 'accept', reason: 'x' })).length, 2);
+});
+
+test('a note that somebody has seen and that is delivered again undoes no acceptance; another one does', async (context) => {
+  const { ask, start, noted, state, tellNote } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  const own = (await state('c-701'))!.note!;
+  const tells = async (change: object) => {
+    const { strays } = (await state('c-701'))!;
+    await tellNote('c-701', { ...own, ...change });
+    await eventually(async () => (await state('c-701'))!.strays > strays);
+  };
+  await tells({ cetMonthlyPercent: 2.71 });
+  assert.equal((await ask('c-701', { step: 'accept', reason: 'x' })).kind, 'taken');
+  await tells({ cetMonthlyPercent: 2.71 });
+  assert.notEqual((await state('c-701'))!.noteAccepted ?? null, null);
+  await tells({ cetMonthlyPercent: 2.72 });
+  assert.equal((await state('c-701'))!.noteAccepted, null);
+});
+
+test('a worse note that comes after the end of a flow is not hidden by a later one', async (context) => {
+  const { ask, start, reaches, noteFor, tell, state } = await takingHouse(context);
+  await start('701');
+  await reaches('c-701', 'awaiting-note');
+  const requestCode = (await state('c-701'))!.requestCode!;
+  const own = await noteFor('c-701', { noteNumber: 'N-1' });
+  await ask('c-701', { step: 'cancel', reason: 'x' });
+  await reaches('c-701', 'cancelled');
+  for (const change of [{ rateMonthlyPercent: 4.9 }, {}]) {
+    const { strays } = (await state('c-701'))!;
+    const event = { kind: 'credit-note', at: Date.now(), requestCode, of: 'contract', sealed: '{}' } as const;
+    await tell(requestCode, { ...event, note: { ...own, ...change }, errors: [] });
+    await eventually(async () => (await state('c-701'))!.strays > strays);
+  }
+  assert.ok(!nextSteps((await state('c-701'))!).includes('accept'));
+  assert.deepEqual(refusedBy(await ask('c-701', { step: 'accept', reason: 'x' })), [['rate-within-bid', 'step']]);
 });
 
 test('a note that was replaced and comes again as the new one is doubtful', async (context) => {

@@ -986,6 +986,10 @@ export const flowSchema = answerNamed(
         .nullable(),
       'What the service told last for the same contract, where it is not `note`: that one stands, and is signed only after the step `accept`',
     ),
+    notesAgain: saidOfParts(
+      z.array(noteSchema),
+      'All notes that the service told for the same contract and that are not `note` or `lateNote`, each once: callbacks may come in any order. What is above the bid in one of them lets nobody take the note with the step `accept`',
+    ),
     lateNote: saidOfParts(
       z
         .object({

@@ -7,7 +7,7 @@ import type { LinkDetail } from '../../domain/request.ts';
 import { notIncluded } from '../../origination/desk.ts';
 import { unsaidIn } from '../../origination/differences.ts';
 import { attemptsOf, type Contradiction } from '../../origination/fold-answers.ts';
-import { notesGivenUp } from '../../origination/notes.ts';
+import { notesGivenUp, notesToldAgain } from '../../origination/notes.ts';
 import { flowCursor, type Situations } from '../../origination/ports.ts';
 import {
   type OpenSealed,
@@ -120,7 +120,8 @@ export function flowView(state: FlowState, open: OpenSealed, situations: Situati
     notSaid: [...unsaidIn(state)],
     noteHolder: state.noteHolder ?? null,
     noteAgain: state.noteAgain ?? null,
-    lateNote: state.lateNote ?? null,
+    notesAgain: [...notesToldAgain(state), ...(state.lateNote?.others ?? [])],
+    lateNote: lateNoteOf(state),
     earlierNotes: [...notesGivenUp(state)],
     noteAccepted: state.noteAccepted ?? null,
     breaches: [...state.breaches],
@@ -137,6 +138,12 @@ export function flowView(state: FlowState, open: OpenSealed, situations: Situati
     waitsFor: [...waitsFor(state)],
   };
   return open === null ? withoutCpfs(view) : view;
+}
+
+function lateNoteOf({ lateNote }: FlowState) {
+  if (lateNote == null) return null;
+  const { at, requestCode, note, isLast } = lateNote;
+  return { at, requestCode, note, isLast };
 }
 
 /** A lookup has no operation: its code is that of the query of its links. */
