@@ -3,12 +3,13 @@
  * their own, found again when the code becomes known, and shown until then. Every step may be done twice.
  */
 import type { Outbox } from '../bidding/outbox.ts';
-import { callbackPartition, type LogBatch, type NewEntry } from '../bidding/ports.ts';
+import { callbackPartition, type EventLog, type LogBatch, type NewEntry } from '../bidding/ports.ts';
 import { problemOf } from '../bidding/unprocessable.ts';
 import type { Clock } from '../domain/clock.ts';
-import type { FlowLinkTold, FlowTold } from '../domain/flow-records.ts';
+import type { FlowLinkTold, FlowRecord, FlowTold } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { AmountCents, EpochMs } from '../domain/glossary.ts';
+import { foldedInto } from '../domain/record-places.ts';
 import type { CallbackRecord, CreditNote } from '../domain/records.ts';
 import { isSameCode, spellingsOf } from '../domain/request-codes.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
@@ -28,6 +29,9 @@ const maxLaterLooks = 4_000;
 /** Notes given to flows whose rows may not have them yet. */
 const mostRecent = 10_000;
 
+/** Of what was told under one code before its flow was known, what is given to it. */
+const mostGiven = 100;
+
 /** What the service told, before it is known whom. */
 type Told = FlowTold | FlowLinkTold;
 
@@ -43,12 +47,14 @@ type FlowCallbacks = {
 
 export function createFlowCallbacks({
   flows,
+  log,
   outbox,
   clock,
   vault,
   pricing,
 }: {
   flows: FlowStore;
+  log: Pick<EventLog, 'readKey'>;
   outbox: Outbox;
   clock: Clock;
   vault: Pick<Vault, 'open' | 'pseudonym'>;
@@ -231,14 +237,31 @@ export function createFlowCallbacks({
     if (flowId !== undefined) await give(event, flowId, now);
   }
 
+  /** All that was told under its code, in order: as if the flow had been there. */
   async function give(event: FlowState, flowId: string, at: EpochMs): Promise<void> {
+    const entries = foldedInto(event, await log.readKey('flows', event.flowId, event.places));
+    const given: NewEntry[] = [];
+    for (const record of toldOnce(entries.map((entry) => entry.record)))
+      given.push(entryOf(await withHolder({ ...record, at }, flowId)));
     await outbox.keep([
-      entryOf(await withHolder({ ...event.told!, at }, flowId)),
+      ...given,
       { topic: 'flows', key: event.flowId, record: { kind: 'claimed-by', flowId: event.flowId, at, owner: flowId } },
     ]);
   }
 
   return { handle, claim, giveUp, deliver };
+}
+
+/** What says nothing new is left out; of very many the first ones count. */
+function toldOnce(records: readonly FlowRecord[]): readonly FlowTold[] {
+  const seen = new Map<string, FlowTold>();
+  for (const record of records) {
+    if (record.kind !== 'told') continue;
+    const { of, note, errors } = record;
+    const said = JSON.stringify([of, note, errors]);
+    if (!seen.has(said) && seen.size < mostGiven) seen.set(said, record);
+  }
+  return [...seen.values()];
 }
 
 function entryOf(record: Told): NewEntry {

@@ -103,7 +103,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
   const agenda = createAgenda(clock, lookAgain);
   const onAnswer = () => observer({ kind: 'step', step: 'flow-answer-received' });
   const sender = createFlowSender({ instance, service, vault, clock, keyedAttempts: settings.keyedAttempts, onAnswer });
-  const callbacks = createFlowCallbacks({ flows, outbox, clock, vault, pricing });
+  const callbacks = createFlowCallbacks({ flows, log, outbox, clock, vault, pricing });
   const intake = createFlowIntake({
     ...{ log, flows, clock, maxEntries: batchEntries, retryMs: settings.retryMs, stopping: () => stopping },
     onBatch,

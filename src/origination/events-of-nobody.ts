@@ -6,6 +6,7 @@ import type { CreditNote } from '../domain/records.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { expectedLoan } from './differences.ts';
 import { isTurnedAway } from './fold-answers.ts';
+import { notesToldAgain } from './notes.ts';
 import type { FlowStore } from './ports.ts';
 
 /** Of events that nobody has claimed, the latest that are looked at. */
@@ -66,9 +67,11 @@ export async function eventsOfNobody(
   if (sent === null) return [];
   const around = { flow: 'event', phase: 'unclaimed', code: null, limit: mostEvents, before: null } as const;
   const expected = pricing === null ? (state.expected ?? {}) : expectedNote(state, sent.since, pricing);
-  return (await flows.query(around)).flatMap(({ told }) => {
+  return (await flows.query(around)).flatMap((event) => {
+    const { told } = event;
     if (told === null || told.of !== sent.of || told.at < sent.since || told.errors.length > 0) return [];
-    return isOfOtherLoan(told.note, expected) ? [] : [told.requestCode];
+    const notes = [told.note, ...notesToldAgain(event)];
+    return notes.every((note) => isOfOtherLoan(note, expected)) ? [] : [told.requestCode];
   });
 }
 

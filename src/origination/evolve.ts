@@ -528,8 +528,7 @@ function isOurs(state: FlowState, record: FlowTold): boolean {
 function takeEvent(before: FlowState, record: FlowTold): FlowState {
   const state = record.of === before.flow ? doneAfterAll(before, record) : before;
   if (state.flow === 'event') {
-    // Told well after it was told badly, or the other way round: what came first stays, and the log has both.
-    return stray(state);
+    return state.phase === 'unclaimed' || state.phase === 'closed' ? takeToldAgain(state, record) : stray(state);
   }
   if (record.of === 'operation') return takeEndorsementEvent(state, record);
   if (record.of === 'link-query') {
@@ -562,6 +561,22 @@ function takeEvent(before: FlowState, record: FlowTold): FlowState {
     errors,
     errorsIn: errors.length > 0 ? bodyOf(record) : null,
   };
+}
+
+/**
+ * Its flow will be given all that the log has of it. What was told well stands for it, for then something was done; what was told
+ * beside that is shown.
+ */
+function takeToldAgain(state: FlowState, record: FlowTold): FlowState {
+  const { at, note, errors } = record;
+  if (state.told === null || state.told.of !== record.of) return stray(state);
+  const isBetter = state.told.errors.length > 0 && errors.length === 0;
+  if (isBetter) return { ...stray(state), told: record, note, errors, errorsIn: null, noteAgain: { at, note: null } };
+  if (state.note === null) return stray(state);
+  const known = [state.note, ...notesToldAgain(state)];
+  if (note !== null && known.some((each) => isSameNote(note, each))) return stray(state);
+  const notesAgain = note === null ? notesToldAgain(state) : withToldAgain(notesToldAgain(state), note);
+  return { ...stray(state), noteAgain: { at, note }, ...(notesAgain.length === 0 ? {} : { notesAgain }) };
 }
 
 /** A note that comes for a contract that was turned away: it is not sent once more, whatever note it is. */

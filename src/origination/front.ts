@@ -44,7 +44,7 @@ import {
 import { eventsOfNobody, expectedNote, isOfOtherLoan } from './events-of-nobody.ts';
 import { eventPrefix, evolve, proposalIndex } from './evolve.ts';
 import { keyIndex, workerIndex } from './ledger.ts';
-import { holdersOf, noteIndex, noteProposalIndex, stillHolds } from './notes.ts';
+import { holdersOf, noteIndex, noteProposalIndex, notesToldAgain, stillHolds } from './notes.ts';
 import {
   type Asker,
   type ContractAsked,
@@ -576,10 +576,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   ): Promise<FrontResult | null> {
     const ids = requestCode === null ? [] : spellingsOf(requestCode).map((code) => `${eventPrefix}${code}`);
     const told = [...(await flows.read(ids)).values()].find(({ note }) => note !== null);
-    if (told === undefined || state.subject.rateLimitHundredths === null) return null;
+    if (told === undefined || told.note === null || state.subject.rateLimitHundredths === null) return null;
     const expected = expectedNote(state, state.generatedAt ?? state.operation?.intent?.at ?? clock.now(), pricing);
-    const asNoted = { ...state, note: told.note, noteAgain: null };
-    const beyond = isOfOtherLoan(told.note, expected) || (await noteBeyond(asNoted)).length > 0;
+    const notes = [told.note, ...notesToldAgain(told)];
+    const asNoted = { ...state, note: told.note, noteAgain: null, notesAgain: notes.slice(1) };
+    const beyond = notes.some((note) => isOfOtherLoan(note, expected)) || (await noteBeyond(asNoted)).length > 0;
     if (!beyond) return null;
     const text =
       'the note that was told under this code has not the figures of this loan, or is above its bid: look whether it is the contract of somebody else; once you know that it is of this flow, send true in despiteEvents';

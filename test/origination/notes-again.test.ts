@@ -1,6 +1,7 @@
 /** What the service tells once more of a note: above the bid, or one that was replaced (integrator, session 40). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { CreditNote } from '../../src/domain/records.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import { nextSteps } from '../../src/origination/steps.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
@@ -131,6 +132,53 @@ test('a contract that is answered with a code that its flow had before is unclea
   await ask('c-701', { step: 'regenerate', reason: 'x' });
   await reaches('c-701', 'unclear');
   assert.match((await state('c-701'))!.operation!.reason!, /a request code that this flow had before/);
+});
+
+test('what was told under a code before somebody confirmed it comes to the flow in its order, all of it', async (context) => {
+  const { ask, start, world, reaches, noteFor, tell, state, sign, sent } = await takingHouse(context);
+  world.answerTo = () => ({ kind: 'unknown', reason: 'status-503', response: null, ...heard });
+  const tells = async (requestCode: string, note: CreditNote | null, errors: readonly string[] = []) => {
+    const eventId = `event:${requestCode}`;
+    const strays = (await state(eventId))?.strays ?? -1;
+    const event = { kind: 'credit-note', of: 'contract', sealed: '{"Erros":[{"Codigo":"E1"}]}', requestCode } as const;
+    await tell(requestCode, { ...event, at: Date.now(), note, errors });
+    await eventually(async () => ((await state(eventId))?.strays ?? -1) > strays);
+  };
+  const unclear = async (requestId: string) => {
+    await start(requestId);
+    await reaches(`c-${requestId}`, 'unclear');
+    return noteFor(`c-${requestId}`, { noteNumber: `N-${requestId}`, proposalCode: uuid(Number(requestId)) });
+  };
+  const confirm = (flowId: string, requestCode: string, more = {}) =>
+    ask(flowId, { step: 'confirm', reason: 'no portal', requestCode, ...more });
+  // A good note, and then a worse one.
+  const good = await unclear('701');
+  await tells('q-1', good);
+  await tells('q-1', { ...good, loanCents: good.loanCents! + 100_000, rateMonthlyPercent: 4.9 });
+  await tells('q-1', good);
+  assert.equal((await state('event:q-1'))!.noteAgain!.note!.rateMonthlyPercent, 4.9, 'whoever reads the event sees it');
+  assert.deepEqual(refusedBy(await confirm('c-701', 'q-1')), [['event-of-other-loan', 'requestCode']]);
+  assert.equal((await confirm('c-701', 'q-1', { despiteEvents: true })).kind, 'taken');
+  await eventually(async () => (await state('c-701'))!.noteAgain?.note?.rateMonthlyPercent === 4.9);
+  const signed = await sign('c-701', { numeroContrato: 'N-701', assinatura: 'b' });
+  assert.equal(signed.kind, 'refused');
+  assert.ok(!nextSteps((await state('c-701'))!).includes('accept'));
+  // A failure, and then the note: it was done.
+  const late = await unclear('702');
+  await tells('q-2', null, ['E1']);
+  await tells('q-2', late);
+  assert.deepEqual(refusedBy(await ask('c-702', { step: 'deny', reason: 'x' })), [['event-of-nobody', 'step']]);
+  assert.equal((await confirm('c-702', 'q-2')).kind, 'taken');
+  await reaches('c-702', 'awaiting-signature');
+  assert.equal((await state('c-702'))!.note!.noteNumber, 'N-702');
+  // The note, and then a failure: somebody has to look.
+  const failed = await unclear('703');
+  await tells('q-3', failed);
+  await tells('q-3', null, ['E1']);
+  assert.equal((await confirm('c-703', 'q-3')).kind, 'taken');
+  await eventually(async () => (await state('c-703'))!.noteAgain?.note === null);
+  assert.equal((await state('c-703'))!.phase, 'awaiting-signature');
+  assert.ok(!sent.some(({ operation }) => operation === 'endorsement'));
 });
 
 test('a confirmation with the code of another loan is refused, and one that was taken is corrected', async (context) => {
