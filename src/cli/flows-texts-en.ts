@@ -123,6 +123,8 @@ export const flowsEn: Texts['flows'] = {
   factValues: {},
   /** Why nothing is known of an operation, or why it was not sent. */
   reasons: {
+    'turned-away': 'the service turned it away three times with 401 or 429, and may have done it',
+    'turned-away-and-noted': 'the service turned it away with 401 or 429, and a note came after that',
     'headers-timeout': 'no answer came in time',
     'body-timeout': 'the answer broke off in the middle',
     'answer-unreadable': 'the answer is not HTTP',

@@ -137,6 +137,8 @@ export const flowsPt = {
   } as Readonly<Record<string, string>>,
   /** Why nothing is known of an operation, or why it was not sent. */
   reasons: {
+    'turned-away': 'o serviço a recusou três vezes com 401 ou 429, e pode tê-la feito',
+    'turned-away-and-noted': 'o serviço a recusou com 401 ou 429, e depois veio uma CCB',
     'headers-timeout': 'nenhuma resposta veio a tempo',
     'body-timeout': 'a resposta parou no meio',
     'answer-unreadable': 'a resposta não é HTTP',

@@ -583,7 +583,7 @@ function takeToldAgain(state: FlowState, record: FlowTold): FlowState {
 function doneAfterAll(state: FlowState, { note, holder }: FlowTold): FlowState {
   const { operation } = state;
   if (note === null || holder === undefined || operation === null || !isTurnedAway(operation)) return state;
-  const unclear = { ...operation, status: 'unclear' as const, retryAt: null, reason: 'turned away, and a note came' };
+  const unclear = { ...operation, status: 'unclear' as const, retryAt: null, reason: 'turned-away-and-noted' };
   return move({ ...state, operation: unclear }, 'unclear') ?? state;
 }
 

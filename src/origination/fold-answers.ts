@@ -47,7 +47,7 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
       const retryAt = Math.max(result.retryAt ?? 0, record.at + retry.retryMs);
       const turned = turnedAway(operation, record);
       if (turned.turnedAwayAt !== undefined && attemptsOf(turned) >= mostTurnedAway) {
-        return doubt(state, turned, record.at, `turned away ${mostTurnedAway} times: ${result.reason}`, retry);
+        return doubt(state, turned, record.at, 'turned-away', retry);
       }
       const waiting = { ...state, operation: { ...turned, retryAt, reason: result.reason } };
       // With a key the same bytes are sent again; without one it is prepared anew, for a process that dies now knows nothing.

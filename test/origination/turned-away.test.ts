@@ -1,6 +1,9 @@
 /** What is turned away with 401 or 429 may have been done all the same: without a key it is not sent again unseen (integrator, session 53). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { flowText } from '../../src/cli/flows.ts';
+import { createFormat } from '../../src/cli/format.ts';
+import type { FlowState } from '../../src/domain/flow-states.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import type { OperationResult } from '../../src/wire/operations.ts';
 import { eventually } from '../conformance/backend.ts';
@@ -21,6 +24,10 @@ test('a contract that is turned away every time is sent three times, and then so
   assert.equal(sent.length, 3);
   const { operation } = flowView((await state('c-701'))!, null, []);
   assert.deepEqual([operation?.status, operation?.attempts], ['unclear', 3]);
+  const shown = (language: 'pt' | 'en', flow: FlowState) => flowText(createFormat(language), flow, null);
+  const unclear = (await state('c-701'))!;
+  assert.match(shown('en', unclear), /3×.*turned it away three times with 401 or 429/);
+  assert.match(shown('pt', unclear), /3×.*recusou três vezes com 401 ou 429/);
   assert.equal((await ask('c-701', { step: 'deny', reason: 'não está no portal' })).kind, 'taken');
   await eventually(() => sent.length === 4);
   await eventually(async () => (await state('c-701'))!.operation?.attempts === 1, 5_000);
