@@ -29,6 +29,9 @@ const maxLaterLooks = 4_000;
 /** Notes given to flows whose rows may not have them yet. */
 const mostRecent = 10_000;
 
+/** How long the row of an event that was given may lag behind. */
+const givenForMs = 1_000;
+
 /** Of what was told under one code before its flow was known, what is given to it. */
 const mostGiven = 100;
 
@@ -63,6 +66,8 @@ export function createFlowCallbacks({
   let laterLooks = 0;
   /** Which flow was given a note last, by what the note is found under; the oldest go first. */
   const recent = new Map<string, string>();
+  /** Events that are being given to their flows, each with its flow. */
+  const giving = new Set<string>();
 
   async function handle(batch: LogBatch<CallbackRecord>): Promise<void> {
     const { partition, first, next } = batch;
@@ -237,8 +242,21 @@ export function createFlowCallbacks({
     if (flowId !== undefined) await give(event, flowId, now);
   }
 
-  /** All that was told under its code, in order: as if the flow had been there. */
+  /** The flow and its event look at the same time: it is given once. */
   async function give(event: FlowState, flowId: string, at: EpochMs): Promise<void> {
+    const pair = `${event.flowId} ${flowId}`;
+    if (giving.has(pair)) return;
+    giving.add(pair);
+    try {
+      await giveAll(event, flowId, at);
+    } finally {
+      // Until its row says so too.
+      clock.after(givenForMs, () => giving.delete(pair));
+    }
+  }
+
+  /** All that was told under its code, in order: as if the flow had been there. */
+  async function giveAll(event: FlowState, flowId: string, at: EpochMs): Promise<void> {
     const entries = foldedInto(event, await log.readKey('flows', event.flowId, event.places));
     const given: NewEntry[] = [];
     for (const record of toldOnce(entries.map((entry) => entry.record)))
