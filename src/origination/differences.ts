@@ -148,9 +148,8 @@ type Notes = Pick<FlowState, 'note' | 'noteAgain' | 'notesAgain' | 'subject' | '
 
 /** What is signed may be as any of the notes says: the highest rate counts, and the greatest release. */
 export function highestNoteRate(state: Pick<Notes, 'note' | 'noteAgain' | 'notesAgain'>): RateHundredths | null {
-  return notesToldAgain(state)
-    .map((note) => noteRate({ note }))
-    .reduce(highest, noteRate(state));
+  const notes = [state.note, ...notesToldAgain(state)];
+  return notes.flatMap((note) => [noteRate({ note }), rateOfYear(note)]).reduce(highest, null);
 }
 
 export function highestNoteRelease(state: Notes): ReturnType<typeof noteRelease> {
@@ -268,6 +267,19 @@ function noteRate({ note }: Pick<FlowState, 'note'>): RateHundredths | null {
   const percent = note?.rateMonthlyPercent ?? null;
   return percent === null ? null : Math.ceil(percent * 100 - slipHundredths);
 }
+
+/**
+ * The monthly rate that the annual one of a note comes to at least. The contract does not say how a year is reckoned: as 12 months,
+ * or by its 365 days, which of one annual rate makes the lower monthly one.
+ */
+function rateOfYear(note: CreditNote | null): RateHundredths | null {
+  const percent = note?.rateAnnualPercent ?? null;
+  if (percent === null || percent <= 0) return null;
+  return Math.ceil(((1 + percent / 100) ** (30 / 365) - 1) * 10_000 - yearSlackHundredths);
+}
+
+/** An annual rate is rounded: a hundredth of it is less than this a month. */
+const yearSlackHundredths = 0.1;
 
 /** The rate that a later one may not exceed: what lies between two whole hundredths is the lower. */
 export function noteRateAtMost({ note }: Pick<FlowState, 'note'>): RateHundredths | null {

@@ -41,6 +41,36 @@ test('a note told once more above the bid is accepted by nobody, nor signed wher
   assert.ok(!sent.some(({ operation }) => operation === 'endorsement'));
 });
 
+test('a note whose annual rate is above the bid is taken by nobody, whatever its monthly rate says', async (context) => {
+  const { ask, start, noted, state, sign } = await takingHouse(context);
+  for (const [requestId, change] of [
+    ['701', { rateAnnualPercent: 99 }],
+    ['702', { rateAnnualPercent: 99, rateMonthlyPercent: null }],
+  ] as const) {
+    const flowId = `c-${requestId}`;
+    await start(requestId);
+    await noted(flowId, { noteNumber: `N-${requestId}`, proposalCode: uuid(Number(requestId)), ...change });
+    const signed = await sign(flowId, { numeroContrato: `N-${requestId}`, assinatura: 'b' });
+    assert.deepEqual(refusedBy(signed), [['rate-within-bid', 'step']], requestId);
+    assert.ok(!nextSteps((await state(flowId))!).includes('accept'));
+  }
+  assert.equal((await ask('c-702', { step: 'accept', reason: 'x' })).kind, 'refused');
+  // However a year is reckoned: 12 months of 2.5 %, or 365 days of which 30 are one.
+  for (const [requestId, rateAnnualPercent] of [
+    ['703', 34.49],
+    ['704', 35.04],
+  ] as const) {
+    await start(requestId);
+    await noted(`c-${requestId}`, {
+      noteNumber: `N-${requestId}`,
+      proposalCode: uuid(Number(requestId)),
+      rateAnnualPercent,
+    });
+    const signed = await sign(`c-${requestId}`, { numeroContrato: `N-${requestId}`, assinatura: 'b' });
+    assert.equal(signed.kind, 'taken', requestId);
+  }
+});
+
 test('every note that is told for a contract stays a doubt, whatever comes after it', async (context) => {
   const { ask, start, noted, state, tellNote } = await takingHouse(context);
   await start('701');
