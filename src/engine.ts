@@ -82,6 +82,8 @@ export type Store = {
   unwritable?: (neededBytes: number) => string | null;
   /** Why nothing at all can be stored just now, asked before each write to the service. */
   trouble?: () => string | null;
+  /** Why the log is not what was written, so that nothing may be bid for. */
+  changed?: () => string | null;
   /** Why the log does not answer, where it is a server, and since when; null while it does. */
   silence?: () => string | null;
   /** Views that a server may lose, and where copies of them are kept; null for views that end with the log. */
@@ -379,6 +381,7 @@ function deskOf(
     ...parts,
     ...store,
     ...(store.trouble === undefined ? {} : { logTrouble: store.trouble }),
+    ...(store.changed === undefined ? {} : { logChanged: store.changed }),
     ...(store.silence === undefined ? {} : { logSilence: store.silence }),
     settings: config.bidding,
     noBidReceivedBefore: restored,

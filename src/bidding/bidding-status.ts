@@ -17,6 +17,7 @@ export const closedCauses = [
   'stopping',
   'clock-step',
   'clock-skew',
+  'log-changed',
   'control-stale',
   'paused',
   'rule-set-missing',
@@ -71,6 +72,8 @@ export function createBiddingWatch(options: {
   health: Pick<ServiceHealth, 'trouble' | 'lookAgain'>;
   /** Why the log takes nothing at all just now. */
   logTrouble?: () => string | null;
+  /** Why the log is not what was written. */
+  logChanged?: () => string | null;
   /** Why the log does not answer just now; null: it does. */
   logSilence?: () => string | null;
   /** Partitions that are not bid for, in words; null when some are. */
@@ -93,6 +96,7 @@ export function createBiddingWatch(options: {
     const pause = atGate === 'paused' ? (gate.control()?.pause ?? null) : null;
     if (pause !== null) return { cause: 'paused', detail: pause.reason, by: pause.by, since: pause.at };
     if (atGate === 'log-refused') return closedBy(atGate, options.logTrouble?.() ?? null);
+    if (atGate === 'log-changed') return closedBy(atGate, options.logChanged?.() ?? null);
     if (atGate === 'control-stale') return closedBy(atGate, gate.controlTrouble());
     if (atGate !== null && atGate !== 'service-unauthorised') return closedBy(atGate, null);
     // Partitions of a log that does not answer are not live either: they are not the cause.

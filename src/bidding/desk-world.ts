@@ -25,6 +25,8 @@ export type DeskWorld = {
   log: EventLog;
   /** Why the log takes nothing at all just now; null: nothing is known against it. */
   logTrouble?: () => string | null;
+  /** Why the log is not what was written, so that nothing is bid for; null: nothing is known against it. */
+  logChanged?: () => string | null;
   /** Why the log does not answer just now, where it is a server; null: it does. */
   logSilence?: () => string | null;
   views: Views;

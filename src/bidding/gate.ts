@@ -39,6 +39,8 @@ export function createGate(options: {
   viewsWhole: () => boolean;
   /** Why the log takes nothing at all just now; null: it does. */
   logTrouble?: () => string | null;
+  /** Why the log is not what was written; null: nothing is known against it. */
+  logChanged?: () => string | null;
   onOpen: () => void;
 }): Gate {
   const { control, clock, settings } = options;
@@ -97,6 +99,8 @@ export function createGate(options: {
     if (options.stopping()) return 'stopping';
     const doubt = options.timeDoubt();
     if (doubt !== null) return doubt;
+    // Before what it says itself: the controls stand in it.
+    if ((options.logChanged?.() ?? null) !== null) return 'log-changed';
     if (known === null || isStale()) return 'control-stale';
     if (known.state.pause !== null) return 'paused';
     if (options.policy(clock.now()) === null) return 'rule-set-missing';

@@ -6,6 +6,7 @@ export const biddingEn: Texts['bidding'] = {
     stopping: 'the process is stopping',
     'clock-step': "this machine's clock has jumped",
     'clock-skew': "this machine's clock and the service's do not agree",
+    'log-changed': 'the log is not what was written',
     'control-stale': 'the controls cannot be read',
     paused: 'paused',
     'rule-set-missing': 'there is no rule set to follow',
@@ -21,6 +22,8 @@ export const biddingEn: Texts['bidding'] = {
     stopping: 'the process is about to end',
     'clock-step': "correct this machine's clock; it is followed once the service's time agrees with it",
     'clock-skew': "compare this machine's clock with a time server",
+    'log-changed':
+      'somebody changed the log, or its disk did: look with lance audit verify and put back a copy from before; lance resume --by NAME --reason TEXT bids by what stands there, until the next start; where records were taken away, only a restart helps',
     'control-stale': 'the controls cannot be read: see to the store that holds them',
     paused: 'lance resume --by NAME --reason TEXT goes on',
     'rule-set-missing':

@@ -5,6 +5,7 @@ export const biddingPt = {
     stopping: 'o processo está parando',
     'clock-step': 'o relógio desta máquina deu um salto',
     'clock-skew': 'o relógio desta máquina e o do serviço não concordam',
+    'log-changed': 'o registro não é o que foi gravado',
     'control-stale': 'os controles não podem ser lidos',
     paused: 'em pausa',
     'rule-set-missing': 'não há conjunto de regras a seguir',
@@ -20,6 +21,8 @@ export const biddingPt = {
     stopping: 'o processo está para terminar',
     'clock-step': 'acerte o relógio desta máquina; ele volta a valer quando a hora do serviço concordar',
     'clock-skew': 'compare o relógio desta máquina com um servidor de tempo',
+    'log-changed':
+      'alguém mudou o registro, ou o disco o fez: veja com lance audit verify e ponha de volta uma cópia de antes; lance resume --by NOME --reason TEXTO volta a dar lances pelo que está lá, até a próxima partida; se registros foram retirados, só reiniciar resolve',
     'control-stale': 'os controles não podem ser lidos: veja o armazenamento que os guarda',
     paused: 'lance resume --by NOME --reason TEXTO volta a dar lances',
     'rule-set-missing':

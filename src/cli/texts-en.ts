@@ -149,6 +149,7 @@ export const en: Texts = {
     paused: 'the desk was paused until the deadline',
     'clock-step': "this machine's clock had moved, and the time was not believed until the deadline",
     'clock-skew': "the service's time and ours were too far apart until the deadline",
+    'log-changed': 'the log was not what was written, and nobody had accepted it by the deadline',
     'control-stale': "the operators' controls could not be read until the deadline",
     'rule-set-missing': 'the rule set to follow was missing until the deadline',
     'views-incomplete': 'what is used under the caps was not known until the deadline',

@@ -143,6 +143,7 @@ export const pt = {
     paused: 'a mesa estava em pausa até o prazo',
     'clock-step': 'o relógio desta máquina tinha mudado, e a hora não era confiável até o prazo',
     'clock-skew': 'a hora do serviço e a nossa divergiam demais até o prazo',
+    'log-changed': 'o registro não era o que foi gravado, e ninguém o aceitou até o prazo',
     'control-stale': 'os controles dos operadores não puderam ser lidos até o prazo',
     'rule-set-missing': 'faltava até o prazo o conjunto de regras a seguir',
     'views-incomplete': 'não se sabia até o prazo quanto dos tetos estava usado',

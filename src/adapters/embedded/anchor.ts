@@ -36,7 +36,7 @@ import type { LostClaim } from '../../domain/records.ts';
 import { readSignedLine, type SignedLine, signLine } from '../../domain/signed-line.ts';
 import { Fault } from '../../errors.ts';
 import { openRegular, readRegular } from '../../regular-files.ts';
-import { type AnchoredHeads, headsOf, linkAt } from './chain.ts';
+import { type AnchoredHeads, bookTables, headsOf, linkAt, setBackAmong, setBackText } from './chain.ts';
 import { identityOf } from './file-watch.ts';
 import { addSigned, lastSigned, signedHeads, signingOf } from './signed-heads.ts';
 
@@ -301,6 +301,8 @@ function takeClaim(claims: Map<RequestId, LostClaim | null>, kept: string | { re
 export type AnchorWriter = {
   /** After a commit and before anybody hears of it. `claims`: what is kept of each claim, as JSON. */
   note: (heads: Readonly<Record<string, ChainHead>>, claims: readonly string[]) => void;
+  /** Marks what people have said since, whichever process wrote it. Before the desk is seen to obey it. */
+  noteBooks: () => void;
   /** Which file somebody else has written to, as of the last look; null: none. Nothing is written to any of them meanwhile. */
   changed: () => string | null;
   /** Writes the last anchor. */
@@ -312,7 +314,8 @@ export type AnchorWriter = {
  * with what it holds now.
  * `onFault` hears when they cannot be written: the store goes on without. `onChanged` hears of each change of `changed`, within a
  * second. While a file of the store or the anchor is not where it was opened, no heads are signed: what is saved of a removed store
- * lacks them, and would be taken for one that was set back.
+ * lacks them, and would be taken for one that was set back. `onSetBack` hears, once, when the store holds less than it is known to
+ * have held. Nothing is signed after that: the next start is to find what was known.
  */
 export function createAnchorWriter(
   database: DatabaseSync,
@@ -322,9 +325,10 @@ export function createAnchorWriter(
     restored: ChainHeads | null;
     onFault: (fault: Error) => void;
     onChanged: (text: string | null) => void;
+    onSetBack: (text: string) => void;
   },
 ): AnchorWriter {
-  const { storeFiles, restored, onFault, onChanged } = options;
+  const { storeFiles, restored, onFault, onChanged, onSetBack } = options;
   const { file, key, everyMs } = place;
   const known = knownOf(file, key);
   const usable = !('kind' in known);
@@ -359,6 +363,7 @@ export function createAnchorWriter(
   let lastAnchored = '';
   let unsynced = false;
   let faulty = false;
+  let setBack = false;
 
   /** A fault is told once, until writing works again: the store is worth more than its mark. */
   const guarded = (work: () => void) => {
@@ -392,6 +397,14 @@ export function createAnchorWriter(
         : `${path} was written to or removed by somebody else: put back what it held and the desk goes on; else stop it, look with lance audit verify at what is in the log, and begin the anchor anew with lance audit accept-restore`;
     if (now !== changed) onChanged(now);
     changed = now;
+  };
+  const holds = (tables: readonly string[]): boolean => {
+    const lost = setBack ? null : setBackAmong(database, heads, tables);
+    if (lost !== null) {
+      setBack = true;
+      onSetBack(setBackText(lost));
+    }
+    return !setBack;
   };
   const writeMark = () => {
     look();
@@ -433,7 +446,7 @@ export function createAnchorWriter(
   };
   const writeAnchor = (found: ChainHeads | null = null) => {
     look();
-    if (changed !== null || isLost()) return;
+    if (changed !== null || isLost() || !holds(Object.keys(heads))) return;
     const { [signedHeads]: _, ...now } = headsOf(database);
     const stand = JSON.stringify(now);
     if (stand === lastAnchored && found === null) return;
@@ -465,8 +478,18 @@ export function createAnchorWriter(
   const anchoring = setInterval(() => guarded(() => writeAnchor()), everyMs);
 
   return {
+    noteBooks: () =>
+      guarded(() => {
+        if (!holds(bookTables)) return;
+        const now = headsOf(database, bookTables);
+        if (Object.entries(now).every(([table, [count]]) => count === heads[table]?.[0])) return;
+        // What was said into a removed file is not in what is saved of it.
+        if (isLost()) return;
+        Object.assign(heads, now);
+        writeMark();
+      }),
     note: (now, claims) => {
-      Object.assign(heads, now);
+      if (!setBack) Object.assign(heads, now);
       guarded(() => {
         if (changed !== null) return;
         if (claims.length > 0) writeClaims(claims);

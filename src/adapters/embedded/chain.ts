@@ -23,6 +23,8 @@ const numbered = (name: string): ChainedTable => ({ name, place: 'number', first
 
 const chainedTopics = ['auctions', 'callbacks', 'dead_letters', 'inputs', 'flows'] as const;
 const numberedTables = ['rule_book', 'control_changes', 'origins', 'signed_heads', 'token_book'] as const;
+/** Where people's words stand: the command line writes there too, beside the writer. */
+export const bookTables: readonly string[] = numberedTables.filter((name) => name !== 'signed_heads');
 const chainedTables: readonly ChainedTable[] = [...chainedTopics.map(ofTopic), ...numberedTables.map(numbered)];
 
 /** The chain of `auctions` is older than the others and begins with nothing; the others begin with their name. */
@@ -150,10 +152,11 @@ export function createRowCheck(database: DatabaseSync, name: string): (row: Omit
   };
 }
 
-/** Of every chained table that is there, also in a file that only has a part of them. */
-export function headsOf(database: DatabaseSync): ChainHeads {
+/** Of every chained table that is there, also in a file that only has a part of them. `only`: of no others. */
+export function headsOf(database: DatabaseSync, only?: readonly string[]): ChainHeads {
   const heads: Record<string, ChainHead> = {};
   for (const table of chainedTables) {
+    if (only?.includes(table.name) === false) continue;
     if (!hasTable(database, table.name) || !hasChain(database, table.name)) continue;
     const { next, link } = createChain(database, table.name).head();
     heads[table.name] = [next - table.first, link];
@@ -172,6 +175,20 @@ export function linkAt(database: DatabaseSync, name: string, count: number): str
     | undefined;
   if (row === undefined) return null;
   return row.chain ?? startOf(database, table).link;
+}
+
+/** The first table that does not hold any more what it held at its head, among `tables`; null: all do. */
+export function setBackAmong(database: DatabaseSync, heads: ChainHeads, tables: readonly string[]): string | null {
+  const lost = tables.find((table) => {
+    const [count, link] = heads[table] ?? [0, ''];
+    return count > 0 && linkAt(database, table, count) !== link;
+  });
+  return lost ?? null;
+}
+
+/** What is told of such a table of a store that is open. */
+export function setBackText(table: string): string {
+  return `records of ${table} that this process has met were taken away or written anew; what it heard before holds, and nothing is bid for until it is started again: see lance audit verify`;
 }
 
 export type AnchoredHeads = { at: number; heads: ChainHeads };

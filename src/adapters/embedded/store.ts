@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import {
   type Control,
   type ControlArchive,
+  type ControlState,
   type EventLog,
   endedAt,
   type House,
@@ -23,7 +24,7 @@ import { createViewReader } from '../../state/view-rows.ts';
 import { createViews } from '../../state/views.ts';
 import { type AnchorPlace, claimedSince, findSetBack, knownHeads, type SetBack } from './anchor.ts';
 import { checkInBackground } from './background-check.ts';
-import { headsOf } from './chain.ts';
+import { headsOf, setBackAmong, setBackText } from './chain.ts';
 import { type ControlRows, createControlRows } from './control-rows.ts';
 import { damageIn, watchDamage } from './damage.ts';
 import { databasePath, holdsDesk, openReadOnly, refuseLiving, tooLittleSpace } from './database.ts';
@@ -31,6 +32,7 @@ import { type FileWatch, identityOf, watchFiles } from './file-watch.ts';
 import { createFlowReader } from './flow-rows.ts';
 import { createFlows } from './flows.ts';
 import { createLog } from './log.ts';
+import { createLogDoubt, type LogDoubt } from './log-doubt.ts';
 import { createLogReader, hasLogTables } from './log-rows.ts';
 import { createMargins, createQueryBudget, type MarginReader } from './margins.ts';
 import { signingOf } from './signed-heads.ts';
@@ -60,6 +62,8 @@ export type EmbeddedStore = {
   unwritable: (neededBytes: number) => string | null;
   /** Why nothing at all can be stored just now; null: nothing is against it. As of a second ago at most. */
   trouble: () => string | null;
+  /** Why the log is not to be believed, so that nothing is bid for; null: nothing is known against it. */
+  changed: () => string | null;
   /** Stops consumers after the batch in hand, stores what is in memory, gives the directory back. */
   close: () => Promise<void>;
 };
@@ -91,7 +95,26 @@ export type EmbeddedOptions = {
 /** An unchanged acknowledgement only shows life; it is stored this often, to spare the disk an idle daemon's syncs. */
 const lifeSignMs = 1_000;
 
-function createControl(rows: ControlRows, writer: Writer): Control & ControlArchive {
+/** The controls as they stand; as they stood last where records of them that were read before are gone. */
+function readHeard(rows: ControlRows, database: DatabaseSync, meet: LogDoubt['meet']): () => ControlState {
+  const table = 'control_changes';
+  let heard: { state: ControlState; heads: ChainHeads } | null = null;
+  let isSetBack = false;
+  return () => {
+    if (isSetBack && heard !== null) return heard.state;
+    const state = rows.read();
+    // After the state: what is taken away in between is missed here.
+    if (heard !== null && setBackAmong(database, heard.heads, [table]) !== null) {
+      isSetBack = true;
+      meet(setBackText(table), true);
+      return heard.state;
+    }
+    heard = { state, heads: headsOf(database, [table]) };
+    return state;
+  };
+}
+
+function createControl(rows: ControlRows, writer: Writer, readState: () => ControlState): Control & ControlArchive {
   const latest = new Map<string, { instance: string; revision: number; at: number; storedAt: number }>();
   const guarded = async <R>(work: () => R | Promise<R>): Promise<R> => {
     try {
@@ -101,7 +124,7 @@ function createControl(rows: ControlRows, writer: Writer): Control & ControlArch
     }
   };
   return {
-    read: () => guarded(rows.read),
+    read: () => guarded(readState),
     history: () => guarded(rows.history),
     setPause: (pause) => guarded(() => writer.submit({ kind: 'control', change: { kind: 'pause', pause } })),
     resume: (word) => guarded(() => writer.submit({ kind: 'control', change: { kind: 'resume', word } })),
@@ -356,6 +379,12 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       restored === null &&
       (await withFile(directory, async (file) => file !== null && signingOf(file) === 'old')) &&
       knownHeads(anchor) === null;
+    const doubt = createLogDoubt();
+    const meet = (text: string, lasting: boolean) => {
+      const isKnown = doubt.text() === text;
+      doubt.meet(text, lasting);
+      if (!isKnown) options.onChanged?.(text);
+    };
     const tellLost = (text: string | null) => options.onLostFiles?.(text);
     let changed: string | null = null;
     writer = await startWriter(
@@ -367,6 +396,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
           changed = text;
           tellLost(text);
         },
+        onLogChanged: meet,
         onUnfitViews: options.onUnfitViews ?? (() => undefined),
       },
     );
@@ -403,7 +433,8 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     });
     const margins = createMargins({ read: createMarginReader(opened), writer, memoryRows });
     const rows = createControlRows(opened);
-    const { onChanged } = options;
+    const readState = readHeard(rows, opened, meet);
+    const onChanged = (text: string) => meet(text, false);
     // Last, for it looks at the file from time to time from here on.
     const log = createLog({
       reader: createLogReader(opened, onChanged),
@@ -411,9 +442,9 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       memoryEntries: options.memoryEntries ?? 8_192,
       pollMs: options.pollMs ?? 100,
     });
-    if (unsigned) onChanged?.(takenOver);
+    if (unsigned) options.onChanged?.(takenOver);
     const looking =
-      onChanged === undefined || anchor === null ? null : checkInBackground({ directory, anchor, onChanged });
+      options.onChanged === undefined || anchor === null ? null : checkInBackground({ directory, anchor, onChanged });
     return {
       log: log.log,
       appendAtDoor: log.log.append,
@@ -423,7 +454,11 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       margins,
       queryBudget: createQueryBudget(running),
       flows: createFlows(createFlowReader(opened), writer),
-      control: createControl(rows, writer),
+      control: createControl(rows, writer, () => {
+        const state = readState();
+        doubt.hear(state);
+        return state;
+      }),
       house: createHouse(rows, writer),
       ruleBook: createRuleBook(rows, writer),
       tokenBook: createTokenBook(rows, writer),
@@ -432,6 +467,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       commits: running.commits,
       unwritable: (neededBytes) => lost() ?? running.failure() ?? tooLittleSpace(directory, neededBytes),
       trouble: () => lost() ?? running.failure(),
+      changed: doubt.text,
       close: async () => {
         files?.stop();
         await looking?.stop();

@@ -80,5 +80,7 @@ export type WriterReply =
   | { kind: 'views-unfit'; ids: number[]; requestId: string }
   /** Somebody else has written to a file of the anchor: nothing is appended until `text` is null again. */
   | { kind: 'anchor-changed'; text: string | null }
+  /** Something that the store held is not there any more; `lasting`: nothing that this process hears makes it good. */
+  | { kind: 'log-changed'; text: string; lasting: boolean }
   /** The anchor could not be written; the store goes on. */
   | { kind: 'anchor-failed'; message: string };

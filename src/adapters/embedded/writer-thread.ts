@@ -25,6 +25,15 @@ import {
 /** Keeps the wait of the first message of a transaction short when the queue is long. */
 const groupLimit = 256;
 
+/** After these people have said something, or the desk has just read what they said. */
+const toldWith: ReadonlySet<WriterTask['kind']> = new Set([
+  'control',
+  'acknowledge',
+  'rule-book',
+  'origin',
+  'token-book',
+]);
+
 class AnchorUnusable extends Error {}
 
 function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterOptions): void {
@@ -38,6 +47,7 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
         restored: place.restored,
         onFault: ({ message }) => reply({ kind: 'anchor-failed', message }),
         onChanged: (text) => reply({ kind: 'anchor-changed', text }),
+        onSetBack: (text) => reply({ kind: 'log-changed', text, lasting: true }),
       });
     }
   } catch (cause) {
@@ -82,6 +92,7 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
         const claims = group.flatMap(({ task }) => (task.kind === 'append' ? task.entries.claims : []));
         anchor.note(heads, claims);
       }
+      if (group.some(({ task }) => toldWith.has(task.kind))) anchor?.noteBooks();
       reply({ kind: 'committed', results });
     } catch (fault) {
       log.takeHeads();
@@ -106,9 +117,9 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
         port.close();
         return;
       }
-      const changed = task.kind === 'append' ? (anchor?.changed() ?? null) : null;
-      if (changed === null) group.push({ id, task });
-      else reply({ kind: 'failed', ids: [id], fault: storeFaultOf(new Error(changed)) });
+      const refusal = task.kind === 'append' ? (anchor?.changed() ?? null) : null;
+      if (refusal === null) group.push({ id, task });
+      else reply({ kind: 'failed', ids: [id], fault: storeFaultOf(new Error(refusal)) });
       request =
         group.length < groupLimit ? (receiveMessageOnPort(port)?.message as WriterRequest | undefined) : undefined;
     }

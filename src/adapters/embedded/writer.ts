@@ -28,11 +28,13 @@ export async function startWriter(
     onDeath,
     onAnchorFault,
     onAnchorChanged,
+    onLogChanged,
     onUnfitViews,
   }: {
     onDeath: (fault: Fault) => void;
     onAnchorFault: (message: string) => void;
     onAnchorChanged: (text: string | null) => void;
+    onLogChanged: (text: string, lasting: boolean) => void;
     onUnfitViews: (problem: string) => void;
   },
 ): Promise<Writer> {
@@ -99,6 +101,9 @@ export async function startWriter(
         break;
       case 'anchor-changed':
         onAnchorChanged(reply.text);
+        break;
+      case 'log-changed':
+        onLogChanged(reply.text, reply.lasting);
         break;
       case 'anchor-failed':
         onAnchorFault(reply.message);

@@ -42,6 +42,7 @@ export const defaultClairvoyant: Omit<ClairvoyantSettings, 'limitsOf'> = {
     'control-stale',
     'deadline',
     'internal-error',
+    'log-changed',
     'log-refused',
     'margin-missing',
     'margin-too-small',
