@@ -298,11 +298,31 @@ function takeClaim(claims: Map<RequestId, LostClaim | null>, kept: string | { re
   if (!claims.has(requestId)) claims.set(requestId, readLostClaim(claim));
 }
 
+/** The requests that a file of claims names. What cannot be read was being written when the process died, or names nobody. */
+function namedIn(path: string): Set<RequestId> {
+  const names = new Set<RequestId>();
+  for (const line of readText(path).split('\n')) {
+    if (line !== '') takeNames(line, names);
+  }
+  return names;
+}
+
+function takeNames(line: string, names: Set<RequestId>): void {
+  try {
+    const [, ...kept] = JSON.parse(line) as [number, ...(string | { requestId: string })[]];
+    for (const each of kept) names.add(typeof each === 'string' ? each : each.requestId);
+  } catch {
+    // Half a line.
+  }
+}
+
 export type AnchorWriter = {
   /** After a commit and before anybody hears of it. `claims`: what is kept of each claim, as JSON. */
   note: (heads: Readonly<Record<string, ChainHead>>, claims: readonly string[]) => void;
   /** Marks what people have said since, whichever process wrote it. Before the desk is seen to obey it. */
   noteBooks: () => void;
+  /** The list of claims names the request, of this run of the process or an earlier one. */
+  hasClaim: (requestId: RequestId) => boolean;
   /** Which file somebody else has written to, as of the last look; null: none. Nothing is written to any of them meanwhile. */
   changed: () => string | null;
   /** Writes the last anchor. */
@@ -354,6 +374,7 @@ export function createAnchorWriter(
   const mark = openRegular(markPath(file), 'update', fileMode);
   let claimed = openRegular(claimsPath(file), 'append', fileMode);
   let claimsSize = fstatSync(claimed).size;
+  let named = { older: namedIn(olderClaimsPath(file)), newer: namedIn(claimsPath(file)) };
   const written = createHash('sha256').update(readFileSync(file));
   let stamp = stampOf(anchorFile);
   let slots = readSlots(mark);
@@ -423,9 +444,11 @@ export function createAnchorWriter(
       renameSync(claimsPath(file), olderClaimsPath(file));
       claimed = openRegular(claimsPath(file), 'append', fileMode);
       claimsSize = 0;
+      named = { older: named.newer, newer: new Set() };
       // The first line says from where on the file is complete: all before it stand in the older one.
     }
     claimsSize += writeSync(claimed, line);
+    takeNames(line, named.newer);
     unsynced = true;
   };
   const writeLine = (found: ChainHeads | null) => {
@@ -488,6 +511,7 @@ export function createAnchorWriter(
         Object.assign(heads, now);
         writeMark();
       }),
+    hasClaim: (requestId) => named.newer.has(requestId) || named.older.has(requestId),
     note: (now, claims) => {
       if (!setBack) Object.assign(heads, now);
       guarded(() => {

@@ -96,6 +96,7 @@ export type LogWriter = {
    * `ClaimRepeated`.
    */
   write: (entries: EncodedEntries) => number[];
+  isClaimed: (requestId: string) => boolean;
   /** By table: where each chain is that was written to since it was asked last. */
   takeHeads: () => Record<string, ChainHead>;
 };
@@ -109,9 +110,10 @@ export function createLogWriter(database: DatabaseSync): LogWriter {
   const claim = database.prepare(
     `SELECT 1 FROM ${auctions} WHERE key = ? AND CASE WHEN ${saysClaimed} AND json_valid(value) THEN value ->> '$.kind' = 'claimed' END LIMIT 1`,
   );
+  const isClaimed = (requestId: string) => claim.get(requestId) !== undefined;
   const write = ({ topics, keys, values, firstClaims }: EncodedEntries): number[] => {
     if (new Set(firstClaims).size < firstClaims.length) throw new ClaimRepeated(firstClaims[0]!);
-    for (const requestId of firstClaims) if (claim.get(requestId) !== undefined) throw new ClaimRepeated(requestId);
+    for (const requestId of firstClaims) if (isClaimed(requestId)) throw new ClaimRepeated(requestId);
     const firsts = topicNames.map(() => -1);
     const nexts = topicNames.map(() => -1);
     const links = topicNames.map(() => '');
@@ -133,6 +135,7 @@ export function createLogWriter(database: DatabaseSync): LogWriter {
   };
   return {
     write,
+    isClaimed,
     takeHeads: () => {
       const heads = written;
       written = {};

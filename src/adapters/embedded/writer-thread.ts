@@ -9,7 +9,7 @@ import { type AnchorWriter, createAnchorWriter } from './anchor.ts';
 import { createControlRows } from './control-rows.ts';
 import { openWritable } from './database.ts';
 import { createFlowWriter } from './flow-rows.ts';
-import { ClaimRepeated, createLogWriter } from './log-rows.ts';
+import { ClaimRepeated, createLogWriter, type EncodedEntries } from './log-rows.ts';
 import { createDirectQueryCounter, createMarginWriter } from './margin-rows.ts';
 import { createSumsWriter, discardViews, emptyUnfit } from './view-sums.ts';
 import {
@@ -104,6 +104,17 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
     }
   };
 
+  /** Null: it may be stored, as far as is known outside of the store. */
+  const refusalOf = ({ firstClaims }: EncodedEntries): string | null => {
+    if (anchor === null) return null;
+    const { hasClaim } = anchor;
+    const again = firstClaims.find((requestId) => hasClaim(requestId) && !log.isClaimed(requestId));
+    if (again === undefined) return anchor.changed();
+    const text = `request ${again} was bid for before, as the list of claims beside the log says, and the log has no claim of it: a bid would go out with other bytes; see lance audit verify`;
+    reply({ kind: 'log-changed', text, lasting: false });
+    return text;
+  };
+
   port.on('message', (first: WriterRequest) => {
     const group: { id: number; task: WriterTask }[] = [];
     let request: WriterRequest | undefined = first;
@@ -117,7 +128,7 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
         port.close();
         return;
       }
-      const refusal = task.kind === 'append' ? (anchor?.changed() ?? null) : null;
+      const refusal = task.kind === 'append' ? refusalOf(task.entries) : null;
       if (refusal === null) group.push({ id, task });
       else reply({ kind: 'failed', ids: [id], fault: storeFaultOf(new Error(refusal)) });
       request =

@@ -13,12 +13,14 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { anchorFileOf } from '../../../src/adapters/embedded/anchor.ts';
 import { type EmbeddedStore, openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
 import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
 import { Fault } from '../../../src/errors.ts';
+import { claimed, requested } from '../../bidding/parts.ts';
 import { auctionEntry } from '../../conformance/samples.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'lance-lost-files-'));
@@ -228,5 +230,37 @@ test('what was saved of removed files starts again after an orderly stop, as the
     });
     assert.deepEqual([...(await again.log.ends('auctions'))], [[0, 1]], removed);
     await again.close();
+  }
+});
+
+test('a request that the list of claims names is not claimed again where the log has lost its claim', async () => {
+  const { store: first, directory, file } = await opened();
+  const claimOf = (requestId: string, claimId: string) =>
+    ({
+      topic: 'auctions',
+      key: requestId,
+      record: claimed(claimId, { requestId }),
+      firstClaim: true,
+    }) as const;
+  await first.log.append([claimOf('1', 'a:1')]);
+  await first.close();
+  const database = new DatabaseSync(fileIn(directory, 'lance.sqlite'));
+  const value = JSON.stringify(requested({ requestId: '1' }));
+  database.prepare("UPDATE auctions SET value = ? WHERE key = '1'").run(value);
+  database.close();
+  const alarms: string[] = [];
+  const anchor = { file, key, everyMs: 3_600_000 };
+  const onChanged = (text: string) => alarms.push(text);
+  const store = await openEmbeddedStore({ directory, onFault: assert.fail, anchor, onChanged });
+  try {
+    await store.log.append([claimOf('2', 'b:1')]);
+    assert.equal(store.changed(), null);
+    await assert.rejects(store.log.append([claimOf('1', 'b:2')]), /was bid for before/);
+    assert.match(store.changed() ?? '', /request 1 was bid for before/);
+    assert.equal(alarms.length, 1);
+    assert.equal((await store.log.readKey('auctions', '1')).length, 1);
+    await store.log.append([claimOf('3', 'b:3')]);
+  } finally {
+    await store.close();
   }
 });
