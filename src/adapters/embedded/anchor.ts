@@ -298,27 +298,50 @@ function takeClaim(claims: Map<RequestId, LostClaim | null>, kept: string | { re
   if (!claims.has(requestId)) claims.set(requestId, readLostClaim(claim));
 }
 
-/** The requests that a file of claims names. What cannot be read was being written when the process died, or names nobody. */
+const requestIdMark = Buffer.from('"requestId":"');
+const newline = 10;
+const quote = 34;
+
+/**
+ * The requests that a file of claims names. It may hold 30 MB and is read at each start, so a line is searched and not parsed; a text
+ * inside it has its quotes escaped. What cannot be read was being written when the process died, or names nobody.
+ */
 function namedIn(path: string): Set<RequestId> {
   const names = new Set<RequestId>();
-  for (const line of readText(path).split('\n')) {
-    if (line !== '') takeNames(line, names);
+  const bytes = Buffer.from(readText(path));
+  for (let start = 0, end = 0; start < bytes.length; start = end + 1) {
+    end = bytes.indexOf(newline, start);
+    if (end < 0) end = bytes.length;
+    takeNames(bytes.subarray(start, end), names);
   }
   return names;
 }
 
-function takeNames(line: string, names: Set<RequestId>): void {
+function takeNames(line: Buffer, names: Set<RequestId>): void {
+  let at = line.indexOf(requestIdMark);
+  if (at < 0) takeBareNames(line.toString(), names);
+  while (at >= 0) {
+    const from = at + requestIdMark.length;
+    const end = line.indexOf(quote, from);
+    if (end < 0) return;
+    names.add(line.toString('utf8', from, end));
+    at = line.indexOf(requestIdMark, end);
+  }
+}
+
+/** Of versions that kept nothing but the ids. */
+function takeBareNames(line: string, names: Set<RequestId>): void {
   try {
-    const [, ...kept] = JSON.parse(line) as [number, ...(string | { requestId: string })[]];
-    for (const each of kept) names.add(typeof each === 'string' ? each : each.requestId);
+    const [, ...kept] = JSON.parse(line) as [number, ...unknown[]];
+    for (const each of kept) if (typeof each === 'string') names.add(each);
   } catch {
     // Half a line.
   }
 }
 
 export type AnchorWriter = {
-  /** After a commit and before anybody hears of it. `claims`: what is kept of each claim, as JSON. */
-  note: (heads: Readonly<Record<string, ChainHead>>, claims: readonly string[]) => void;
+  /** After a commit and before anybody hears of it. `claims`: what is kept of each claim, as JSON; `ids`: of their requests. */
+  note: (heads: Readonly<Record<string, ChainHead>>, claims: readonly string[], ids: readonly RequestId[]) => void;
   /** Marks what people have said since, whichever process wrote it. Before the desk is seen to obey it. */
   noteBooks: () => void;
   /** The list of claims names the request, of this run of the process or an earlier one. */
@@ -448,7 +471,6 @@ export function createAnchorWriter(
       // The first line says from where on the file is complete: all before it stand in the older one.
     }
     claimsSize += writeSync(claimed, line);
-    takeNames(line, named.newer);
     unsynced = true;
   };
   const writeLine = (found: ChainHeads | null) => {
@@ -512,8 +534,9 @@ export function createAnchorWriter(
         writeMark();
       }),
     hasClaim: (requestId) => named.newer.has(requestId) || named.older.has(requestId),
-    note: (now, claims) => {
+    note: (now, claims, ids) => {
       if (!setBack) Object.assign(heads, now);
+      for (const id of ids) named.newer.add(id);
       guarded(() => {
         if (changed !== null) return;
         if (claims.length > 0) writeClaims(claims);

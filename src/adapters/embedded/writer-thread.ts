@@ -90,7 +90,8 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
       const heads = log.takeHeads();
       if (anchor !== null && Object.keys(heads).length > 0) {
         const claims = group.flatMap(({ task }) => (task.kind === 'append' ? task.entries.claims : []));
-        anchor.note(heads, claims);
+        const ids = group.flatMap(({ task }) => (task.kind === 'append' ? task.entries.firstClaims : []));
+        anchor.note(heads, claims, ids);
       }
       if (group.some(({ task }) => toldWith.has(task.kind))) anchor?.noteBooks();
       reply({ kind: 'committed', results });
