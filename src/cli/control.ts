@@ -2,6 +2,7 @@
 import { userInfo } from 'node:os';
 import { Fault } from '../errors.ts';
 import { type ControlOutcome, isStoreFault } from '../operating/controls.ts';
+import { remedyOf } from './bidding-remedy.ts';
 import { type DeskControl, type Orderer, withDesk, withOrderer } from './desk-control.ts';
 import type { CommandWorld } from './world.ts';
 
@@ -112,6 +113,21 @@ export async function resumeDesk(
     unsure: changeUnsure,
     unkept: changeUnkept,
   }));
+  if (outcome.kind === 'stored' && outcome.obeyedBy.length > 0) await tellStillClosed(world);
+}
+
+/** A pause is one of many causes: whoever ends it hears of the one that is left. */
+async function tellStillClosed(world: CommandWorld): Promise<void> {
+  const place = world.daemon();
+  if (place === null) return;
+  // Loaded here: every other command would start later for it.
+  const { askStatus } = await import('./daemon.ts');
+  const answer = await askStatus(place);
+  const bidding = answer.kind === 'answered' ? answer.status.bidding : null;
+  if (bidding === null || bidding.cause === null || bidding.cause === 'paused') return;
+  const { bidding: texts, control } = world.format.texts;
+  const { cause, detail } = bidding;
+  world.terminal.write(control.stillClosed(texts.causes[cause], cause, remedyOf(texts, cause, detail)));
 }
 
 /** Sets (`cents`), removes (null) or, left out, shows an operator's cap. */

@@ -399,6 +399,7 @@ export const en: Texts = {
   control: {
     paused: (revision, count) => `Paused (revision ${revision}), obeyed by ${count} process(es).`,
     resumed: (revision, count) => `Bidding again (revision ${revision}), by ${count} process(es).`,
+    stillClosed: (words, cause, remedy) => `No bid goes out all the same: ${words} (${cause}). ${remedy}`,
     storedPause: (revision) => `Pause stored (revision ${revision}). No process is running; it holds from the start.`,
     pauseNotStored: (why) =>
       `${why} The desk is not paused. A desk sends no bid while it cannot store its claim or read its controls, but goes on as soon as it can: put the store right (space, Redis) and say pause again, or stop the processes (SIGTERM).`,

@@ -398,6 +398,8 @@ export const pt = {
   control: {
     paused: (revision: number, count: number) => `Em pausa (revisão ${revision}), obedecida por ${count} processo(s).`,
     resumed: (revision: number, count: number) => `Lances liberados (revisão ${revision}), por ${count} processo(s).`,
+    stillClosed: (words: string, cause: string, remedy: string) =>
+      `Mesmo assim nenhum lance sai: ${words} (${cause}). ${remedy}`,
     storedPause: (revision: number) =>
       `Pausa guardada (revisão ${revision}). Nenhum processo está rodando; vale desde a partida.`,
     pauseNotStored: (why: string) =>

@@ -74,6 +74,7 @@ async function started(context: TestContext, directory: string) {
     askSkew: async () => 0,
     latestSkewMs: () => 0,
     skewBelieved: () => true,
+    askToken: async () => ({ kind: 'refused', reason: 'unclassified', response: { status: 400, body: '' } }),
     ready: () => true,
   };
   const { policy } = createRuleVariants().all[0]!;

@@ -75,7 +75,7 @@ export async function createHandOver() {
   function deskOf(name: Name): Desk {
     const process: Process = { id: name, alive: true, diedAt: 0, frozenAt: 0, frozenUntil: 0, skewMs: 0, stepMs: 0 };
     const log = createEventLog(logWorld, process);
-    const service: Omit<Service, 'listLinks' | 'askLinkDetail' | 'askToken'> = {
+    const service: Omit<Service, 'listLinks' | 'askLinkDetail'> = {
       placeBid: async ({ body, mayWrite }) => {
         if (!mayWrite()) return { kind: 'not-landed', reason: 'stopped', retryAt: null };
         return new Promise((resolve) => {
@@ -89,6 +89,7 @@ export async function createHandOver() {
       askSkew: async () => 0,
       latestSkewMs: () => 0,
       skewBelieved: () => true,
+      askToken: async () => ({ kind: 'refused', reason: 'unclassified', response: { status: 400, body: '' } }),
       ready: () => true,
     };
     return createDesk({

@@ -61,7 +61,9 @@ test('a pause whose record is deleted holds while the desk runs, and the next st
     await played.sandbox.run(20);
     assert.deepEqual([bidsSent(), opened(daemon)], [sent, openings]);
     assert.equal(await causeOf(daemon), 'log-changed');
-    await lance(played.environment, 'resume', ...by);
+    const asked = { ...played.environment, LANCE_HTTP_PORT: new URL(daemon.url).port };
+    const resumed = await lance(asked, 'resume', ...by, '--lang', 'en');
+    assert.match(resumed.stdout, /^No bid goes out all the same: the log is not what was written \(log-changed\)\./m);
     await sleep(1_000);
     assert.equal(await causeOf(daemon), 'log-changed', 'a resumption does not bring back what is gone');
   } finally {

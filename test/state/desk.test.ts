@@ -95,6 +95,7 @@ function createMarket(kafka: KafkaSettings, redisUrl: string) {
       askSkew: async () => 0,
       latestSkewMs: () => 0,
       skewBelieved: () => true,
+      askToken: async () => ({ kind: 'refused', reason: 'unclassified', response: { status: 400, body: '' } }),
       ready: () => true,
     };
     const desk = createDesk({
