@@ -305,7 +305,7 @@ describe('the command blocks of the README, in order (defect line 5)', {
         if (/bids show/.test(line)) assert.ok(said.includes(found.id), said);
         if (/state=proposed/.test(line)) assert.ok(said.includes(`"${found.id}"`), said);
         if (/v1\/contracts/.test(line)) assert.match(said, new RegExp(`"flowId":"c-${found.id}"`));
-        if (/letters replay/.test(line)) assert.match(said, /0 relidas/);
+        if (/letters replay/.test(line)) assert.match(said, /0 mensagens mortas foram relidas/);
         if (/--exit --json/.test(line)) assert.match(said, /"violations":\[\]/);
       }
     });
