@@ -15,7 +15,13 @@ const shortestRestMs = 5;
 /** The desk has its own work then. */
 const firstRestMs = 1_000;
 
-type BackgroundCheck = { directory: string; anchor: AnchorPlace; onChanged: (text: string) => void };
+type BackgroundCheck = {
+  directory: string;
+  anchor: AnchorPlace;
+  onChanged: (text: string) => void;
+  /** The log could not be read to its end, which says nothing against what it holds. */
+  onUnread: (text: string) => void;
+};
 
 /** `onChanged` hears what differs, for an operator; not called where nothing does. `stop` ends it half way. */
 export function checkInBackground(options: BackgroundCheck): { stop: () => Promise<void> } {
@@ -24,7 +30,7 @@ export function checkInBackground(options: BackgroundCheck): { stop: () => Promi
   const checking = check(options, signal).catch((fault: unknown) => {
     if (signal.aborted) return;
     const why = fault instanceof Error ? fault.message : String(fault);
-    options.onChanged(`the log could not be read to its end: ${why}; see lance doctor`);
+    options.onUnread(`the log could not be read to its end: ${why}; see lance doctor`);
   });
   return {
     stop: () => {

@@ -444,7 +444,9 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     });
     if (unsigned) options.onChanged?.(takenOver);
     const looking =
-      options.onChanged === undefined || anchor === null ? null : checkInBackground({ directory, anchor, onChanged });
+      options.onChanged === undefined || anchor === null
+        ? null
+        : checkInBackground({ directory, anchor, onChanged, onUnread: options.onChanged });
     return {
       log: log.log,
       appendAtDoor: log.log.append,
