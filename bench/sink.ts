@@ -30,6 +30,9 @@ const path = '/contrato/oferta-leilao/incluir-lance';
 /** A desk asks for the time once, at its start. */
 const timeAsked = Buffer.from('HEAD / HTTP/1.1\r\n');
 const wanted = Buffer.from(`POST ${path} HTTP/1.1\r\n`);
+/** A desk tries its token once, at its start, by a query that names nobody: taken, and refused for what it lacks. */
+const tokenTried = Buffer.from('POST /trabalhador/listar-autorizados HTTP/1.1\r\n');
+const tokenTaken = 'HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}';
 const lengthPattern = /\r\ncontent-length: *(\d+)/i;
 const idPattern = /"numeroSolicitacao":(\d+)/;
 
@@ -76,6 +79,11 @@ export async function startSink(): Promise<Sink> {
     if (bytes.compare(timeAsked, 0, timeAsked.length, 0, timeAsked.length) === 0) {
       socket.write(`HTTP/1.1 204 No Content\r\ndate: ${new Date().toUTCString()}\r\n\r\n`);
       return bytes.subarray(from);
+    }
+    if (bytes.compare(tokenTried, 0, tokenTried.length, 0, tokenTried.length) === 0) {
+      if (!(bytes.length >= from + length)) return null;
+      socket.write(tokenTaken);
+      return bytes.subarray(from + length);
     }
     if (Number.isNaN(length) || bytes.compare(wanted, 0, wanted.length, 0, wanted.length) !== 0) {
       faults += 1;
