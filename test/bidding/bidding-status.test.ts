@@ -5,6 +5,7 @@ import {
   closedCauses,
   createBiddingWatch,
   createServiceHealth,
+  type ServiceHealth,
   troubleOfReason,
 } from '../../src/bidding/bidding-status.ts';
 import type { QueryAnswer, Service, ServiceReason } from '../../src/bidding/ports.ts';
@@ -143,6 +144,16 @@ test('every cause is named, with its remedy, in both languages', () => {
   for (const cause of closedCauses) assert.notEqual(pt!.remedies[cause], en!.remedies[cause]);
 });
 
+/** Looks four times a second, as a desk does, for so long. */
+function looksOf(health: ServiceHealth, clock: ReturnType<typeof createManualClock>): (forMs: number) => Promise<void> {
+  return async (forMs) => {
+    for (let passed = 0; passed < forMs; passed += 250) {
+      health.lookAgain();
+      await clock.advance(250);
+    }
+  };
+}
+
 test('a refused token is tried again without traffic, by no bid, no more often than it may be, until it is taken', async () => {
   const clock = createManualClock(1_000_000);
   let ready = true;
@@ -158,12 +169,7 @@ test('a refused token is tried again without traffic, by no bid, no more often t
     },
     ready: () => ready,
   } as unknown as Service);
-  const looks = async (forMs: number) => {
-    for (let passed = 0; passed < forMs; passed += 250) {
-      health.lookAgain();
-      await clock.advance(250);
-    }
-  };
+  const looks = looksOf(health, clock);
   answer = { kind: 'acknowledged', requestCode: null };
   await looks(5_000);
   assert.equal(asked, 1, 'asked once at the start; nothing was refused yet');
@@ -206,12 +212,7 @@ test('a token that nobody has tried is tried at the start: refused, it closes bi
     },
     ready: () => true,
   } as unknown as Service);
-  const looks = async (forMs: number) => {
-    for (let passed = 0; passed < forMs; passed += 250) {
-      health.lookAgain();
-      await clock.advance(250);
-    }
-  };
+  const looks = looksOf(health, clock);
   await looks(30_000);
   assert.deepEqual([asked, health.trouble()], [1, null], 'who was not reached has said nothing of the token');
   answer = { kind: 'failed', reason: 'unauthorised' };

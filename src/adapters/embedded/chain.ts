@@ -186,9 +186,9 @@ export function setBackAmong(database: DatabaseSync, heads: ChainHeads, tables: 
   return lost ?? null;
 }
 
-/** What is told of such a table of a store that is open. */
+/** The alarm for such a table of an open store. */
 export function setBackText(table: string): string {
-  return `records of ${table} that this process has met were taken away or written anew; what it heard before holds, and nothing is bid for until it is started again: see lance audit verify`;
+  return `records of ${table} that this process had read were removed or rewritten; it keeps to what it read before and bids for nothing until it is started again; see lance audit verify`;
 }
 
 export type AnchoredHeads = { at: number; heads: ChainHeads };
