@@ -1,5 +1,6 @@
 /** Prints failures as they come, then the files that took longest, and ends with the one line that CI reads. */
 import type { TestEvent } from 'node:test/reporters';
+import { inspect } from 'node:util';
 
 type Counted = { passed: number; failed: number; skipped: number };
 
@@ -28,7 +29,7 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
     } else if (event.type === 'test:fail' && !isSuite(event.data)) {
       counted.failed += 1;
       const cause = event.data.details.error;
-      yield `failed: ${event.data.file ?? ''} > ${event.data.name}\n${cause.cause instanceof Error ? cause.cause.stack : String(cause.cause ?? cause.message)}\n`;
+      yield `failed: ${event.data.file ?? ''} > ${event.data.name}\n${inspect(cause.cause ?? cause.message, { maxStringLength: 20_000 })}\n`;
     } else if (event.type === 'test:stderr') {
       yield event.data.message;
     } else if (event.type === 'test:diagnostic' && event.data.message.startsWith('figure: ')) {

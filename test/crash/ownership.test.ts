@@ -171,8 +171,9 @@ await describeOnStack('desks that believe wrongly that a request is theirs', (st
         const instance = one.instance();
         await withinTime(watch.biddingAgain(frozenAt), patienceMs, 'nobody took over');
         assert.equal(await isFrozen(one), true);
-        one.desk().signal('SIGCONT');
+        // Before the signal: what the desk claims in the moment after it is not of the time when it was frozen.
         const wokenAt = Date.now();
+        one.desk().signal('SIGCONT');
         // It has its share again, and bids.
         await until(
           patienceMs,
