@@ -47,6 +47,42 @@ const remedies: readonly Sentence[] = [
   [/^leave one of them out$/, 'omita uma delas'],
 ];
 
+const tamperings = {
+  changed: 'foi alterado',
+  deleted: 'foi excluído',
+  inserted: 'foi incluído depois',
+  reordered: 'está no lugar de outro',
+  rewritten: 'a cadeia foi refeita',
+  truncated: 'o final foi cortado',
+};
+
+/** Why bidding is closed on a log that is not what was written. */
+const ofChangedLogs: readonly Sentence[] = [
+  [
+    /^record (\d+) of (\w+) is not what was written, or record (\d+) beside it is not: which of the two was edited the chain does not tell; see (.*)$/,
+    'o registro $1 de $2 não é o que foi gravado, ou o registro $3, ao lado dele, não é: a cadeia não diz qual dos dois foi editado; veja $4',
+  ],
+  ...Object.entries(tamperings).flatMap(([what, said]): Sentence[] => [
+    [
+      new RegExp(`^record (\\d+) of (\\w+) is not what was written \\(${what}\\); see (.*)$`),
+      `o registro $1 de $2 não é o que foi gravado (${said}); veja $3`,
+    ],
+    [
+      new RegExp(`^one of the records (\\d+) to (\\d+) of (\\w+) is not what was written \\(${what}\\); see (.*)$`),
+      `um dos registros $1 a $2 de $3 não é o que foi gravado (${said}); veja $4`,
+    ],
+  ]),
+  [/^the anchor (.*) is not what was written; see (.*)$/, 'a âncora $1 não é o que foi gravado; veja $2'],
+  [
+    /^records of (\w+) that this process had read were removed or rewritten; it keeps to what it read before and bids for nothing until it is started again; see (.*)$/,
+    'registros de $1 que este processo tinha lido foram retirados ou refeitos; ele fica com o que leu antes e não dá lance a nada até ser reiniciado; veja $2',
+  ],
+  [
+    /^request (.*) was bid for before, as the list of claims beside the log says, and the log has no claim of it: a bid would go out with other bytes; see (.*)$/,
+    'a solicitação $1 já teve lance, como diz a lista ao lado do registro, e no registro falta esse lance: outro sairia com outros bytes; veja $2',
+  ],
+];
+
 /** `REMEDY` in a sentence is one of the above. */
 const sentences: readonly Sentence[] = [
   [
@@ -124,6 +160,7 @@ const sentences: readonly Sentence[] = [
     /^The data was written under another LANCE_PSEUDONYM_KEY: workers would get new pseudonyms, and caps would count anew\. Set LANCE_PSEUDONYM_KEY to the key that this desk began with \(look first whether it is mistyped or cut off\); a desk with a new key needs a store of its own\.$/,
     'Os dados foram gravados com outra LANCE_PSEUDONYM_KEY: os trabalhadores teriam outros pseudônimos e os tetos recomeçariam. Ponha em LANCE_PSEUDONYM_KEY a chave com que esta mesa começou (veja antes se ela foi mal digitada ou cortada); uma mesa com chave nova precisa de dados próprios.',
   ],
+  ...ofChangedLogs,
   // The token command
   [/^the token command did not end within (\d+) ms$/, 'o programa do token não terminou em $1 ms'],
   [/^the token command failed \((.*)\)$/, 'o programa do token falhou ($1)'],

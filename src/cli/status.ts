@@ -84,6 +84,7 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
   const { labels } = status;
   const { bidding, requests, partitions } = found;
   const cause = bidding?.cause ?? null;
+  const detail = bidding?.detail ?? null;
   const rows: (readonly [label: string, text: string | null])[] = [
     [
       labels.bidding,
@@ -92,8 +93,9 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.since, bidding === null ? null : format.minute(bidding.since)],
     [labels.until, bidding?.until == null ? null : format.minute(bidding.until)],
     [labels.by, bidding?.by ?? null],
-    [labels.detail, bidding?.detail ?? null],
-    [labels.remedy, cause === null ? null : remedyOf(texts, cause, bidding?.detail ?? null)],
+    // Why somebody paused is in that person's own words.
+    [labels.detail, cause === 'paused' ? detail : detail && format.texts.fault(detail)],
+    [labels.remedy, cause === null ? null : remedyOf(texts, cause, detail)],
     [labels.process, status.process(found.version, found.roles.join(' + '), format.minute(found.startedAt), url)],
     [labels.ready, found.ready ? status.isReady : status.notReady],
     [labels.rules, found.ruleSet?.slice(0, hashLength) ?? format.texts.none],

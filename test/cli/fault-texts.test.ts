@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { brokenText, claimLostText, misfitText, setBackText } from '../../src/adapters/embedded/changed-texts.ts';
 import { faultPt, jsonFaultPt } from '../../src/cli/fault-texts-pt.ts';
 import { readConfig } from '../../src/config.ts';
 import { addressFault } from '../../src/http/address.ts';
@@ -38,6 +39,28 @@ test('every setting that is missing is named in Portuguese, with its remedy', ()
       assert.doesNotMatch(said, /\b(?:is|set|name|choose|the|write|keep)\b/, said);
     }
   }
+});
+
+test('what is wrong with a log that is not what was written is told in Portuguese', () => {
+  const place = { table: 'auctions', offset: 7, unverified: [] };
+  const tamperings = ['changed', 'deleted', 'inserted', 'reordered', 'rewritten', 'truncated'] as const;
+  const found = [
+    misfitText('auctions', 7, 6),
+    setBackText('auctions'),
+    claimLostText('7'),
+    brokenText({ kind: 'anchor-broken', place: '/data/lance.anchor', line: 3, unverified: [] }),
+    ...tamperings.map((what) => brokenText({ ...place, kind: 'broken', what })),
+    brokenText({ ...place, kind: 'broken', what: 'rewritten', until: 9 }),
+  ];
+  for (const text of found) {
+    const said = faultPt(text);
+    assert.match(said, /; veja lance audit verify$/, text);
+    assert.doesNotMatch(said, /\b(?:record|of|is|was|were|the|see|changed|rewritten|truncated)\b/, said);
+  }
+  assert.equal(
+    faultPt(misfitText('auctions', 7, 6)),
+    'o registro 7 de auctions não é o que foi gravado, ou o registro 6, ao lado dele, não é: a cadeia não diz qual dos dois foi editado; veja lance audit verify',
+  );
 });
 
 test('what is not known stays as it is, line by line', () => {

@@ -107,6 +107,9 @@ test('a record changed in the middle of the log closes bidding until a person re
     await played.sandbox.run(20);
     assert.equal(bidsSent(), sent, 'a bid was sent by a log that was changed');
     assert.equal(await causeOf(daemon), 'log-changed');
+    const environment = { ...played.environment, LANCE_HTTP_PORT: new URL(daemon.url).port };
+    const { stdout } = await lance(environment, 'status', '--lang', 'pt');
+    assert.match(stdout, /^detalhe\s.*\bregistros? \d.* de auctions/m);
     const resumed = await lance(played.environment, 'resume', ...by, '--lang', 'en');
     assert.equal(resumed.code, 0, resumed.stderr);
     await runUntilBid(sent);

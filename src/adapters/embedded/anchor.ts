@@ -36,7 +36,8 @@ import type { LostClaim } from '../../domain/records.ts';
 import { readSignedLine, type SignedLine, signLine } from '../../domain/signed-line.ts';
 import { Fault } from '../../errors.ts';
 import { openRegular, readRegular } from '../../regular-files.ts';
-import { type AnchoredHeads, bookTables, headsOf, linkAt, setBackAmong, setBackText } from './chain.ts';
+import { type AnchoredHeads, bookTables, headsOf, linkAt, setBackAmong } from './chain.ts';
+import { setBackText } from './changed-texts.ts';
 import { identityOf } from './file-watch.ts';
 import { addSigned, lastSigned, signedHeads, signingOf } from './signed-heads.ts';
 

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AnchorPlace } from './anchor.ts';
+import { brokenText } from './changed-texts.ts';
 import { databasePath, openReadOnly } from './database.ts';
 import { verifyStore } from './verify.ts';
 
@@ -51,14 +52,7 @@ async function check({ directory, anchor, onChanged }: BackgroundCheck, signal: 
       workingSince = performance.now();
     };
     const verdict = await verifyStore(database, anchor, () => undefined, { rows: pageRows, rest });
-    if (verdict.kind === 'intact') return;
-    if (verdict.kind !== 'broken') {
-      onChanged(`the anchor ${verdict.place} is not what was written; see lance audit verify`);
-      return;
-    }
-    const { table, offset, until, what } = verdict;
-    const place = until === undefined ? `record ${offset}` : `one of the records ${offset} to ${until}`;
-    onChanged(`${place} of ${table} is not what was written (${what}); see lance audit verify`);
+    if (verdict.kind !== 'intact') onChanged(brokenText(verdict));
   } finally {
     database.close();
   }

@@ -186,11 +186,6 @@ export function setBackAmong(database: DatabaseSync, heads: ChainHeads, tables: 
   return lost ?? null;
 }
 
-/** The alarm for such a table of an open store. */
-export function setBackText(table: string): string {
-  return `records of ${table} that this process had read were removed or rewritten; it keeps to what it read before and bids for nothing until it is started again; see lance audit verify`;
-}
-
 export type AnchoredHeads = { at: number; heads: ChainHeads };
 
 const pageRows = 500;

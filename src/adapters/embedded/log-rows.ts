@@ -6,6 +6,7 @@ import { readLostClaim, readRecord } from '../../domain/record-shapes.ts';
 import type { Claimed, Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import { createChain, createRowCheck } from './chain.ts';
+import { eitherOf, misfitText } from './changed-texts.ts';
 
 /** Messages to the writer carry a topic as its place here. */
 export const topicNames = [
@@ -174,11 +175,10 @@ export function createLogReader(
     const fit = checks[topic]({ place: row.offset, key: row.key, value: row.value });
     if (fit === 'fits') return decode(topic, row);
     const neighbour = fit === 'before' ? row.offset - 1 : row.offset + 1;
-    const either = `or record ${neighbour} beside it is not: which of the two was edited the chain does not tell`;
-    const text = `record ${row.offset} of ${tables[topic]} is not what was written, ${either}; see lance audit verify`;
+    const text = misfitText(tables[topic], row.offset, neighbour);
     if (!changed.has(text)) onChanged(text);
     changed.add(text);
-    return decode(topic, row, `it is not what was written, ${either}`);
+    return decode(topic, row, `it is not what was written, ${eitherOf(neighbour)}`);
   };
   const guarded = <R>(work: () => R): R => {
     try {

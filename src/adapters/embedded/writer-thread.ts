@@ -6,6 +6,7 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 import { inTransaction } from '../../state/sqlite.ts';
 import { createViewWriter } from '../../state/view-rows.ts';
 import { type AnchorWriter, createAnchorWriter } from './anchor.ts';
+import { claimLostText } from './changed-texts.ts';
 import { createControlRows } from './control-rows.ts';
 import { openWritable } from './database.ts';
 import { createFlowWriter } from './flow-rows.ts';
@@ -111,7 +112,7 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
     const { hasClaim } = anchor;
     const again = firstClaims.find((requestId) => hasClaim(requestId) && !log.isClaimed(requestId));
     if (again === undefined) return anchor.changed();
-    const text = `request ${again} was bid for before, as the list of claims beside the log says, and the log has no claim of it: a bid would go out with other bytes; see lance audit verify`;
+    const text = claimLostText(again);
     reply({ kind: 'log-changed', text, lasting: false });
     return text;
   };

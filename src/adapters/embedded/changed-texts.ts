@@ -1,0 +1,31 @@
+/** What operators are told of a log that is not what was written, each time with how to find out more. For Portuguese: `fault-texts-pt.ts`. */
+import type { ChainVerdict } from '../../domain/audit.ts';
+
+const more = 'see lance audit verify';
+
+/** A record that does not fit its links, and neither does `neighbour` beside it. */
+export function misfitText(table: string, offset: number, neighbour: number): string {
+  return `record ${offset} of ${table} is not what was written, ${eitherOf(neighbour)}; ${more}`;
+}
+
+export function eitherOf(neighbour: number): string {
+  return `or record ${neighbour} beside it is not: which of the two was edited the chain does not tell`;
+}
+
+/** What the walk along the whole chain has found. */
+export function brokenText(verdict: Exclude<ChainVerdict, { kind: 'intact' }>): string {
+  if (verdict.kind !== 'broken') return `the anchor ${verdict.place} is not what was written; ${more}`;
+  const { table, offset, until, what } = verdict;
+  const place = until === undefined ? `record ${offset}` : `one of the records ${offset} to ${until}`;
+  return `${place} of ${table} is not what was written (${what}); ${more}`;
+}
+
+/** A table of an open store that does not hold any more what this process had read in it. */
+export function setBackText(table: string): string {
+  return `records of ${table} that this process had read were removed or rewritten; it keeps to what it read before and bids for nothing until it is started again; ${more}`;
+}
+
+/** A claim was to be written for a request that was claimed before. */
+export function claimLostText(requestId: string): string {
+  return `request ${requestId} was bid for before, as the list of claims beside the log says, and the log has no claim of it: a bid would go out with other bytes; ${more}`;
+}
