@@ -11,11 +11,12 @@ import { createSteadySystemClock } from '../../src/adapters/system/clock.ts';
 import { createDesk } from '../../src/bidding/desk.ts';
 import { createLedger } from '../../src/bidding/ledger.ts';
 import type { DeskEvent } from '../../src/bidding/observer.ts';
-import type { NewEntry, Service } from '../../src/bidding/ports.ts';
+import type { NewEntry } from '../../src/bidding/ports.ts';
 import { eventually } from '../conformance/backend.ts';
 import { sampleRequest } from '../rules/sample-request.ts';
 import { createRuleVariants, encode } from '../simulation/policy.ts';
 import { createTestVault } from '../wire/vault.ts';
+import { acceptedAs, createFakeService } from './fake-service.ts';
 import { claimed, requested, settings as roundSettings } from './parts.ts';
 
 const settings = { ...roundSettings, graceMs: 10_000, timeWitness: 'none' as const };
@@ -60,27 +61,14 @@ async function started(context: TestContext, directory: string) {
   const store = await openEmbeddedStore({ directory, onFault: assert.fail, onChanged });
   const sent: string[] = [];
   const events: DeskEvent[] = [];
-  const service: Partial<Service> = {
-    placeBid: async ({ body, mayWrite }) => {
-      if (!mayWrite()) return { kind: 'not-landed', reason: 'stopped', retryAt: null };
-      sent.push(body);
-      const outcome = { kind: 'accepted', bidId: body } as const;
-      return { kind: 'answered', outcome, response: { status: 200, body: '' }, firstByteAt: clock.now() };
-    },
-    refusalIn: () => 'unclassified',
-    isDetailOf: () => true,
-    networkP99Ms: () => 40,
-    clockSkewMs: () => 0,
-    askSkew: async () => 0,
-    latestSkewMs: () => 0,
-    skewBelieved: () => true,
-    askToken: async () => ({ kind: 'refused', reason: 'unclassified', response: { status: 400, body: '' } }),
-    ready: () => true,
-  };
+  const service = createFakeService((body) => {
+    sent.push(body);
+    return acceptedAs(body, clock.now());
+  });
   const { policy } = createRuleVariants().all[0]!;
   const desk = createDesk({
     ...{ instance: 'b', soleOwner: true, log: store.log, views: store.views, margins: store.margins },
-    ...{ control: store.control, service: service as Service, vault: createTestVault(), clock, settings },
+    ...{ control: store.control, service, vault: createTestVault(), clock, settings },
     authorisations: { mayAsk: () => true, taken: () => {} },
     ...{ chance: () => 0.5, learning: true, policy: () => policy, encodeBid: encode },
     observer: (event) => events.push(event),

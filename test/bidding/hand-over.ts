@@ -1,6 +1,6 @@
 /** Two desks on one log of one partition and on one set of views, in virtual time, without faults: who owns the partition is the test's to say. */
 import { createDesk, type Desk } from '../../src/bidding/desk.ts';
-import type { BidAnswer, ControlState, Service } from '../../src/bidding/ports.ts';
+import type { BidAnswer, ControlState } from '../../src/bidding/ports.ts';
 import type { RequestId } from '../../src/domain/glossary.ts';
 import type { AuctionRecord, Topic } from '../../src/domain/records.ts';
 import type { RequestState } from '../../src/domain/states.ts';
@@ -15,6 +15,7 @@ import { createControlStore } from '../simulation/small-ports.ts';
 import { createViewStore, createViews, rowOf } from '../simulation/views.ts';
 import { createVirtualTime, type Process } from '../simulation/virtual-time.ts';
 import { createTestVault } from '../wire/vault.ts';
+import { createFakeService } from './fake-service.ts';
 
 type Name = 'a' | 'b';
 const names: readonly Name[] = ['a', 'b'];
@@ -75,23 +76,12 @@ export async function createHandOver() {
   function deskOf(name: Name): Desk {
     const process: Process = { id: name, alive: true, diedAt: 0, frozenAt: 0, frozenUntil: 0, skewMs: 0, stepMs: 0 };
     const log = createEventLog(logWorld, process);
-    const service: Omit<Service, 'listLinks' | 'askLinkDetail'> = {
-      placeBid: async ({ body, mayWrite }) => {
-        if (!mayWrite()) return { kind: 'not-landed', reason: 'stopped', retryAt: null };
-        return new Promise((resolve) => {
+    const service = createFakeService(
+      (body) =>
+        new Promise((resolve) => {
           written.push({ by: name, body, answer: resolve });
-        });
-      },
-      refusalIn: () => 'unclassified',
-      isDetailOf: () => true,
-      networkP99Ms: () => 40,
-      clockSkewMs: () => 0,
-      askSkew: async () => 0,
-      latestSkewMs: () => 0,
-      skewBelieved: () => true,
-      askToken: async () => ({ kind: 'refused', reason: 'unclassified', response: { status: 400, body: '' } }),
-      ready: () => true,
-    };
+        }),
+    );
     return createDesk({
       instance: name,
       soleOwner: false,
@@ -118,7 +108,7 @@ export async function createHandOver() {
         acknowledge: async () => {},
         acknowledged: async () => [],
       },
-      service: service as Service,
+      service,
       authorisations: { mayAsk: () => true, taken: () => {} },
       vault: createTestVault(),
       clock: time.clockOf(process),

@@ -11,10 +11,11 @@ import { openRedisStore } from '../../src/adapters/redis/store.ts';
 import { createSteadySystemClock } from '../../src/adapters/system/clock.ts';
 import { createDesk } from '../../src/bidding/desk.ts';
 import type { DeskEvent } from '../../src/bidding/observer.ts';
-import type { BidAnswer, NewEntry, Service, Views } from '../../src/bidding/ports.ts';
+import type { NewEntry, Views } from '../../src/bidding/ports.ts';
 import type { CallbackRecord } from '../../src/domain/records.ts';
 import type { RequestState } from '../../src/domain/states.ts';
 import { openOwnPartitions } from '../../src/state/own-partitions.ts';
+import { acceptedAs, createFakeService } from '../bidding/fake-service.ts';
 import { requested, settings as roundSettings } from '../bidding/parts.ts';
 import { eventually } from '../conformance/backend.ts';
 import { settingsOn } from '../conformance/kafka-log.ts';
@@ -79,25 +80,11 @@ function createMarket(kafka: KafkaSettings, redisUrl: string) {
     });
     const missing = owned.views.missing!;
     const events: DeskEvent[] = [];
-    const service: Partial<Service> = {
-      placeBid: async ({ body, mayWrite }): Promise<BidAnswer> => {
-        if (!mayWrite()) return { kind: 'not-landed', reason: 'stopped', retryAt: null };
-        const { requestId, amountCents } = JSON.parse(body);
-        sent.push({ by: name, requestId, body, amountCents });
-        if (unanswered.has(name)) return new Promise(() => undefined);
-        const outcome = { kind: 'accepted', bidId: `bid of ${requestId}` } as const;
-        return { kind: 'answered', outcome, response: { status: 200, body: '' }, firstByteAt: clock.now() };
-      },
-      refusalIn: () => 'unclassified',
-      isDetailOf: () => true,
-      networkP99Ms: () => 40,
-      clockSkewMs: () => 0,
-      askSkew: async () => 0,
-      latestSkewMs: () => 0,
-      skewBelieved: () => true,
-      askToken: async () => ({ kind: 'refused', reason: 'unclassified', response: { status: 400, body: '' } }),
-      ready: () => true,
-    };
+    const service = createFakeService((body) => {
+      const { requestId, amountCents } = JSON.parse(body);
+      sent.push({ by: name, requestId, body, amountCents });
+      return unanswered.has(name) ? new Promise(() => undefined) : acceptedAs(`bid of ${requestId}`, clock.now());
+    });
     const desk = createDesk({
       ...{ instance: name, soleOwner: false, log: records.log, views: owned.views },
       margins: { read: async () => new Map(), write: async () => {} },
@@ -112,7 +99,7 @@ function createMarket(kafka: KafkaSettings, redisUrl: string) {
         acknowledge: async () => {},
         acknowledged: async () => [],
       },
-      ...{ service: service as Service, vault: createTestVault(), clock, settings, chance: () => 0.5 },
+      ...{ service, vault: createTestVault(), clock, settings, chance: () => 0.5 },
       authorisations: { mayAsk: () => true, taken: () => {} },
       ...{ learning: true, policy: () => variant!.policy, encodeBid },
       observer: (event) => events.push(event),
