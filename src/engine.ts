@@ -4,7 +4,7 @@ import { type Authorisations, createAuthorisations, noting } from './bidding/aut
 import type { BiddingStatus } from './bidding/bidding-status.ts';
 import type { Policy } from './bidding/decide.ts';
 import { createDesk, type Desk } from './bidding/desk.ts';
-import type { DeskStatus } from './bidding/desk-world.ts';
+import type { DeskStatus, DeskWorld } from './bidding/desk-world.ts';
 import { enterHouse, noBidReceivedBefore, watchHouse } from './bidding/house.ts';
 import { claimKey } from './bidding/key-check.ts';
 import type { DeskEvent, DeskObserver, Step } from './bidding/observer.ts';
@@ -84,6 +84,8 @@ export type Store = {
   trouble?: () => string | null;
   /** Why the log is not what was written, so that nothing may be bid for. */
   changed?: () => string | null;
+  /** See `DeskWorld`. */
+  lostClaim?: NonNullable<DeskWorld['lostClaim']>;
   /** Why the log does not answer, where it is a server, and since when; null while it does. */
   silence?: () => string | null;
   /** Views that a server may lose, and where copies of them are kept; null for views that end with the log. */
@@ -382,6 +384,7 @@ function deskOf(
     ...store,
     ...(store.trouble === undefined ? {} : { logTrouble: store.trouble }),
     ...(store.changed === undefined ? {} : { logChanged: store.changed }),
+    ...(store.lostClaim === undefined ? {} : { lostClaim: store.lostClaim }),
     ...(store.silence === undefined ? {} : { logSilence: store.silence }),
     settings: config.bidding,
     noBidReceivedBefore: restored,

@@ -3,10 +3,11 @@
 import type { BiddingSettings } from '../config/sections.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import type { Claimed, Passed } from '../domain/records.ts';
+import type { Answered, Claimed, Passed } from '../domain/records.ts';
 import type { Agenda } from './agenda.ts';
 import type { BidSender } from './bid-sender.ts';
 import type { Policy } from './decide.ts';
+import type { DeskWorld } from './desk-world.ts';
 import type { Gate } from './gate.ts';
 import type { Ledger } from './ledger.ts';
 import { createMean } from './mean.ts';
@@ -14,7 +15,7 @@ import type { DeskObserver } from './observer.ts';
 import type { OfferQueue, WaitingOffer } from './offer-queue.ts';
 import type { Outbox } from './outbox.ts';
 import type { NewEntry, Service } from './ports.ts';
-import { type DeskCode, deskPass } from './react.ts';
+import { claimedBefore, type DeskCode, deskPass } from './react.ts';
 import { cutoffOf } from './send-claim.ts';
 import type { SendLimit } from './send-limit.ts';
 
@@ -55,7 +56,9 @@ export function createClaimDesk(world: {
   policy: (at: EpochMs) => Policy | null;
   /** What was decided by rules or orders that hold no more is decided anew. */
   decideAnew: (requestIds: readonly RequestId[]) => void;
-  end: (pass: Passed) => void;
+  end: (pass: Passed, answer?: Answered) => void;
+  /** See `DeskWorld`. */
+  lostClaim?: DeskWorld['lostClaim'];
   /** See `BiddingWatch`. */
   endCode: (otherwise: DeskCode) => DeskCode;
   spawn: (work: Promise<void>) => void;
@@ -140,7 +143,9 @@ export function createClaimDesk(world: {
     }
     for (const { key } of claims) {
       claiming.delete(key);
-      agenda.set(key, clock.now() + settings.retryFirstMs);
+      const lost = world.lostClaim?.(key);
+      if (lost === undefined) agenda.set(key, clock.now() + settings.retryFirstMs);
+      else world.end(...claimedBefore(key, lost, clock.now()));
     }
   }
 

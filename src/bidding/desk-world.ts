@@ -4,6 +4,7 @@ import type { BiddingSettings } from '../config/sections.ts';
 import type { Chance } from '../domain/clock.ts';
 import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
+import type { LostClaim } from '../domain/records.ts';
 import type { SteadyClock } from '../domain/steady-clock.ts';
 import type { Vault } from '../domain/vault.ts';
 import type { Authorisations } from './authorisations.ts';
@@ -27,6 +28,11 @@ export type DeskWorld = {
   logTrouble?: () => string | null;
   /** Why the log is not what was written, so that nothing is bid for; null: nothing is known against it. */
   logChanged?: () => string | null;
+  /**
+   * The claim of a request that the log refused to claim, for it was claimed before and the log has lost that; null: no more is known of
+   * it; undefined: nothing is known of one. Left out: nobody knows of any.
+   */
+  lostClaim?: (requestId: RequestId) => LostClaim | null | undefined;
   /** Why the log does not answer just now, where it is a server; null: it does. */
   logSilence?: () => string | null;
   views: Views;

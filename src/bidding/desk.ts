@@ -5,7 +5,7 @@
  */
 
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import type { AuctionRecord, Hindrance } from '../domain/records.ts';
+import type { Answered, AuctionRecord, Hindrance } from '../domain/records.ts';
 import type { Link } from '../domain/request.ts';
 import { joinRequest } from '../domain/sealed-facts.ts';
 import { sealedPlaces } from '../domain/vault.ts';
@@ -478,15 +478,17 @@ export function createDesk(world: DeskWorld): Desk {
     );
   }
 
-  function end(record: AuctionRecord): void {
+  /** `answer`: what is known of a bid beside the end. */
+  function end(record: AuctionRecord, answer?: Answered): void {
     if (sender.isSending(record.requestId) || ending.has(record.requestId)) return;
-    spawn(endDurably(record));
+    spawn(endDurably(record, answer));
   }
 
-  async function endDurably(record: AuctionRecord): Promise<void> {
+  async function endDurably(record: AuctionRecord, answer?: Answered): Promise<void> {
     ending.add(record.requestId);
     queue.remove(record.requestId);
-    await outbox.keep([{ topic: 'auctions', key: record.requestId, record: withWaits(record) }]);
+    const records = answer === undefined ? [withWaits(record)] : [withWaits(record), answer];
+    await outbox.keep(records.map((each) => ({ topic: 'auctions', key: each.requestId, record: each })));
     if (record.kind === 'passed') observer({ kind: 'step', step: 'pass-appended' });
     if (record.kind === 'answered') observer({ kind: 'step', step: 'answer-appended' });
   }

@@ -19,6 +19,7 @@ export const deskCodes = [
   'authorisation-missing',
   'cap',
   'cap-lowered',
+  'claimed-before',
   'deadline',
   'internal-error',
   'link-refused',
@@ -186,6 +187,14 @@ export function restoredPass(requestId: string, at: EpochMs, before?: EpochMs): 
   const all = before === undefined ? '' : `, as any that was received before ${new Date(before).toISOString()}`;
   const text = `the log was set back and restored: the request may have been bid for in the part that was lost${all}`;
   return { ...deskPass(requestId, 'restored', text, at, null), maybeSent: true };
+}
+
+/** A request whose claim the log has lost: it may have been bid for, and is not claimed again. What is kept of the claim counts. */
+export function claimedBefore(requestId: string, claim: LostClaim | null, at: EpochMs): readonly [Passed, Answered] {
+  const text =
+    'a claim stood for the request, as the list of claims beside the log says, and the log has lost it: a bid may have been sent, and another one would have other bytes';
+  const pass = deskPass(requestId, 'claimed-before', text, at, null);
+  return [{ ...pass, maybeSent: true }, lostAnswer(requestId, claim, at)];
 }
 
 /** What is known of a bid whose claim stood in a part of the log that was lost: that it may have been sent. */

@@ -16,7 +16,17 @@ export function resultSection(page: Page, report: BidReport, format: Format): vo
   const { show } = format.texts;
   const { state } = report;
   page.section(show.result);
-  if (state.phase === 'passed' && state.pass !== null) passLines(page, state.pass.code, report.reasons, format);
+  if (state.phase === 'passed' && state.pass !== null) {
+    const { code } = state.pass;
+    page.line(show.pass(code, codeText(code, format)));
+    reasonLines(page, report.reasons);
+  }
+  // Why nobody bids for it (again), where it is not known whether a bid stands.
+  if (state.phase === 'unknown' && state.pass !== null) {
+    const { code } = state.pass;
+    page.wrapped(`${codeText(code, format)} (${code})`);
+    reasonLines(page, report.reasons);
+  }
   if (state.phase === 'rejected' && state.answer?.outcome.kind === 'rejected') {
     page.line(codeText(state.answer.outcome.code, format));
   }
@@ -41,8 +51,7 @@ export function resultSection(page: Page, report: BidReport, format: Format): vo
   }
 }
 
-function passLines(page: Page, passCode: string, reasons: readonly Reason[], format: Format): void {
-  page.line(format.texts.show.pass(passCode, codeText(passCode, format)));
+function reasonLines(page: Page, reasons: readonly Reason[]): void {
   for (const { code, rule, text } of reasons) {
     page.line(`• ${rule === null ? code : `${code} – "${rule}"`}`);
     page.wrapped(text);

@@ -140,6 +140,7 @@ export const en: Texts = {
     'authorisation-missing': 'the authorisation (NSU) to query the link is missing',
     cap: 'an exposure cap has no room',
     'cap-lowered': 'a cap by hand was set or lowered before the bid was sent',
+    'claimed-before': 'a claim stood for the request already, and the log has lost it; a bid may have been sent',
     deadline: 'the deadline passed before the decision or the sending',
     'internal-error': 'the decision failed; see the journal and the dead letters',
     'link-refused': 'the service refused the query of the employment link',

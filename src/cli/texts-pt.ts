@@ -134,6 +134,7 @@ export const pt = {
     'authorisation-missing': 'falta a autorização (NSU) para consultar o vínculo',
     cap: 'um teto de exposição não tem espaço',
     'cap-lowered': 'um teto posto à mão foi criado ou reduzido antes do envio da oferta',
+    'claimed-before': 'já havia um lance registrado para a solicitação, e o registro o perdeu; pode ter sido enviado',
     deadline: 'o prazo passou antes da decisão ou do envio',
     'internal-error': 'a decisão falhou; veja o diário e as mensagens mortas',
     'link-refused': 'o serviço recusou a consulta do vínculo',

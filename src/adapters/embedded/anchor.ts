@@ -340,6 +340,27 @@ function takeBareNames(line: string, names: Set<RequestId>): void {
   }
 }
 
+/** The first claim of the request in a file of claims. One line is parsed, of a text that is searched. */
+function claimKeptIn(path: string, requestId: RequestId): LostClaim | null {
+  const text = readText(path);
+  const at = text.indexOf(`"requestId":${JSON.stringify(requestId)}`);
+  if (at < 0) return null;
+  const end = text.indexOf('\n', at);
+  try {
+    const line = text.slice(text.lastIndexOf('\n', at) + 1, end < 0 ? text.length : end);
+    const [, ...kept] = JSON.parse(line) as [number, ...(string | { requestId: string })[]];
+    const { requestId: _, ...claim } = kept.find(
+      (each) => typeof each !== 'string' && each.requestId === requestId,
+    ) as {
+      requestId: string;
+    };
+    return readLostClaim(claim);
+  } catch {
+    // Half a line, or edited: that there was a claim is known all the same.
+    return null;
+  }
+}
+
 export type AnchorWriter = {
   /** After a commit and before anybody hears of it. `claims`: what is kept of each claim, as JSON; `ids`: of their requests. */
   note: (heads: Readonly<Record<string, ChainHead>>, claims: readonly string[], ids: readonly RequestId[]) => void;
@@ -347,6 +368,8 @@ export type AnchorWriter = {
   noteBooks: () => void;
   /** The list of claims names the request, of this run of the process or an earlier one. */
   hasClaim: (requestId: RequestId) => boolean;
+  /** What the list keeps of the claim of the request; null: no more than its name. Reads the list. */
+  keptClaim: (requestId: RequestId) => LostClaim | null;
   /** Which file somebody else has written to, as of the last look; null: none. Nothing is written to any of them meanwhile. */
   changed: () => string | null;
   /** Writes the last anchor. */
@@ -535,6 +558,7 @@ export function createAnchorWriter(
         writeMark();
       }),
     hasClaim: (requestId) => named.newer.has(requestId) || named.older.has(requestId),
+    keptClaim: (requestId) => claimKeptIn(olderClaimsPath(file), requestId) ?? claimKeptIn(claimsPath(file), requestId),
     note: (now, claims, ids) => {
       if (!setBack) Object.assign(heads, now);
       for (const id of ids) named.newer.add(id);

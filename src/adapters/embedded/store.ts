@@ -15,8 +15,10 @@ import {
 } from '../../bidding/ports.ts';
 import type { AuditKey, ChainHeads, LostClaims } from '../../domain/audit.ts';
 import { createCapBook } from '../../domain/cap-book.ts';
+import type { RequestId } from '../../domain/glossary.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
 import { readKeptDetail } from '../../domain/record-shapes.ts';
+import type { LostClaim } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import { lockDirectory, unusable } from '../../state/sqlite.ts';
@@ -65,6 +67,8 @@ export type EmbeddedStore = {
   trouble: () => string | null;
   /** Why the log is not to be believed, so that nothing is bid for; null: nothing is known against it. */
   changed: () => string | null;
+  /** See `DeskWorld`. */
+  lostClaim: (requestId: RequestId) => LostClaim | null | undefined;
   /** Stops consumers after the batch in hand, stores what is in memory, gives the directory back. */
   close: () => Promise<void>;
 };
@@ -388,6 +392,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     };
     const tellLost = (text: string | null) => options.onLostFiles?.(text);
     let changed: string | null = null;
+    const lostClaims = new Map<RequestId, LostClaim | null>();
     writer = await startWriter(
       { path, anchor: anchor === null ? null : { ...anchor, restored }, lockIdentity },
       {
@@ -398,6 +403,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
           tellLost(text);
         },
         onLogChanged: meet,
+        onLostClaim: (requestId, claim) => lostClaims.set(requestId, claim),
         onUnfitViews: options.onUnfitViews ?? (() => undefined),
       },
     );
@@ -471,6 +477,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       unwritable: (neededBytes) => lost() ?? running.failure() ?? tooLittleSpace(directory, neededBytes),
       trouble: () => lost() ?? running.failure(),
       changed: doubt.text,
+      lostClaim: (requestId) => lostClaims.get(requestId),
       close: async () => {
         files?.stop();
         await looking?.stop();

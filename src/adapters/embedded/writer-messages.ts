@@ -1,6 +1,7 @@
 /** What the main thread and the writer thread say to each other. */
 import type { HouseMark } from '../../bidding/ports.ts';
 import type { ChainHeads, OriginEntry } from '../../domain/audit.ts';
+import type { LostClaim } from '../../domain/records.ts';
 import type { TokenEntry } from '../../domain/roles.ts';
 import { Fault, type FaultCode } from '../../errors.ts';
 import type { ViewFlush } from '../../state/view-rows.ts';
@@ -80,6 +81,8 @@ export type WriterReply =
   | { kind: 'views-unfit'; ids: number[]; requestId: string }
   /** Somebody else has written to a file of the anchor: nothing is appended until `text` is null again. */
   | { kind: 'anchor-changed'; text: string | null }
+  /** These requests were to be claimed and were claimed before, as is known beside the log, which has lost that claim. */
+  | { kind: 'claims-lost'; claims: (readonly [requestId: string, claim: LostClaim | null])[] }
   /** Something that the store held is not there any more; `lasting`: nothing that this process hears makes it good. */
   | { kind: 'log-changed'; text: string; lasting: boolean }
   /** The anchor could not be written; the store goes on. */

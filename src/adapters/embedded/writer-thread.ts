@@ -109,10 +109,11 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
   /** Null: it may be stored, as far as is known outside of the store. */
   const refusalOf = ({ firstClaims }: EncodedEntries): string | null => {
     if (anchor === null) return null;
-    const { hasClaim } = anchor;
-    const again = firstClaims.find((requestId) => hasClaim(requestId) && !log.isClaimed(requestId));
-    if (again === undefined) return anchor.changed();
-    const text = claimLostText(again);
+    const { hasClaim, keptClaim } = anchor;
+    const again = firstClaims.filter((requestId) => hasClaim(requestId) && !log.isClaimed(requestId));
+    if (again.length === 0) return anchor.changed();
+    reply({ kind: 'claims-lost', claims: again.map((requestId) => [requestId, keptClaim(requestId)]) });
+    const text = claimLostText(again[0]!);
     reply({ kind: 'log-changed', text, lasting: false });
     return text;
   };

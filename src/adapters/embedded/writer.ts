@@ -1,6 +1,8 @@
 /** The main thread's side of the writer thread: tasks go out, promises come back. */
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import type { RequestId } from '../../domain/glossary.ts';
+import type { LostClaim } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import { damageIn, storeError } from './damage.ts';
 import type { TaskResult, WriterOptions, WriterReply, WriterRequest, WriterTask } from './writer-messages.ts';
@@ -29,12 +31,15 @@ export async function startWriter(
     onAnchorFault,
     onAnchorChanged,
     onLogChanged,
+    onLostClaim,
     onUnfitViews,
   }: {
     onDeath: (fault: Fault) => void;
     onAnchorFault: (message: string) => void;
     onAnchorChanged: (text: string | null) => void;
     onLogChanged: (text: string, lasting: boolean) => void;
+    /** Heard before the claim is refused because of it. */
+    onLostClaim: (requestId: RequestId, claim: LostClaim | null) => void;
     onUnfitViews: (problem: string) => void;
   },
 ): Promise<Writer> {
@@ -101,6 +106,9 @@ export async function startWriter(
         break;
       case 'anchor-changed':
         onAnchorChanged(reply.text);
+        break;
+      case 'claims-lost':
+        for (const [requestId, claim] of reply.claims) onLostClaim(requestId, claim);
         break;
       case 'log-changed':
         onLogChanged(reply.text, reply.lasting);

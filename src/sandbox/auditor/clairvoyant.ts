@@ -37,6 +37,7 @@ export const defaultClairvoyant: Omit<ClairvoyantSettings, 'limitsOf'> = {
   maxInstallments: 96,
   countedPassCodes: [
     'auction-ended',
+    'claimed-before',
     'clock-skew',
     'clock-step',
     'control-stale',

@@ -3,7 +3,16 @@
  * request stands is then told from the facts alone. The desk has a table of transitions; this has none, on purpose.
  */
 import type { BidOutcome, PublishedBid } from '../../domain/offer.ts';
-import type { Answered, AuctionRecord, Claimed, Ended, Passed, Requested, Unfrozen } from '../../domain/records.ts';
+import type {
+  Answered,
+  AuctionRecord,
+  Claimed,
+  Ended,
+  LostClaim,
+  Passed,
+  Requested,
+  Unfrozen,
+} from '../../domain/records.ts';
 import type { ExposureStatus, Phase } from '../../domain/states.ts';
 
 type Word = { end: Phase; money: ExposureStatus; validUntil: number | null };
@@ -12,6 +21,8 @@ export type Evidence = {
   requested: Requested | null;
   /** The first claim, unless a pass without a claim came before it. */
   claim: Claimed | null;
+  /** What was kept outside of the log of a claim that the log has lost, as the first answer tells it. */
+  lostClaim: LostClaim | null;
   /** The first pass, unless a claim came before it. */
   pass: Passed | null;
   /** The pass that takes the claim back unsent. */
@@ -42,6 +53,7 @@ export function noEvidence(): Evidence {
   return {
     requested: null,
     claim: null,
+    lostClaim: null,
     pass: null,
     unsent: null,
     answer: null,
@@ -171,6 +183,7 @@ function absorbAnswer(evidence: Evidence, record: Answered): void {
   const given = evidence.word?.end;
   if (says === 'landed' && (given === 'not-landed' || given === 'expired')) evidence.word = null;
   evidence.answer = { proof, outcome: record.outcome };
+  if (evidence.claim === null && known === undefined) evidence.lostClaim = record.lostClaim ?? null;
 }
 
 type WinnerRecord = Extract<AuctionRecord, { kind: 'contemplated' | 'proposed' }>;
@@ -265,7 +278,8 @@ function closeOf({ at, endedAt }: Ended): number {
 
 /** Published bids that may be ours: by the id that we were given, else by what our bytes say and when they can have come. */
 function ownBids(evidence: Evidence): readonly PublishedBid[] {
-  const { claim, answer, ended } = evidence;
+  const { answer, ended } = evidence;
+  const claim = evidence.claim ?? evidence.lostClaim;
   if (ended === null) return [];
   const outcome = answer?.outcome;
   if (outcome?.kind === 'accepted') return ended.bids.filter((bid) => bid.bidId === outcome.bidId);
@@ -321,7 +335,7 @@ function settled(evidence: Evidence, proof: Exclude<Proof, 'rejected'>): Standin
   if (byBids !== null) return byBids;
   if (evidence.resultMissing || proof === 'landed') return { end: 'result-missing', money: 'held' };
   // What was claimed cannot be read, so no published bid can be told to be ours, or not.
-  if (evidence.claim === null) return { end: unsettled(proof), money: 'held' };
+  if (evidence.claim === null && evidence.lostClaim === null) return { end: unsettled(proof), money: 'held' };
   if (proof === 'presumed' || proof === 'foreign') return { end: 'foreign-bid', money: 'released' };
   return { end: 'not-landed', money: 'held' };
 }

@@ -258,6 +258,10 @@ test('a request that the list of claims names is not claimed again where the log
     await assert.rejects(store.log.append([claimOf('1', 'b:2')]), /was bid for before/);
     assert.match(store.changed() ?? '', /request 1 was bid for before/);
     assert.equal(alarms.length, 1);
+    // What the list keeps of the claim is told to whoever ends the request.
+    const { claimId, offer: offered } = store.lostClaim('1') ?? {};
+    assert.deepEqual([claimId, offered], ['a:1', claimOf('1', 'a:1').record.offer]);
+    assert.equal(store.lostClaim('2'), undefined);
     assert.equal((await store.log.readKey('auctions', '1')).length, 1);
     await store.log.append([claimOf('3', 'b:3')]);
   } finally {

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { evolve } from '../../../src/bidding/evolve.ts';
-import type { BidOutcome, PublishedBid } from '../../../src/domain/offer.ts';
+import { claimedBefore } from '../../../src/bidding/react.ts';
+import type { BidOutcome, Offer, PublishedBid } from '../../../src/domain/offer.ts';
 import type { AuctionRecord } from '../../../src/domain/records.ts';
 import type { RequestState } from '../../../src/domain/states.ts';
 import { absorb, noEvidence, standingOf } from '../../../src/sandbox/auditor/evidence.ts';
@@ -192,4 +193,27 @@ test('on any history the auditor and the transition table say the same', () => {
     }),
     { numRuns: 20_000 },
   );
+});
+
+test('a request that ends because the log has lost its claim stands where the desk has it, published or not', () => {
+  const kept = { claimId: 'a', at, offer: offer as Offer, caps: [] };
+  const endings = [
+    [],
+    [published('ours', 1)],
+    [published('rival', 1, 290), published('ours', 2)],
+    [published('x', 1, 1)],
+  ];
+  for (const lost of [kept, null]) {
+    for (const bids of [null, ...endings]) {
+      const history = [requested, ...claimedBefore(requestId, lost, at), ...(bids === null ? [] : [ended(bids)])];
+      const evidence = noEvidence();
+      let state: RequestState | null = null;
+      for (const record of history) {
+        absorb(evidence, record);
+        state = evolve(state, record, bidding);
+      }
+      const { end, money } = standingOf(evidence);
+      assert.deepEqual([end, money], [state?.phase, state?.exposure], JSON.stringify([lost, bids]));
+    }
+  }
 });
