@@ -11,7 +11,15 @@ import type { Answered, AuctionRecord, CallbackRecord, Contemplated, Proposed } 
 import type { Link, LinkDetail } from '../domain/request.ts';
 import { Fault } from '../errors.ts';
 import type { DeskObserver } from './observer.ts';
-import { codesNamedBy, codesOf, createOrphans, type Orphan, orphanLimits, type WinnerEvent } from './orphans.ts';
+import {
+  codesNamedBy,
+  codesOf,
+  createOrphans,
+  type Orphan,
+  orphanLimits,
+  shownCode,
+  type WinnerEvent,
+} from './orphans.ts';
 import type { Outbox } from './outbox.ts';
 import { callbackPartition, type LedgerRow, type LogBatch, type MarginCache, type Views } from './ports.ts';
 import { sleep } from './sleep.ts';
@@ -39,8 +47,6 @@ export type Callbacks = {
 const orphanPollMs = 2_000;
 /** The answer that names a bid may come after its winner event, by less than this: then somebody is told. */
 const unknownAlarmMs = 60_000;
-/** A code of the service may be the number of a person, which stands in no journal. */
-const mayBePerson = /(?<!\d)\d{11}(?!\d)/;
 /** Codes that are looked for in one poll: a few milliseconds of work. */
 const polledCodes = 1_000;
 
@@ -180,7 +186,7 @@ export function createCallbacks(options: {
       const { kind, at, requestCode } = orphan.event;
       if (told.has(orphan) || clock.now() - at < unknownAlarmMs) continue;
       told.add(orphan);
-      const text = `${kind}: the service tells of a winner under the code ${mayBePerson.test(requestCode) ? '***' : requestCode}, which no bid of the desk has; ask it for the request, then lance bids resolve ID --as contemplated`;
+      const text = `${kind}: the service tells of a winner under the code ${shownCode(requestCode)}, which no bid of the desk has; ask it for the request, then lance bids resolve ID --as contemplated`;
       observer({ kind: 'alarm', code: 'winner-unknown', requestId: null, text });
     }
   }

@@ -43,6 +43,14 @@ export function codesOf(event: WinnerEvent): readonly string[] {
   return [...new Set(codesNamedBy(event).flat())];
 }
 
+/** A code of the service may be the number of a person. */
+const mayBePerson = /(?<!\d)\d{11}(?!\d)/;
+
+/** As it may stand in a journal, and before everybody's eyes. */
+export function shownCode(code: string): string {
+  return mayBePerson.test(code) ? '***' : code;
+}
+
 /** What the event says, whenever it came. */
 function contentOf(event: WinnerEvent): string {
   return JSON.stringify({ ...event, at: 0 });

@@ -143,6 +143,11 @@ export const flowsEn: Texts['flows'] = {
   },
   answeredStatus: (status) => `the service answered HTTP ${status}`,
   empty: 'No such flow.',
+  unknownWinners: {
+    what: 'The service tells of winners under codes that no bid of the desk has. Ask it for the request of each, then: lance bids resolve ID --as contemplated --by NAME --reason TEXT',
+    header: ['code', 'event', 'proposal', 'came', 'valid until'],
+    more: 'There may be more winner events whose bid is unknown: not all callbacks were looked at.',
+  },
   taken: (flowId, phase) => `${flowId}: taken. Now: ${phase}.`,
   known: (flowId, phase) => `${flowId}: asked before under this key. Now: ${phase}.`,
   stored: (flowId) => `${flowId}: stored. No process is running; it is done when the desk is back.`,

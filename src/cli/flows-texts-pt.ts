@@ -159,6 +159,11 @@ export const flowsPt = {
   } as Readonly<Record<string, string>>,
   answeredStatus: (status: string) => `o serviço respondeu HTTP ${status}`,
   empty: 'Nenhum fluxo assim.',
+  unknownWinners: {
+    what: 'O serviço fala de vencedores com códigos que nenhum lance da mesa tem. Pergunte a ele de que solicitação é cada um, e depois: lance bids resolve ID --as contemplated --by NOME --reason TEXTO',
+    header: ['código', 'evento', 'proposta', 'chegou em', 'válida até'],
+    more: 'Pode haver mais eventos de vencedor sem lance conhecido: nem todos os callbacks foram olhados.',
+  },
   taken: (flowId: string, phase: string) => `${flowId}: aceito. Agora: ${phase}.`,
   known: (flowId: string, phase: string) => `${flowId}: já pedido com esta chave. Agora: ${phase}.`,
   stored: (flowId: string) => `${flowId}: registrado. Nenhum processo está rodando; será feito quando a mesa voltar.`,

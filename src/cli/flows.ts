@@ -1,6 +1,7 @@
 /** `lance contracts|renegotiations|withdrawals …`: flows as the API has them, beside a running daemon. */
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
+import { type UnknownWinners, unknownWinners } from '../bidding/unknown-winners.ts';
 import type { FlowSettings } from '../config/sections.ts';
 import type { FlowKind, FlowRecord, FlowStep } from '../domain/flow-records.ts';
 import { type FlowState, flowPhases } from '../domain/flow-states.ts';
@@ -29,7 +30,7 @@ import { withoutCpfs } from '../wire/hidden-cpf.ts';
 import { parseJson } from '../wire/json.ts';
 import { sealedText } from '../wire/plain-ids.ts';
 import type { Format } from './format.ts';
-import { labelledText, tableText } from './terminal.ts';
+import { labelledText, proseText, tableText } from './terminal.ts';
 import { type CommandWorld, type DeskReader, vaultOf, withReader } from './world.ts';
 
 type Order = { key?: string; by: string; json: boolean };
@@ -43,7 +44,7 @@ export async function listFlows(
 ): Promise<void> {
   const { terminal, format } = world;
   const { texts } = format;
-  await withReader(world, async ({ flows, log }, place) => {
+  await withReader(world, async ({ flows, log, views }, place) => {
     const open = openWith(world, place);
     const { phase, limit } = options;
     const isShown = (state: FlowState) => !options.waiting || waitsForPerson(state);
@@ -53,12 +54,31 @@ export async function listFlows(
     const around = { flow, phase, code: null, limit, before: null };
     const states = [...begun, ...(await latestFlows(flows, around, isShown)).states].slice(0, limit);
     const situations = situationsOf(world, open);
+    const isOfWinners = flow === 'event' && (phase === null || phase === 'unclaimed');
+    const winners = isOfWinners ? await unknownWinners({ log, views }) : { winners: [], whole: true };
     if (options.json) {
       for (const state of states) terminal.write(JSON.stringify(flowView(state, open, situations)));
+      for (const winner of winners.winners.slice(0, limit)) terminal.write(JSON.stringify({ unknownWinner: winner }));
       return;
     }
-    terminal.write(states.length === 0 ? texts.flows.empty : listText(format, flow, states, open));
+    const found = winners.winners.length > 0 || !winners.whole ? winnersText(format, winners, limit) : null;
+    if (states.length > 0) terminal.write(listText(format, flow, states, open));
+    else if (found === null) terminal.write(texts.flows.empty);
+    if (found !== null) terminal.write(found);
   });
+}
+
+/** Winner events whose bid nobody knows, and what to do with them. */
+function winnersText(format: Format, { winners, whole }: UnknownWinners, limit: number): string {
+  const { texts } = format;
+  const rows = winners.slice(0, limit).map(({ requestCode, proposalCode, kind, at, validUntil }) => {
+    const until = validUntil === null ? texts.none : format.minute(validUntil);
+    return [requestCode, kind, proposalCode ?? texts.none, format.minute(at), until];
+  });
+  const { unknownWinners: words } = texts.flows;
+  const parts = rows.length === 0 ? [] : [proseText(words.what), tableText(words.header, rows, { whole: [0] })];
+  if (!whole || winners.length > limit) parts.push(proseText(words.more));
+  return parts.join('\n');
 }
 
 export function listText(format: Format, flow: FlowKind, states: readonly FlowState[], open: OpenSealed): string {

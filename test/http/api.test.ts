@@ -383,6 +383,17 @@ test('the operator API', async (context) => {
     assert.deepEqual([closed.status, flowOf(closed).phase], [202, 'closed'], closed.text);
     assert.equal((await close(event.flowId)).status, 200);
     assert.ok(!(await listed()).flows.some(({ flowId }) => flowId === event.flowId));
+    const winner = { kind: 'contemplated', at: Date.now(), message: null, errors: [] } as const;
+    for (const code of ['of-no-bid', cpf])
+      await store.log.append([{ topic: 'callbacks', key: code, record: { ...winner, requestCode: code } }]);
+    const { unknownWinners, unknownWinnersWhole } = (await listed()) as unknown as {
+      unknownWinners: { requestCode: string }[];
+      unknownWinnersWhole: boolean;
+    };
+    const codes = unknownWinners.map(({ requestCode }) => requestCode);
+    assert.deepEqual([codes, unknownWinnersWhole], [['***', 'of-no-bid'], true]);
+    const later = (await call('GET', '/v1/events?phase=closed')).body as { unknownWinners: unknown[] };
+    assert.deepEqual(later.unknownWinners, []);
   });
 
   await context.test('no CPF is shown where it may not be', async () => {

@@ -1,6 +1,7 @@
 /** Flows over HTTP: begun once under their key, read, taken step by step, their history and answers. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { EventLog, NewEntry } from '../../bidding/ports.ts';
+import type { EventLog, NewEntry, Views } from '../../bidding/ports.ts';
+import { unknownWinners } from '../../bidding/unknown-winners.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { FlowStep } from '../../domain/flow-records.ts';
 import type { FlowState } from '../../domain/flow-states.ts';
@@ -24,6 +25,7 @@ import { problem, problemResponses } from './problems.ts';
 import { contractAsked, lookupAsked, renegotiationAsked, stepAsked, withdrawalAsked } from './requests.ts';
 import {
   contractBody,
+  eventPage,
   eventParams,
   eventQuery,
   flowPage,
@@ -49,7 +51,8 @@ import { flowPageOf, flowView } from './views.ts';
 export type FlowRouteParts = {
   front: FlowFront;
   flows: Omit<FlowStore, 'apply'>;
-  log: Pick<EventLog, 'readKey'>;
+  log: Pick<EventLog, 'readKey' | 'read' | 'ends'>;
+  views: Pick<Views, 'applied' | 'findByBid' | 'missing'>;
   append: (entries: readonly NewEntry[]) => Promise<void>;
   clock: Clock;
   vault: Vault;
@@ -291,7 +294,7 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
 
 type ResultAsked = { flowId: string; operation: string };
 
-function addEvents(app: ApiApp, { flows, vault, guard, situations }: FlowRouteParts): void {
+function addEvents(app: ApiApp, { flows, log, views, vault, guard, situations }: FlowRouteParts): void {
   app.get(
     '/events',
     {
@@ -300,17 +303,21 @@ function addEvents(app: ApiApp, { flows, vault, guard, situations }: FlowRoutePa
         tags: ['flows'],
         summary: 'What the service told under a code that no flow knows',
         querystring: eventQuery,
-        response: { 200: answered(flowPage, 'A page of flows, latest first'), ...problemResponses },
+        response: { 200: answered(eventPage, 'A page of events, latest first'), ...problemResponses },
       },
     },
     async (request) => {
       const { phase = 'unclaimed', limit, before = null } = request.query;
-      return flowPageOf(
+      const page = flowPageOf(
         await flows.query({ flow: 'event', phase, code: null, limit, before }),
         limit,
         openFor({ guard, vault }, request),
         situations,
       );
+      const isFirst = phase === 'unclaimed' && before === null;
+      const { winners, whole } = isFirst ? await unknownWinners({ log, views }) : { winners: [], whole: true };
+      const isAll = whole && winners.length <= limit;
+      return { ...page, unknownWinners: winners.slice(0, limit), unknownWinnersWhole: isAll };
     },
   );
 }

@@ -1082,6 +1082,32 @@ export const flowPage = answerNamed(
   'A page of flows',
 );
 
+const unknownWinner = z.object({
+  kind: said(z.enum(['contemplated', 'proposed']), 'What the service told', 'contemplated'),
+  requestCode: said(z.string(), 'Code under which it was told; `***` where it may be the number of a person', 'l-1'),
+  proposalCode: said(z.string().nullable(), 'Code of the proposal, where it says one; `***` as above', null),
+  at: said(time, 'When it came', exampleTime),
+  validUntil: said(time.nullable(), 'Until when the proposal is valid, where it says so', null),
+});
+
+export const eventPage = answerNamed(
+  z.object({
+    flows: saidOfParts(z.array(flowSchema), 'Latest first'),
+    next,
+    unknownWinners: saidOfParts(
+      z.array(unknownWinner),
+      'Winner events that no bid of the desk has, latest first: ask the service for the request, then resolve its bid as `contemplated`. On the first page of `unclaimed` only',
+    ),
+    unknownWinnersWhole: said(
+      z.boolean(),
+      'False: there may be more of them. Too many callbacks wait to look at all, or another process may know the bids',
+      true,
+    ),
+  }),
+  'EventPage',
+  'A page of events, and winner events whose bid is unknown',
+);
+
 export const historySchema = answerNamed(
   z.object({
     records: said(
