@@ -81,6 +81,10 @@ const ofChangedLogs: readonly Sentence[] = [
     /^request (.*) was bid for before, as the list of claims beside the log says, and the log has no claim of it: a bid would go out with other bytes; see (.*)$/,
     'a solicitação $1 já teve lance, como diz a lista ao lado do registro, e no registro falta esse lance: outro sairia com outros bytes; veja $2',
   ],
+  [
+    /^(.*) is not what was written to it; it is kept as (.*) and begun anew: which earlier requests were bid for is no longer known outside of the store, and if the store is set back, nothing is bid for during a quiet time; see (.*)$/,
+    '$1 não é o que foi gravado; fica guardado como $2 e recomeça: já não se sabe fora dos dados que solicitações anteriores tiveram lance e, se os dados voltarem atrás, há um tempo de espera sem lances; veja $3',
+  ],
 ];
 
 /** `REMEDY` in a sentence is one of the above. */

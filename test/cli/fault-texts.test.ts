@@ -6,7 +6,13 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { brokenText, claimLostText, misfitText, setBackText } from '../../src/adapters/embedded/changed-texts.ts';
+import {
+  brokenText,
+  claimLostText,
+  listEditedText,
+  misfitText,
+  setBackText,
+} from '../../src/adapters/embedded/changed-texts.ts';
 import { faultPt, jsonFaultPt } from '../../src/cli/fault-texts-pt.ts';
 import { readConfig } from '../../src/config.ts';
 import { addressFault } from '../../src/http/address.ts';
@@ -48,6 +54,7 @@ test('what is wrong with a log that is not what was written is told in Portugues
     misfitText('auctions', 7, 6),
     setBackText('auctions'),
     claimLostText('7'),
+    listEditedText('/data.anchor.claims', '/data.anchor.claims.17'),
     brokenText({ kind: 'anchor-broken', place: '/data/lance.anchor', line: 3, unverified: [] }),
     ...tamperings.map((what) => brokenText({ ...place, kind: 'broken', what })),
     brokenText({ ...place, kind: 'broken', what: 'rewritten', until: 9 }),

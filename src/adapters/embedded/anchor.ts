@@ -8,7 +8,7 @@
  *   answers, so before the first byte of a bid leaves; synced once a second only. It is to survive the death of the process and
  *   the loss of files, not of power: with power the store itself is synced, and a mark that is a second behind it does no harm.
  * - `FILE.claims`: the requests that were claimed, after each commit, with what was offered and the caps that it counts under. They
- *   say which requests of a lost part are never bid for again, and what is promised for them.
+ *   say which requests of a lost part are never bid for again, and what is promised for them. The mark signs its length and hash.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import {
@@ -37,7 +37,7 @@ import { readSignedLine, type SignedLine, signLine } from '../../domain/signed-l
 import { Fault } from '../../errors.ts';
 import { openRegular, readRegular } from '../../regular-files.ts';
 import { type AnchoredHeads, bookTables, headsOf, linkAt, setBackAmong } from './chain.ts';
-import { setBackText } from './changed-texts.ts';
+import { listEditedText, listShortText, setBackText } from './changed-texts.ts';
 import { identityOf } from './file-watch.ts';
 import { addSigned, lastSigned, signedHeads, signingOf } from './signed-heads.ts';
 
@@ -71,6 +71,12 @@ export function anchorFileOf(directory: string, configured: string | null): { fi
 
 const slotBytes = 4_096;
 const syncEveryMs = 1_000;
+/** Whether somebody else has written to the files is looked at so often at most, with each mark in a busy desk it would be most of its cost. */
+const lookEveryMs = 250;
+/** Some 30 MB. */
+const mostUnlisted = 100_000;
+const lacks = { lacks: true } as const;
+const closed = { closed: true } as const;
 /** Of the newer one of two files of claims; some 100,000 requests each. */
 const claimsBytes = 64_000_000;
 const fileMode = 0o600;
@@ -89,11 +95,18 @@ type Signed = {
   previous?: string;
   /** Grows with each mark. */
   sequence?: number;
+  /**
+   * Of a mark: the list of claims as it was then, and the file of it before this one; null: there was none. Earlier versions signed
+   * neither. `lacks`: claims could not be written to it. `closed`: nothing was added after that.
+   */
+  claims?: { newer: ListSeal; older: ListSeal | null; lacks?: true; closed?: true };
   /** Begins again after a restore: anchors of what was lost count no more. */
   restored?: true;
   /** What the store held when the restore was accepted. */
   found?: ChainHeads;
 };
+
+type ListSeal = { bytes: number; sha256: string };
 
 type Read = SignedLine<Signed>;
 
@@ -273,16 +286,53 @@ export function knownHeads({ file, key }: AnchorPlace): ChainHeads | null {
   return furthest;
 }
 
-/** The requests claimed in the part that a store of `entries` records in `auctions` lacks. */
-export function claimedSince({ file }: AnchorPlace, entries: number): LostClaims {
+/**
+ * Whether the list of claims holds what the mark signed. `short`: a part of it is missing, as after a loss of power or when it was cut.
+ * What was added after the mark is not looked at. `unsigned`: no mark says what it held.
+ */
+type ListStand = 'fits' | 'short' | 'edited' | 'unsigned';
+
+function listStand(file: string, key: AuditKey | null): ListStand {
+  const mark = readMark(file, key);
+  const sealed = mark?.signature === 'other-key' ? undefined : mark?.content.claims;
+  if (sealed === undefined) return 'unsigned';
+  const [newer, older] = [claimsPath(file), olderClaimsPath(file)].map((path) => Buffer.from(readText(path))) as [
+    Buffer,
+    Buffer,
+  ];
+  const standOf = (bytes: Buffer, seal: ListSeal): ListStand => {
+    if (bytes.length < seal.bytes) return 'short';
+    if (sealed.closed && seal === sealed.newer && bytes.length > seal.bytes) return 'edited';
+    return sha256Of(bytes.subarray(0, seal.bytes)) === seal.sha256 ? 'fits' : 'edited';
+  };
+  const stands = [standOf(newer, sealed.newer), sealed.older === null ? 'fits' : standOf(older, sealed.older)];
+  if (stands.every((stand) => stand === 'fits')) return sealed.lacks ? 'short' : 'fits';
+  // The process died after it had begun another file and before it had signed that.
+  if (sealed.newer.bytes > 0 && standOf(older, sealed.newer) === 'fits') return 'fits';
+  return stands.includes('edited') ? 'edited' : 'short';
+}
+
+function sha256Of(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('base64url');
+}
+
+function sealOf(text: string): ListSeal {
+  const bytes = Buffer.from(text);
+  return { bytes: bytes.length, sha256: sha256Of(bytes) };
+}
+
+/** The requests claimed in the part that a store of `entries` records in `auctions` lacks. A list that is not what was written is not complete. */
+export function claimedSince({ file, key }: AnchorPlace, entries: number): LostClaims {
   const claims = new Map<RequestId, LostClaim | null>();
+  const stand = listStand(file, key);
+  const isWhole = stand === 'fits' || stand === 'unsigned';
   let complete = false;
   for (const path of [olderClaimsPath(file), claimsPath(file)]) {
     for (const [index, line] of readText(path).split('\n').entries()) {
       if (line === '') continue;
       try {
         const [count, ...kept] = JSON.parse(line) as [number, ...(string | { requestId: string })[]];
-        if (index === 0 && count <= entries) complete = true;
+        if (index === 0 && count <= entries) complete = isWhole;
         if (count > entries) for (const each of kept) takeClaim(claims, each);
       } catch {
         return { claims, complete: false };
@@ -340,9 +390,8 @@ function takeBareNames(line: string, names: Set<RequestId>): void {
   }
 }
 
-/** The first claim of the request in a file of claims. One line is parsed, of a text that is searched. */
-function claimKeptIn(path: string, requestId: RequestId): LostClaim | null {
-  const text = readText(path);
+/** The first claim of the request in the text of a file of claims. One line is parsed, of a text that is searched. */
+function claimKeptIn(text: string, requestId: RequestId): LostClaim | null {
   const at = text.indexOf(`"requestId":${JSON.stringify(requestId)}`);
   if (at < 0) return null;
   const end = text.indexOf('\n', at);
@@ -368,8 +417,8 @@ export type AnchorWriter = {
   noteBooks: () => void;
   /** The list of claims names the request, of this run of the process or an earlier one. */
   hasClaim: (requestId: RequestId) => boolean;
-  /** What the list keeps of the claim of the request; null: no more than its name. Reads the list. */
-  keptClaim: (requestId: RequestId) => LostClaim | null;
+  /** What the list keeps of the claims of the requests, each null: no more than its name. Reads the list. */
+  keptClaims: (requestIds: readonly RequestId[]) => readonly (readonly [RequestId, LostClaim | null])[];
   /** Which file somebody else has written to, as of the last look; null: none. Nothing is written to any of them meanwhile. */
   changed: () => string | null;
   /** Writes the last anchor. */
@@ -382,7 +431,8 @@ export type AnchorWriter = {
  * `onFault` hears when they cannot be written: the store goes on without. `onChanged` hears of each change of `changed`, within a
  * second. While a file of the store or the anchor is not where it was opened, no heads are signed: what is saved of a removed store
  * lacks them, and would be taken for one that was set back. `onSetBack` hears, once, when the store holds less than it is known to
- * have held. Nothing is signed after that: the next start is to find what was known.
+ * have held. Nothing is signed after that: the next start is to find what was known. `onListEdited` hears, before this returns, when the
+ * list of claims is not what was written: it is set aside and begun anew. One of which only the end is missing is told to `onFault`.
  */
 export function createAnchorWriter(
   database: DatabaseSync,
@@ -393,9 +443,10 @@ export function createAnchorWriter(
     onFault: (fault: Error) => void;
     onChanged: (text: string | null) => void;
     onSetBack: (text: string) => void;
+    onListEdited: (text: string) => void;
   },
 ): AnchorWriter {
-  const { storeFiles, restored, onFault, onChanged, onSetBack } = options;
+  const { storeFiles, restored, onFault, onChanged, onSetBack, onListEdited } = options;
   const { file, key, everyMs } = place;
   const known = knownOf(file, key);
   const usable = !('kind' in known);
@@ -418,20 +469,40 @@ export function createAnchorWriter(
         .join(''),
     ),
   );
+  let named = { older: namedIn(olderClaimsPath(file)), newer: namedIn(claimsPath(file)) };
+  const stand = restored === null ? listStand(file, key) : 'fits';
+  if (stand === 'edited' || stand === 'short') {
+    const aside = `${claimsPath(file)}.${Date.now()}`;
+    if (existsSync(olderClaimsPath(file))) renameSync(olderClaimsPath(file), `${aside}.1`);
+    if (existsSync(claimsPath(file))) renameSync(claimsPath(file), aside);
+    const text = stand === 'edited' ? listEditedText(claimsPath(file), aside) : listShortText(claimsPath(file), aside);
+    if (stand === 'edited') onListEdited(text);
+    else onFault(new Error(text));
+  }
   const mark = openRegular(markPath(file), 'update', fileMode);
   let claimed = openRegular(claimsPath(file), 'append', fileMode);
+  // What comes after the last line break was being written when the process died.
+  const listed = readText(claimsPath(file));
+  ftruncateSync(claimed, Buffer.byteLength(listed.slice(0, listed.lastIndexOf('\n') + 1)));
   let claimsSize = fstatSync(claimed).size;
-  let named = { older: namedIn(olderClaimsPath(file)), newer: namedIn(claimsPath(file)) };
+  let claimsHash = createHash('sha256').update(readText(claimsPath(file)));
+  let claimsStamp = stampOf(claimed);
+  let olderSeal = existsSync(olderClaimsPath(file)) ? sealOf(readText(olderClaimsPath(file))) : null;
   const written = createHash('sha256').update(readFileSync(file));
   let stamp = stampOf(anchorFile);
   let slots = readSlots(mark);
   let changed: string | null = null;
   let previous = lastMac(file);
   let isLost = () => false;
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
   let lastAnchored = '';
   let unsynced = false;
   let faulty = false;
   let setBack = false;
+  /** Claims that the list lacks so far, and whether it lacks more of them. */
+  const unlisted: string[] = [];
+  let isListCut = false;
+  let isClosing = false;
 
   /** A fault is told once, until writing works again: the store is worth more than its mark. */
   const guarded = (work: () => void) => {
@@ -453,11 +524,21 @@ export function createAnchorWriter(
       stamp = found;
     }
     if (!readSlots(mark).equals(slots)) return markPath(file);
-    const there = identityOf(claimsPath(file));
-    const { dev, ino, size } = fstatSync(claimed, { bigint: true });
-    return there === `${dev}:${ino}` && Number(size) === claimsSize ? null : claimsPath(file);
+    const { dev, ino } = fstatSync(claimed, { bigint: true });
+    const isThere = identityOf(claimsPath(file)) === `${dev}:${ino}`;
+    return isThere && isListOurs() ? null : claimsPath(file);
+  };
+  /** As with the anchor, all of it is read only after somebody else has touched it. */
+  const isListOurs = (): boolean => {
+    const found = stampOf(claimed);
+    if (found === claimsStamp) return true;
+    const bytes = Buffer.from(readText(claimsPath(file)));
+    if (bytes.length !== claimsSize || sha256Of(bytes) !== claimsHash.copy().digest('base64url')) return false;
+    claimsStamp = found;
+    return true;
   };
   const look = () => {
+    lookedAtMs = performance.now();
     const path = changedFile();
     const now =
       path === null
@@ -475,27 +556,64 @@ export function createAnchorWriter(
     return !setBack;
   };
   const writeMark = () => {
-    look();
+    if (performance.now() - lookedAtMs > lookEveryMs) look();
     if (changed !== null) return;
     sequence += 1;
-    const content = { anchor, at: Date.now(), heads, sequence, ...(previous === undefined ? {} : { previous }) };
+    const sha256 = claimsHash.copy().digest('base64url');
+    const newer = { bytes: claimsSize, sha256 };
+    const how = { ...(unlisted.length > 0 || isListCut ? lacks : {}), ...(isClosing ? closed : {}) };
+    const claims = { newer, older: olderSeal, ...how };
+    const content = {
+      anchor,
+      at: Date.now(),
+      heads,
+      sequence,
+      claims,
+      ...(previous === undefined ? {} : { previous }),
+    };
     const { line } = signLine(key, content satisfies Omit<Signed, 'key'>);
-    writeSync(mark, `${line.padEnd(slotBytes - 1)}\n`, (sequence % 2) * slotBytes);
-    slots = readSlots(mark);
+    const slot = Buffer.from(`${line.padEnd(slotBytes - 1)}\n`);
+    const offset = (sequence % 2) * slotBytes;
+    writeSync(mark, slot, 0, slot.length, offset);
+    // What stands in the other slot is not taken for ours.
+    const both = Buffer.alloc(Math.max(slots.length, offset + slot.length));
+    slots.copy(both);
+    slot.copy(both, offset);
+    slots = both;
     unsynced = true;
   };
+  /** What could not be written is kept, and written with the next: a later count does no harm. */
   const writeClaims = (claims: readonly string[]) => {
-    const line = `[${[heads.auctions?.[0] ?? 0, ...claims].join(',')}]\n`;
+    for (const claim of claims) {
+      if (unlisted.length < mostUnlisted) unlisted.push(claim);
+      else isListCut = true;
+    }
+    if (!isListOurs()) look();
+    if (changed !== null) return;
+    const line = Buffer.from(`[${[heads.auctions?.[0] ?? 0, ...unlisted].join(',')}]\n`);
     if (claimsSize > claimsBytes) {
       closeSync(claimed);
       renameSync(claimsPath(file), olderClaimsPath(file));
       claimed = openRegular(claimsPath(file), 'append', fileMode);
+      olderSeal = { bytes: claimsSize, sha256: claimsHash.digest('base64url') };
+      claimsHash = createHash('sha256');
       claimsSize = 0;
       named = { older: named.newer, newer: new Set() };
       // The first line says from where on the file is complete: all before it stand in the older one.
     }
-    claimsSize += writeSync(claimed, line);
-    unsynced = true;
+    try {
+      // Half a line would swallow the next one.
+      if (writeSync(claimed, line) < line.length) throw new Error(`${claimsPath(file)} could not be written`);
+      claimsHash.update(line);
+      claimsSize += line.length;
+      unlisted.length = 0;
+    } catch (fault) {
+      ftruncateSync(claimed, claimsSize);
+      throw fault;
+    } finally {
+      claimsStamp = stampOf(claimed);
+      unsynced = true;
+    }
   };
   const writeLine = (found: ChainHeads | null) => {
     const content: Omit<Signed, 'key'> = {
@@ -558,14 +676,23 @@ export function createAnchorWriter(
         writeMark();
       }),
     hasClaim: (requestId) => named.newer.has(requestId) || named.older.has(requestId),
-    keptClaim: (requestId) => claimKeptIn(olderClaimsPath(file), requestId) ?? claimKeptIn(claimsPath(file), requestId),
+    keptClaims: (requestIds) => {
+      const texts = [olderClaimsPath(file), claimsPath(file)].map(readText);
+      return requestIds.map((requestId) => {
+        const found = texts.map((text) => claimKeptIn(text, requestId)).find((claim) => claim !== null);
+        return [requestId, found ?? null];
+      });
+    },
     note: (now, claims, ids) => {
       if (!setBack) Object.assign(heads, now);
       for (const id of ids) named.newer.add(id);
       guarded(() => {
-        if (changed !== null) return;
-        if (claims.length > 0) writeClaims(claims);
-        writeMark();
+        try {
+          if (claims.length + unlisted.length > 0) writeClaims(claims);
+        } finally {
+          // It says whether the list lacks some.
+          writeMark();
+        }
       });
     },
     changed: () => changed,
@@ -573,6 +700,7 @@ export function createAnchorWriter(
       clearInterval(syncing);
       clearInterval(anchoring);
       guarded(() => {
+        isClosing = unlisted.length === 0;
         writeAnchor();
         if (!isLost()) writeMark();
         fdatasyncSync(mark);

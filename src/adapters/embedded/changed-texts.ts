@@ -29,3 +29,16 @@ export function setBackText(table: string): string {
 export function claimLostText(requestId: string): string {
   return `request ${requestId} was bid for before, as the list of claims beside the log says, and the log has no claim of it: a bid would go out with other bytes; ${more}`;
 }
+
+/** The list of claims beside the log, found at a start, holds something else than was written to it. */
+export function listEditedText(path: string, aside: string): string {
+  return `${path} is not what was written to it; it is kept as ${aside} and begun anew: ${listLost}; ${more}`;
+}
+
+/** Of that list the end is missing, as after a loss of power. */
+export function listShortText(path: string, aside: string): string {
+  return `${path} lacks a part of what was written to it; it is kept as ${aside} and begun anew: ${listLost}`;
+}
+
+const listLost =
+  'which earlier requests were bid for is no longer known outside of the store, and if the store is set back, nothing is bid for during a quiet time';

@@ -49,6 +49,7 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
         onFault: ({ message }) => reply({ kind: 'anchor-failed', message }),
         onChanged: (text) => reply({ kind: 'anchor-changed', text }),
         onSetBack: (text) => reply({ kind: 'log-changed', text, lasting: true }),
+        onListEdited: (text) => reply({ kind: 'log-changed', text, lasting: false }),
       });
     }
   } catch (cause) {
@@ -109,10 +110,10 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
   /** Null: it may be stored, as far as is known outside of the store. */
   const refusalOf = ({ firstClaims }: EncodedEntries): string | null => {
     if (anchor === null) return null;
-    const { hasClaim, keptClaim } = anchor;
+    const { hasClaim, keptClaims } = anchor;
     const again = firstClaims.filter((requestId) => hasClaim(requestId) && !log.isClaimed(requestId));
     if (again.length === 0) return anchor.changed();
-    reply({ kind: 'claims-lost', claims: again.map((requestId) => [requestId, keptClaim(requestId)]) });
+    reply({ kind: 'claims-lost', claims: [...keptClaims(again)] });
     const text = claimLostText(again[0]!);
     reply({ kind: 'log-changed', text, lasting: false });
     return text;

@@ -1,8 +1,8 @@
 /** What the chains and the anchor outside of the directory tell of a store that was edited or set back. */
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { anchorFileOf } from '../../../src/adapters/embedded/anchor.ts';
@@ -266,6 +266,107 @@ test('a store behind its anchor is refused, and accepted with the requests that 
   assert.deepEqual([unknown.claimed, unknown.lost], [{ claims: new Map(), complete: false }, null]);
   await unknown.accept();
   await (await open(place)).close();
+});
+
+/** A desk that bid, and its directory from before the last bids in the place of what it left. */
+async function setBackByTwoClaims(): Promise<Place> {
+  const place = newPlace();
+  const first = await open(place);
+  await first.log.append([auctionEntry('k', '0'), claimOf('sent-before')]);
+  await first.close();
+  const backup = `${place.directory}.backup`;
+  cpSync(place.directory, backup, { recursive: true });
+  const second = await open(place);
+  await second.log.append([claimOf('sent-1'), auctionEntry('k', '1')]);
+  await second.log.append([claimOf('sent-2')]);
+  await second.close();
+  rmSync(place.directory, { recursive: true });
+  cpSync(backup, place.directory, { recursive: true });
+  return place;
+}
+
+/** Signs the newest mark anew, with other words on the list of claims. */
+function remark({ file }: Place, change: object): void {
+  const text = readFileSync(`${file}.mark`, 'utf8');
+  const contents = [text.slice(0, 4_096), text.slice(4_096)].map((slot) => JSON.parse(slot.slice(slot.indexOf('{'))));
+  const newest = contents.reduce((one, other) => (one.sequence > other.sequence ? one : other));
+  const { key: _, ...content } = newest;
+  const { line } = signLine(key, { ...content, claims: { ...content.claims, ...change } });
+  writeFileSync(`${file}.mark`, `${`${line.padEnd(4_095)}\n`.repeat(2)}`);
+}
+
+test('a list of claims that was cut or edited is not taken for the whole of what was lost', async () => {
+  const cases: [name: string, edit: (text: string) => string, complete: boolean][] = [
+    ['as it was', (text) => text, true],
+    ['longer than it was at the stop', (text) => `${text}[6]\n`, false],
+    ['cut', (text) => text.slice(0, text.lastIndexOf('[', text.length - 2)), false],
+    ['with other requests', (text) => text.replaceAll('sent-2', 'sent-9'), false],
+    ['begun anew', () => '[0]\n', false],
+  ];
+  for (const [name, edit, complete] of cases) {
+    const place = await setBackByTwoClaims();
+    const path = `${place.file}.claims`;
+    writeFileSync(path, edit(readFileSync(path, 'utf8')));
+    const setBack = await openSetBack({ ...place, onFault, anchor: anchor(place.file), emptied: false });
+    assert(setBack !== null);
+    assert.equal(setBack.claimed.complete, complete, name);
+    await setBack.close();
+  }
+  // Marks of a process that died: with a list that went on, and with claims that could not be written to it.
+  for (const { change, complete } of [
+    { change: { closed: undefined }, complete: true },
+    { change: { closed: undefined, lacks: true }, complete: false },
+  ]) {
+    const place = await setBackByTwoClaims();
+    remark(place, change);
+    writeFileSync(`${place.file}.claims`, `${readFileSync(`${place.file}.claims`, 'utf8')}[6]\n`);
+    const setBack = await openSetBack({ ...place, onFault, anchor: anchor(place.file), emptied: false });
+    assert(setBack !== null);
+    assert.equal(setBack.claimed.complete, complete, JSON.stringify(change));
+    await setBack.close();
+  }
+  // The process died after it had begun another file, and before the mark said so.
+  const place = await setBackByTwoClaims();
+  renameSync(`${place.file}.claims`, `${place.file}.claims.1`);
+  writeFileSync(`${place.file}.claims`, '[5]\n');
+  const setBack = await openSetBack({ ...place, onFault, anchor: anchor(place.file), emptied: false });
+  assert(setBack !== null);
+  assert.deepEqual([setBack.claimed.complete, setBack.claimed.claims.size], [true, 2]);
+  await setBack.close();
+});
+
+test('a list of claims that is not what was written is told at the start, set aside and begun anew', async () => {
+  for (const { name, edit, closes } of [
+    { name: 'edited', edit: (text: string) => text.replaceAll('sent-2', 'sent-9'), closes: true },
+    { name: 'cut', edit: (text: string) => text.slice(0, -3), closes: false },
+  ]) {
+    const place = newPlace();
+    const first = await open(place);
+    await first.log.append([claimOf('sent-1')]);
+    await first.log.append([claimOf('sent-2')]);
+    await first.close();
+    const path = `${place.file}.claims`;
+    const before = edit(readFileSync(path, 'utf8'));
+    writeFileSync(path, before);
+    const [changes, faults]: [string[], string[]] = [[], []];
+    const store = await openEmbeddedStore({
+      ...place,
+      onFault,
+      anchor: anchor(place.file),
+      onChanged: (text) => changes.push(text),
+      onAnchorFault: (text) => faults.push(text),
+    });
+    const told = closes ? changes : faults;
+    assert.deepEqual([changes.length, faults.length], closes ? [1, 0] : [0, 1], name);
+    assert.ok(told[0]!.startsWith(path), told[0]);
+    assert.equal(store.changed() !== null, closes, name);
+    const aside = readdirSync(dirname(place.file)).find((each) => /\.claims\.\d+$/.test(each));
+    assert.equal(readFileSync(join(dirname(place.file), aside!), 'utf8'), before);
+    await store.close();
+    const again = await open(place);
+    assert.equal(again.changed(), null);
+    await again.close();
+  }
 });
 
 test('what was changed in the middle of the log is told after the start, and of a sound log nothing is', async () => {

@@ -88,6 +88,8 @@ test('an anchor that somebody else writes to is not written over: nothing is tak
     ['.anchor.mark', (text) => text.replaceAll('"sequence"', '"SEQUENCE"')],
     ['.anchor.mark', () => ''],
     ['.anchor.claims', () => ''],
+    // Of the same length.
+    ['.anchor.claims', (text) => text.replace('0', '7')],
   ];
   for (const [name, edit] of edits) {
     const { store, directory, said } = await opened();
