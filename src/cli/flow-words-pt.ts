@@ -48,6 +48,7 @@ const stepsPt: Readonly<Record<string, string>> = {
   signers: 'registrar quem assinou',
   finalisation: 'finalizar',
   'account-update': 'trocar a conta de pagamento',
+  links: 'consultar os vínculos',
 };
 
 /** As it is typed, and what it does. */

@@ -112,7 +112,7 @@ function lineOf(format: Format, state: FlowState, open: OpenSealed): string[] {
     flow: state.flowId,
     phase: state.frozen === undefined ? phase : `${phase} (${format.texts.freeze.mark})`,
     begun: format.minute(state.startedAt),
-    waits: waitsFor(state).join(', ') || none,
+    waits: waitsFor(state).map(format.texts.flows.step).join(', ') || none,
     by: state.by ?? none,
     worker: shownWorker(state, open) ?? none,
     amount: amountCents === null ? none : format.money(amountCents),
@@ -252,7 +252,7 @@ export function flowText(
     ],
     [
       labels.answers,
-      joined(Object.entries(view.results).map(([operation, at]) => `${operation} (${format.minute(at)})`)),
+      joined(Object.entries(view.results).map(([what, at]) => `${texts.flows.step(what)} (${format.minute(at)})`)),
     ],
     [labels.events, joined(events.map((code) => eventText(texts.flows, state, shownCodes(code, open))))],
     [labels.waiting, joined(waiting.records.flatMap((record) => waitingText(format, record)))],

@@ -48,6 +48,8 @@ test('a list says what each flow waits for of a person', () => {
   assert.equal(real.state().phase, 'awaiting-signature');
   assert.match(listed(), /^Flow +Phase +Waits for +Begun/m);
   assert.match(listed(), /waits for the signature +accept, sign /);
+  const portuguese = listText(createFormat('pt'), 'contract', [real.state()], null);
+  assert.match(portuguese, / accept \(aceitar a CCB como veio\), sign \(entregar a assinatura\) /);
   const operation = { ...operationOf('proposal'), unknowns: 1, retryAt: null, reason: null };
   const at = (status: 'unclear' | 'intended') => waitsFor({ ...real.state(), operation: { ...operation, status } });
   assert.deepEqual(at('unclear'), ['confirm', 'deny']);
@@ -103,6 +105,15 @@ test('what waits for a person is told with what it needs and the command that gi
   assert.match(portuguese, /^ {2}sign \(entregar a assinatura\):$/m);
   assert.match(portuguese, /sign --file CAMPOS --by NOME$/m);
   for (const line of [...text.split('\n'), ...portuguese.split('\n')]) assert.ok(line.length <= 80, line);
+});
+
+test('in Portuguese the answers of a flow are named by what was asked', () => {
+  const real = createFlowWorld(started('withdrawal'));
+  const state = { ...real.state(), results: { proposal: { at: 1, sealedAnswer: 'x' } } };
+  assert.match(
+    flowText(createFormat('pt'), state, null),
+    /^Respostas do serviço +proposal \(consultar a proposta\) \(/m,
+  );
 });
 
 test('in Portuguese steps, kinds of events and states of a proposal are said in words', () => {
