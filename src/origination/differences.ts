@@ -165,7 +165,7 @@ function highest(one: number | null, other: number | null): number | null {
 /** Every figure that both name and that differs, to the cent and the hundredth of a percent. */
 export function differencesOf(expected: ExpectedLoan | null, note: CreditNote | null): readonly NoteDifference[] {
   if (expected === null || note === null) return [];
-  return differing(expected, {
+  const figures = differing(expected, {
     rateHundredths: noteRate({ note }),
     loanCents: note.loanCents,
     iofCents: note.iofCents,
@@ -174,7 +174,37 @@ export function differencesOf(expected: ExpectedLoan | null, note: CreditNote | 
     cetAnnualHundredths: hundredths(note.cetAnnualPercent),
     cetMonthlyHundredths: hundredths(note.cetMonthlyPercent),
   });
+  return [...figures, ...yearDiffering(expected, note)];
 }
+
+/** How a year may be reckoned from months: as 12 of them, or by its 365 days, of which 30 are one. The contract does not say. */
+const monthsOfYear = [12, 365 / 30] as const;
+
+/** Of a monthly rate, in hundredths of a percent. */
+function rateInYear(monthlyHundredths: number, months: number): number {
+  return ((1 + monthlyHundredths / 10_000) ** months - 1) * 10_000;
+}
+
+/**
+ * The annual rate of a note, where no way to reckon a year makes it of the monthly rate. The monthly one that it was made of may have
+ * been rounded to the hundredth that is said, which moves the annual one by more than a hundredth.
+ */
+function yearDiffering({ rateHundredths: ordered }: ExpectedLoan, note: CreditNote): readonly NoteDifference[] {
+  const theirs = hundredths(note.rateAnnualPercent);
+  if (ordered === undefined || theirs === null) return [];
+  const said = (note.rateMonthlyPercent ?? 0) * 100;
+  // What differs by a part of a hundredth is the rate that was ordered.
+  const monthly = noteRate({ note }) === ordered ? said : ordered;
+  const isMadeOf = (months: number) =>
+    theirs >= Math.floor(rateInYear(monthly - halfHundredth, months)) &&
+    theirs <= Math.ceil(rateInYear(monthly + halfHundredth, months));
+  if (monthsOfYear.some(isMadeOf)) return [];
+  const [year, byDays] = monthsOfYear.map((months) => Math.round(rateInYear(ordered, months))) as [number, number];
+  const ours = Math.abs(theirs - year) <= Math.abs(theirs - byDays) ? year : byDays;
+  return [{ field: 'rateAnnualHundredths', ours, theirs }];
+}
+
+const halfHundredth = 0.5;
 
 function differing(
   expected: ExpectedLoan,
@@ -275,7 +305,7 @@ function noteRate({ note }: Pick<FlowState, 'note'>): RateHundredths | null {
 function rateOfYear(note: CreditNote | null): RateHundredths | null {
   const percent = note?.rateAnnualPercent ?? null;
   if (percent === null || percent <= 0) return null;
-  return Math.ceil(((1 + percent / 100) ** (30 / 365) - 1) * 10_000 - yearSlackHundredths);
+  return Math.ceil(((1 + percent / 100) ** (1 / monthsOfYear[1]) - 1) * 10_000 - yearSlackHundredths);
 }
 
 /** An annual rate is rounded: a hundredth of it is less than this a month. */

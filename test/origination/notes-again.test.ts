@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CreditNote } from '../../src/domain/records.ts';
 import { flowView } from '../../src/http/api/views.ts';
+import { differencesOf } from '../../src/origination/differences.ts';
 import { nextSteps } from '../../src/origination/steps.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
 import { eventually } from '../conformance/backend.ts';
+import { sampleNote } from './flow-world.ts';
 import { heard, refusedBy, takingHouse, uuid } from './taking-house.ts';
 
 test('a note told once more above the bid is accepted by nobody, nor signed where somebody accepted it', async (context) => {
@@ -69,6 +71,46 @@ test('a note whose annual rate is above the bid is taken by nobody, whatever its
     const signed = await sign(`c-${requestId}`, { numeroContrato: `N-${requestId}`, assinatura: 'b' });
     assert.equal(signed.kind, 'taken', requestId);
   }
+});
+
+test('an annual rate that is not of the monthly one is a difference, and what rounding makes of it is none', () => {
+  const of = (rateMonthlyPercent: number | null, rateAnnualPercent: number | null) =>
+    differencesOf({ rateHundredths: 250 }, { ...sampleNote, rateMonthlyPercent, rateAnnualPercent });
+  // 12 months of 2.5 % are 34.49 %, and 365 days 35.04 %; of 2.495 % and 2.505 % they are 34.41 % and 35.13 %.
+  for (const percent of [34.49, 34.488882, 34.41, 34.56, 35.04, 35.13, null])
+    assert.deepEqual(of(2.5, percent), [], String(percent));
+  for (const [percent, ours] of [
+    [34.2, 3_449],
+    [34.7, 3_449],
+    [34.9, 3_504],
+    [35.2, 3_504],
+    [30, 3_449],
+    [0, 3_449],
+  ] as const)
+    assert.deepEqual(
+      of(2.5, percent),
+      [{ field: 'rateAnnualHundredths', ours, theirs: Math.round(percent * 100) }],
+      String(percent),
+    );
+  assert.deepEqual(of(2.4925, 34.36), [], 'the monthly rate is said with more digits');
+  assert.deepEqual(of(null, 34.49), []);
+  assert.equal(of(null, 34.9).length, 1);
+  // The annual rate of another monthly one differs as that does.
+  assert.deepEqual(
+    of(2.6, 36.07).map(({ field }) => field),
+    ['rateHundredths', 'rateAnnualHundredths'],
+  );
+});
+
+test('a note whose annual rate differs a little is signed only after somebody took it', async (context) => {
+  const { ask, start, noted, sign, alarms } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1), rateAnnualPercent: 34.7 });
+  await eventually(() => alarms.includes('note-differs'));
+  const content = { numeroContrato: 'N-1', assinatura: 'b' };
+  assert.deepEqual(refusedBy(await sign('c-701', content)), [['note-accepted', 'step']]);
+  assert.equal((await ask('c-701', { step: 'accept', reason: 'x' })).kind, 'taken');
+  assert.equal((await sign('c-701', content)).kind, 'taken');
 });
 
 test('every note that is told for a contract stays a doubt, whatever comes after it', async (context) => {
