@@ -41,7 +41,7 @@ export type Config = Omit<
 export type ConfigResult = { kind: 'config'; config: Config } | { kind: 'refused'; faults: readonly string[] };
 
 /** Where the data is: all that reading and stopping need, so that a fault elsewhere never keeps anybody from pausing. */
-export type Place = Pick<Config, 'store' | 'rulesDir' | 'rules' | 'audit'> & { pseudonymKey: string | null };
+export type Place = Pick<Config, 'store' | 'rulesDir' | 'rules' | 'audit' | 'flows'> & { pseudonymKey: string | null };
 export type PlaceResult = { kind: 'place'; place: Place } | { kind: 'refused'; faults: readonly string[] };
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -532,6 +532,7 @@ const ofPlace = {
   rulesDir: sections.rulesDir,
   rules: sections.rules,
   audit: sections.audit,
+  flows: sections.flows,
   pseudonymKey: optional(sections.pseudonymKey),
 };
 
@@ -542,8 +543,8 @@ export function readPlace(environment: Environment, readFile: ReadFile): PlaceRe
   const read = readSettings(ofPlace, layers, faults);
   const store = placeOf(read, layers, faults);
   if (faults.length > 0 || store === null) return { kind: 'refused', faults };
-  const { rulesDir: folder, rules: own, audit: anchors, pseudonymKey } = read as Required<typeof read>;
-  const place = { store, rulesDir: folder ?? defaultRulesDir, rules: own, audit: anchors, pseudonymKey };
+  const { rulesDir: folder, rules: own, audit: anchors, flows, pseudonymKey } = read as Required<typeof read>;
+  const place = { store, rulesDir: folder ?? defaultRulesDir, rules: own, audit: anchors, flows, pseudonymKey };
   return { kind: 'place', place: Object.freeze(place) };
 }
 

@@ -501,7 +501,7 @@ function apiOf(parts: EngineParts, tokenWatch: TokenWatch): Omit<ApiParts, 'stat
     rules: { ...store, clock, ...config.rules },
     readBody: readBody ?? bodyReader({ vault, mapping, limits: config.http, terms: config.bidding }),
     replayLimit: config.api.replayLimit,
-    situations: config.flows.situations,
+    flowSettings: config.flows,
     login: loginOf(parts),
     bodyLimitBytes: config.api.bodyLimitBytes,
     onFault: (text) => journal.error('http-fault', { text }),

@@ -3,8 +3,9 @@ import type { FlowKind, FlowStep } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import { stepBodies } from '../http/api/schemas.ts';
 import { latestFlows } from '../origination/latest-flows.ts';
+import { type StepSettings, waitsFor, waitsForPerson } from '../origination/next-steps.ts';
 import type { OpenSealed } from '../origination/shown-flows.ts';
-import { needsCode, waitsFor, waitsForPerson } from '../origination/steps.ts';
+import { needsCode } from '../origination/steps.ts';
 import { readUnfolded } from '../origination/unfolded.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
 import { commandOf, openWith, phaseText } from './flows.ts';
@@ -14,6 +15,8 @@ import { type CommandWorld, withReader } from './world.ts';
 
 /** What one of them needs: a step, or `retry` and `cancel` where it is frozen. */
 type Need = { step: string; command: string };
+/** What whoever looks may see, and by what a step is refused. */
+type Seen = { open: OpenSealed; settings: StepSettings };
 type Fields = Format['texts']['flows']['next']['fields'];
 
 /** Where a flow is asked about; of events nothing is asked but to close them. */
@@ -26,9 +29,11 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
   const { next: texts } = format.texts.flows;
   await withReader(world, async ({ flows, log }, place) => {
     const open = openWith(world, place);
-    const begun = (await (await readUnfolded({ flows, log })).begun()).filter(waitsForPerson);
+    const settings = place.flows;
+    const isShown = (state: FlowState) => waitsForPerson(state, settings, open);
+    const begun = (await (await readUnfolded({ flows, log })).begun()).filter(isShown);
     const all = { flow: null, phase: null, code: null, limit: Number.MAX_SAFE_INTEGER, before: null };
-    const { states } = await latestFlows(flows, all, waitsForPerson);
+    const { states } = await latestFlows(flows, all, isShown);
     const waiting = [...states, ...begun].sort((one, other) => one.startedAt - other.startedAt);
     const shown = waiting.slice(0, limit);
     if (json) {
@@ -42,17 +47,18 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
           changedAt,
           isFrozen: frozen !== undefined,
         };
-        terminal.write(JSON.stringify({ ...facts, needs: needsOf(state, texts.fields, open) }));
+        terminal.write(JSON.stringify({ ...facts, needs: needsOf(state, texts.fields, { open, settings }) }));
       }
       return;
     }
-    terminal.write(shown.length === 0 ? texts.none : nextText(format, shown, open));
+    terminal.write(shown.length === 0 ? texts.none : nextText(format, shown, { open, settings }));
     if (waiting.length > shown.length) terminal.say(texts.more(waiting.length - shown.length));
     if (shown.some(({ frozen }) => frozen === undefined)) terminal.say(texts.fieldsFrom);
   });
 }
 
-export function nextText(format: Format, states: readonly FlowState[], open: OpenSealed): string {
+export function nextText(format: Format, states: readonly FlowState[], seen: Seen): string {
+  const { open } = seen;
   const { flows: texts, freeze } = format.texts;
   const paragraphs = states.map((state) => {
     const { flowId, frozen, startedAt } = state;
@@ -62,7 +68,7 @@ export function nextText(format: Format, states: readonly FlowState[], open: Ope
       frozen === undefined ? phase : `${phase} (${freeze.mark})`,
       format.minute(startedAt),
     );
-    const needs = needsOf(state, texts.next.fields, open).flatMap(({ step, command }) => [
+    const needs = needsOf(state, texts.next.fields, seen).flatMap(({ step, command }) => [
       proseText(`  ${frozen === undefined ? texts.step(step) : texts.next.thaws[step as 'retry' | 'cancel']}:`, width),
       brokenCommand(command),
     ]);
@@ -74,7 +80,7 @@ export function nextText(format: Format, states: readonly FlowState[], open: Ope
 /** Asked for without any field they do what is mostly meant. */
 const fieldless: ReadonlySet<FlowStep> = new Set(['simulation', 'proposal', 'installments', 'finalisation']);
 
-function needsOf(state: FlowState, fields: Fields, open: OpenSealed): readonly Need[] {
+function needsOf(state: FlowState, fields: Fields, { open, settings }: Seen): readonly Need[] {
   const { flow, frozen } = state;
   const flowId = hidden(state.flowId, open);
   const { name, reason } = fields;
@@ -83,7 +89,7 @@ function needsOf(state: FlowState, fields: Fields, open: OpenSealed): readonly N
       return { step, command: `lance ${kindOf(flow)} ${step} ${flowId} --by ${name} --reason ${reason}` };
     });
   }
-  return waitsFor(state).map((step) => {
+  return waitsFor(state, settings, open).map((step) => {
     const needsFile = step === 'confirm' && needsCode(state);
     const takesReason = !needsFile && stepBodies[step].safeParse({ reason: 'x' }).success;
     const given = fieldless.has(step) ? '' : takesReason ? ` --reason ${reason}` : ` --file ${fields.file}`;

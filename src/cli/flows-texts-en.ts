@@ -80,6 +80,7 @@ export const flowsEn: Texts['flows'] = {
     closedContract: 'closed contract',
     rateLimitHundredths: 'rate at most',
     amountLimitCents: 'amount at most',
+    installmentLimitCents: 'instalment at most',
     amountCents: 'amount',
     installmentCents: 'instalment',
     installments: 'instalments',

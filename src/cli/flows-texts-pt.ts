@@ -81,6 +81,7 @@ export const flowsPt = {
     closedContract: 'contrato encerrado',
     rateLimitHundredths: 'taxa no máximo',
     amountLimitCents: 'valor no máximo',
+    installmentLimitCents: 'parcela no máximo',
     amountCents: 'valor',
     installmentCents: 'parcela',
     installments: 'parcelas',

@@ -18,11 +18,12 @@ import { eventsToShow } from '../origination/events-of-nobody.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
 import { latestFlows } from '../origination/latest-flows.ts';
+import { nextSteps, type StepSettings, waitsFor, waitsForPerson } from '../origination/next-steps.ts';
 import { noteIndex, notesToldAgain } from '../origination/notes.ts';
 import { flowMeant, renegotiationTerms, storedKey } from '../origination/orders.ts';
 import { type OpenSealed, shownAmount, shownRecord, shownWorker } from '../origination/shown-flows.ts';
 import { type PaymentShown, shownPayments } from '../origination/shown-payments.ts';
-import { isUnseen, nextSteps, stepsOf, waitsFor, waitsForPerson } from '../origination/steps.ts';
+import { isUnseen, stepsOf } from '../origination/steps.ts';
 import { isFinished } from '../origination/transitions.ts';
 import { readUnfolded, type UnfoldedFlows } from '../origination/unfolded.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
@@ -47,22 +48,21 @@ export async function listFlows(
   await withReader(world, async ({ flows, log, views }, place) => {
     const open = openWith(world, place);
     const { phase, limit } = options;
-    const isShown = (state: FlowState) => !options.waiting || waitsForPerson(state);
+    const isShown = (state: FlowState) => !options.waiting || waitsForPerson(state, place.flows, open);
     const begun = (await (await readUnfolded({ flows, log })).begun()).filter(
       (state) => state.flow === flow && (phase === null || state.phase === phase) && isShown(state),
     );
     const around = { flow, phase, code: null, limit, before: null };
     const states = [...begun, ...(await latestFlows(flows, around, isShown)).states].slice(0, limit);
-    const situations = situationsOf(world, open);
     const isOfWinners = flow === 'event' && (phase === null || phase === 'unclaimed');
     const winners = isOfWinners ? await unknownWinners({ log, views }) : { winners: [], whole: true };
     if (options.json) {
-      for (const state of states) terminal.write(JSON.stringify(flowView(state, open, situations)));
+      for (const state of states) terminal.write(JSON.stringify(flowView(state, open, place.flows)));
       for (const winner of winners.winners.slice(0, limit)) terminal.write(JSON.stringify({ unknownWinner: winner }));
       return;
     }
     const found = winners.winners.length > 0 || !winners.whole ? winnersText(format, winners, limit) : null;
-    if (states.length > 0) terminal.write(listText(format, flow, states, open));
+    if (states.length > 0) terminal.write(listText(format, states, { flow, open, settings: place.flows }));
     else if (found === null) terminal.write(texts.flows.empty);
     if (found !== null) terminal.write(found);
   });
@@ -81,11 +81,15 @@ function winnersText(format: Format, { winners, whole }: UnknownWinners, limit: 
   return parts.join('\n');
 }
 
-export function listText(format: Format, flow: FlowKind, states: readonly FlowState[], open: OpenSealed): string {
+export function listText(
+  format: Format,
+  states: readonly FlowState[],
+  { flow, open, settings }: { flow: FlowKind; open: OpenSealed; settings: StepSettings },
+): string {
   const columns = columnsOf(flow);
   return tableText(
     columns.map((column) => format.texts.flows.columns[column]),
-    states.map((state) => lineOf(format, state, open)),
+    states.map((state) => lineOf(format, state, open, settings)),
     {
       whole: [0, columns.indexOf('worker')],
       spare: columns.flatMap((column, index) => (column === 'about' || column === 'by' ? [index] : [])),
@@ -102,7 +106,7 @@ function columnsOf(flow: FlowKind): readonly Column[] {
   return ['flow', 'phase', 'waits', 'begun', 'by', 'worker', 'amount', 'about'];
 }
 
-function lineOf(format: Format, state: FlowState, open: OpenSealed): string[] {
+function lineOf(format: Format, state: FlowState, open: OpenSealed, settings: StepSettings): string[] {
   const { requestId, closedContract } = state.subject;
   const { none } = format.texts;
   const { told, note } = state;
@@ -112,7 +116,7 @@ function lineOf(format: Format, state: FlowState, open: OpenSealed): string[] {
     flow: state.flowId,
     phase: state.frozen === undefined ? phase : `${phase} (${format.texts.freeze.mark})`,
     begun: format.minute(state.startedAt),
-    waits: waitsFor(state).map(format.texts.flows.step).join(', ') || none,
+    waits: waitsFor(state, settings, open).map(format.texts.flows.step).join(', ') || none,
     by: state.by ?? none,
     worker: shownWorker(state, open) ?? none,
     amount: amountCents === null ? none : format.money(amountCents),
@@ -149,21 +153,16 @@ export async function showFlow(world: CommandWorld, flow: FlowKind, flowId: stri
     const { row, records, state: ahead } = await (await readUnfolded({ flows, log })).read(flowId);
     const state = row ?? ahead;
     if (state?.flow !== flow) throw await notFound(format, flows, flow, flowId);
-    const situations = situationsOf(world, open);
     if (json) {
-      terminal.write(JSON.stringify(flowView(state, open, situations)));
+      terminal.write(JSON.stringify(flowView(state, open, place.flows)));
       return;
     }
     const events = await eventsToShow(flows, ahead ?? state);
     const waiting = { records, state: ahead ?? state };
-    terminal.write(flowText(format, state, open, { waiting, situations, events }));
+    terminal.write(flowText(format, state, { open, settings: place.flows, waiting, events }));
     if (flow !== 'event' && Object.values(state.results).some((kept) => kept?.sealedAnswer))
       terminal.say(format.texts.flows.readThem(commandOf[flow], flowId));
   });
-}
-
-function situationsOf(world: CommandWorld, open: OpenSealed): FlowSettings['situations'] {
-  return open === null ? [] : world.writing().flows.situations;
 }
 
 /** Without the key the service's words stay sealed. */
@@ -171,10 +170,11 @@ export function openWith(world: CommandWorld, { pseudonymKey }: { pseudonymKey: 
   return pseudonymKey === null ? null : world.createVault(pseudonymKey).open;
 }
 
-/** Records that no desk has taken up, and where the flow stands when one has; what the settings know of the service's numbers. */
+/** Records that no desk has taken up, and where the flow stands when one has. */
 type Beside = {
+  open: OpenSealed;
+  settings: StepSettings;
   waiting?: { records: readonly FlowRecord[]; state: FlowState };
-  situations?: FlowSettings['situations'];
   /** Codes of events of nobody that may tell of it. */
   events?: readonly string[];
 };
@@ -182,8 +182,7 @@ type Beside = {
 export function flowText(
   format: Format,
   state: FlowState,
-  open: OpenSealed,
-  { waiting = { records: [], state }, situations = [], events = [] }: Beside = {},
+  { open, settings, waiting = { records: [], state }, events = [] }: Beside,
 ): string {
   const { texts } = format;
   const { labels, difference, figures } = texts.flows;
@@ -195,7 +194,7 @@ export function flowText(
         ? String(value)
         : `${format.number(value / 100, 2)} %`;
   const { subject, operation, terms, note } = state;
-  const view = flowView(state, open, situations);
+  const view = flowView(state, open, settings);
   return labelledText([
     [labels.phase, phaseText(texts.flows, state)],
     [texts.freeze.mark, state.frozen?.problem ?? null],
@@ -212,7 +211,7 @@ export function flowText(
     [labels.payments, joined((shownPayments(state, open) ?? []).map((payment) => paymentText(format, payment)))],
     [labels.proposal, view.proposalCode],
     [labels.operation, operation === null ? null : operationText(format, state, operation)],
-    [labels.situation, situationText(texts.flows, state.situation, situations)],
+    [labels.situation, situationText(texts.flows, state.situation, settings.situations)],
     [labels.code, view.requestCode],
     [labels.note, view.note?.noteNumber ?? null],
     [labels.noteLoan, money(note?.loanCents)],
@@ -238,7 +237,11 @@ export function flowText(
     [labels.earlierNotes, earlierNotesText(format, view.earlierNotes)],
     [
       labels.breaches,
-      joined(state.breaches.map(({ field, rule, problem }) => `${field} (${rule}): ${texts.flows.said(problem)}`)),
+      joined(
+        [...view.breaches, ...view.barriers].map(
+          ({ field, rule, problem }) => `${field} (${rule}): ${texts.flows.said(problem)}`,
+        ),
+      ),
     ],
     [labels.errors, joined(view.errors)],
     [
@@ -256,7 +259,7 @@ export function flowText(
     ],
     [labels.events, joined(events.map((code) => eventText(texts.flows, state, shownCodes(code, open))))],
     [labels.waiting, joined(waiting.records.flatMap((record) => waitingText(format, record)))],
-    [labels.next, joined(nextTexts(format, waiting.state), ', ')],
+    [labels.next, joined(nextTexts(format, waiting.state, { open, settings }), ', ')],
   ]);
 }
 
@@ -388,11 +391,15 @@ function waitingText({ texts, minute }: Format, record: FlowRecord): string[] {
 }
 
 /** The steps that are possible, and how one that was refused is sent as it is. */
-function nextTexts({ texts }: Format, state: FlowState): readonly string[] {
+function nextTexts(
+  { texts }: Format,
+  state: FlowState,
+  { open, settings }: Pick<Beside, 'open' | 'settings'>,
+): readonly string[] {
   const { step: named, amendsAsItIs, denied } = texts.flows;
   const deniedSends = ({ flow }: FlowState) => (flow === 'withdrawal' ? denied.asked : denied.sent);
   const isHalted = state.phase === 'refused' || state.phase === 'withheld';
-  return nextSteps(state).map((step) => {
+  return nextSteps(state, settings, open).map((step) => {
     if (state.flow === 'event') return texts.flows.closeIt(state.flowId);
     if (step === 'amend' && isHalted) return `${named(step)} (${amendsAsItIs})`;
     return step === 'deny' ? `${named(step)} (${deniedSends(state)})` : named(step);
@@ -730,7 +737,7 @@ async function withFront(
     }
     const { state, kind } = result;
     if (result.step !== undefined && hasFailed(outcomeOf(state, result.step.stepId))) process.exitCode = 1;
-    if (json) terminal.write(JSON.stringify(flowView(state, vault.open, settings.situations)));
+    if (json) terminal.write(JSON.stringify(flowView(state, vault.open, settings)));
     else if (result.step !== undefined) terminal.write(stepText(world.format, state, result.step));
     else terminal.write(texts[kind](state.flowId, phaseText(texts, state)));
   });

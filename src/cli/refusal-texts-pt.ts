@@ -506,6 +506,14 @@ const whole: readonly Sentence[] = [
     'liberaria mais do que o lance, que foi de $1 centavos: com esta taxa e este prazo envie no máximo $2 centavos, ou peça por amountCents',
   ],
   [
+    /^the instalment of the note is (.*) cents, and the bid allows (.*): nobody can take it; have it generated again or cancel the flow, and settle it with the service$/,
+    'a parcela da CCB é de $1 centavos, e o lance permite $2: ninguém pode aceitá-la; peça que seja gerada de novo ou cancele o fluxo, e acerte com o serviço',
+  ],
+  [
+    /^the note has insurance of (.*) cents, and the order allows (.*): nobody can take it; have it generated again or cancel the flow, and settle it with the service$/,
+    'a CCB tem seguro de $1 centavos, e o pedido permite $2: ninguém pode aceitá-la; peça que seja gerada de novo ou cancele o fluxo, e acerte com o serviço',
+  ],
+  [
     /^the note releases (.*) cents, and the bid allows (.*): nobody can take it; have it generated again or cancel the flow, and settle it with the service$/,
     'a CCB libera $1 centavos, e o lance permite $2: ninguém pode aceitá-la; peça que seja gerada de novo ou cancele o fluxo, e acerte com o serviço',
   ],

@@ -56,6 +56,8 @@ export type FlowSubject = {
   rateLimitHundredths: RateHundredths | null;
   /** Of a contract, what may be released at most: the amount of the bid. Absent: another flow, or an earlier version wrote it. */
   amountLimitCents?: AmountCents;
+  /** Of a contract: the instalment of the bid. Absent: as above. */
+  installmentLimitCents?: AmountCents;
   closedContract: string | null;
   /** Pseudonyms of those who have to have signed before a withdrawal is finalised. */
   signerKeys: readonly string[];

@@ -363,6 +363,7 @@ const subject = object({
   linkKey: nullable(text),
   rateLimitHundredths: nullable(count),
   amountLimitCents: added(cents),
+  installmentLimitCents: added(cents),
   closedContract: nullable(text),
   signerKeys: texts,
 });

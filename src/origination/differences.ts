@@ -8,6 +8,7 @@ import type { CreditNote } from '../domain/records.ts';
 import { cetOf, financeReleased, type LoanTerms, quoteInstallment, quoteReleased } from '../pricing/loan.ts';
 import { payrollDueDays } from '../pricing/schedule.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
+import type { NoteFacts } from '../wire/checks/worker-credit.ts';
 import { notesToldAgain } from './notes.ts';
 
 function loanTermsOf(terms: FlowTerms, at: EpochMs, settings: PricingSettings): LoanTerms {
@@ -132,7 +133,7 @@ function roundingOf({ amountCents, installments }: FlowTerms): AmountCents {
 }
 
 /** What a note releases, and the most that it may: the bid's amount, and what rounding adds to it. Null: it is not known. */
-export function noteRelease({ note, subject, terms }: Pick<FlowState, 'note' | 'subject' | 'terms'>): {
+function noteRelease({ note, subject, terms }: Pick<FlowState, 'note' | 'subject' | 'terms'>): {
   releasedCents: AmountCents | null;
   mostCents: AmountCents | null;
 } {
@@ -147,15 +148,39 @@ export function noteRelease({ note, subject, terms }: Pick<FlowState, 'note' | '
 type Notes = Pick<FlowState, 'note' | 'noteAgain' | 'notesAgain' | 'subject' | 'terms'>;
 
 /** What is signed may be as any of the notes says: the highest rate counts, and the greatest release. */
-export function highestNoteRate(state: Pick<Notes, 'note' | 'noteAgain' | 'notesAgain'>): RateHundredths | null {
+function highestNoteRate(state: Pick<Notes, 'note' | 'noteAgain' | 'notesAgain'>): RateHundredths | null {
   const notes = [state.note, ...notesToldAgain(state)];
   return notes.flatMap((note) => [noteRate({ note }), rateOfYear(note)]).reduce(highest, null);
 }
 
-export function highestNoteRelease(state: Notes): ReturnType<typeof noteRelease> {
+function highestNoteRelease(state: Notes): ReturnType<typeof noteRelease> {
   const own = noteRelease(state);
   const again = notesToldAgain(state).map((note) => noteRelease({ ...state, note }).releasedCents);
   return { ...own, releasedCents: again.reduce(highest, own.releasedCents) };
+}
+
+/** What all notes of the flow come to at most, and what that may be. Of a contract alone a bid and an order say so. */
+export function noteFactsOf(state: FlowState, { noteTolerance }: Pick<FlowSettings, 'noteTolerance'>): NoteFacts {
+  const facts: NoteFacts = {
+    rateLimitHundredths: state.subject.rateLimitHundredths,
+    noteRateHundredths: highestNoteRate(state),
+    noteRelease: highestNoteRelease(state),
+  };
+  if (state.flow !== 'contract') return facts;
+  const most = (field: 'installmentCents' | 'insuranceCents') =>
+    [state.note, ...notesToldAgain(state)].map((note) => note?.[field] ?? null).reduce(highest, null);
+  const { installmentLimitCents } = state.subject;
+  // Due days have moved since the bid: what was ordered within it may be a little more a month.
+  const ofBid =
+    installmentLimitCents === undefined ? 0 : Math.max(installmentLimitCents, state.expected?.installmentCents ?? 0);
+  return {
+    ...facts,
+    noteInstallment: { cents: most('installmentCents'), mostCents: ofBid === 0 ? null : ofBid + noteTolerance },
+    noteInsurance: {
+      cents: most('insuranceCents'),
+      mostCents: state.terms === null ? null : (state.terms.insuranceCents ?? 0) + noteTolerance,
+    },
+  };
 }
 
 function highest(one: number | null, other: number | null): number | null {

@@ -23,8 +23,7 @@ import { bornAsAdult } from '../wire/checks/withdrawals.ts';
 import {
   competenceOf,
   noteField,
-  noteRateWithin,
-  noteReleaseWithin,
+  noteWithinBid,
   proposalField,
   releaseWithinBid,
 } from '../wire/checks/worker-credit.ts';
@@ -34,16 +33,11 @@ import { type JsonObject, scalarsIn } from '../wire/json.ts';
 import { namesWithin } from '../wire/names-within.ts';
 import { isId } from '../wire/plain-ids.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
-import {
-  expectedLoan,
-  highestNoteRate,
-  highestNoteRelease,
-  installmentReleasing,
-  noteRateAtMost,
-} from './differences.ts';
+import { expectedLoan, installmentReleasing, noteFactsOf, noteRateAtMost } from './differences.ts';
 import { eventsOfNobody, expectedNote, isOfOtherLoan } from './events-of-nobody.ts';
 import { eventPrefix, evolve, proposalIndex } from './evolve.ts';
 import { keyIndex, workerIndex } from './ledger.ts';
+import { barriersTo, nextSteps } from './next-steps.ts';
 import { holdersOf, noteIndex, noteProposalIndex, notesToldAgain, stillHolds } from './notes.ts';
 import {
   type Asker,
@@ -76,7 +70,7 @@ import {
   type WithdrawalOrder,
 } from './preparation.ts';
 import { react } from './react.ts';
-import { allowsStep, isUnseen, lendsAgain, mayCorrect, needsCode, nextSteps } from './steps.ts';
+import { allowsStep, isUnseen, lendsAgain, mayCorrect, needsCode } from './steps.ts';
 import { isFinished } from './transitions.ts';
 import type { UnfoldedFlows } from './unfolded.ts';
 
@@ -212,6 +206,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   const { vault, clock, flows, settings, pricing, addresses } = world;
 
   const hashOf = (asked: unknown): string => vault.pseudonym(`order:${canonical(asked)}`);
+  const possible = (state: FlowState) => nextSteps(state, settings, vault.open);
   const rowOf = async (flowId: string) => (await flows.read([flowId])).get(flowId) ?? null;
   const stateOf = async (flowId: string) =>
     world.unfolded === null ? rowOf(flowId) : (await world.unfolded.read(flowId)).state;
@@ -248,7 +243,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const answer = (state: FlowState, fresh: boolean): FrontResult => {
       const isSame = isKey(state.key);
       if (state.requestHash === requestHash && isSame) return { kind: fresh ? 'taken' : 'known', state };
-      const text = isSame ? 'this key was used for another order; use a new one' : existing(state);
+      const text = isSame ? 'this key was used for another order; use a new one' : existing(state, possible(state));
       if (isSame) return refusal('conflict', 'key-reused', 'Idempotency-Key', text);
       // Somebody else's order for the same worker was the first.
       if (record.flow === 'withdrawal' && record.proposalCode === undefined) return withdrawalLive(flowId);
@@ -363,6 +358,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       linkKey: link === null ? (won.request?.linkKey ?? null) : keyOfLink(link.identity),
       rateLimitHundredths: bid.rateHundredths,
       amountLimitCents: bid.amountCents,
+      installmentLimitCents: bid.installmentCents,
       closedContract: null,
       signerKeys: [],
     };
@@ -580,7 +576,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const expected = expectedNote(state, state.generatedAt ?? state.operation?.intent?.at ?? clock.now(), pricing);
     const notes = [told.note, ...notesToldAgain(told)];
     const asNoted = { ...state, note: told.note, noteAgain: null, notesAgain: notes.slice(1) };
-    const beyond = notes.some((note) => isOfOtherLoan(note, expected)) || (await noteBeyond(asNoted)).length > 0;
+    const isBeyond = noteWithinBid(noteFactsOf(await withBid(asNoted), settings)).some((check) => check !== null);
+    const beyond = isBeyond || notes.some((note) => isOfOtherLoan(note, expected));
     if (!beyond) return null;
     const text =
       'the note that was told under this code has not the figures of this loan, or is above its bid: look whether it is the contract of somebody else; once you know that it is of this flow, send true in despiteEvents';
@@ -768,7 +765,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         'the competence has turned since this note was generated: start the flow again under a new key, which generates another one';
       return refusal('breach', 'same-competence', 'step', text);
     }
-    if (asked.step === 'confirm' && !allowsStep(state, 'confirm')) return notAllowed(state, 'confirm');
+    if (asked.step === 'confirm' && !allowsStep(state, 'confirm')) return notAllowed(state, 'confirm', possible(state));
     if (asked.step === 'amend' && asked.contract !== undefined && state.subject.requestId !== null) {
       const { requestId } = state.subject;
       const claim = (await world.views.read([requestId])).get(requestId)?.state.claim ?? null;
@@ -806,9 +803,9 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const next = evolve(state, step, settings)!;
     const isOwn = ({ stepId }: FlowState['steps'][number]): boolean => stepId === step.stepId;
     const outcome = next.steps.find(isOwn)?.outcome;
-    if (outcome === 'ignored') return notAllowed(state, asked.step);
-    const beyond = asked.step === 'accept' ? await noteBeyond(next) : [];
-    const breaches = [...beyond, ...(await breachesOf(next))];
+    if (outcome === 'ignored') return notAllowed(state, asked.step, possible(state));
+    const barred = asked.step === 'accept' ? barriersTo('accept', await withBid(state), settings, vault.open) : [];
+    const breaches = [...barred, ...(await breachesOf(next))];
     if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     await world.append([{ topic: 'flows', key: flowId, record: step }]);
     const folds = await folded(flowId, ({ steps }) => steps.some(isOwn));
@@ -816,18 +813,20 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     // Somebody else's step may have come in between.
     const own = folds.steps.find(isOwn)!;
     if (own.requestHash !== step.requestHash) return repeated(folds, step)!;
-    return own.outcome === 'ignored' ? notAllowed(folds, asked.step) : { kind: 'taken', state: folds };
+    return own.outcome === 'ignored' ? notAllowed(folds, asked.step, possible(folds)) : { kind: 'taken', state: folds };
   }
 
   /** Earlier versions did not write down what was bid: of their flows the request knows. */
-  async function noteBeyond(state: FlowState): Promise<readonly FlowBreach[]> {
-    const { requestId, amountLimitCents } = state.subject;
-    const claim =
-      requestId === null ? null : ((await world.views.read([requestId])).get(requestId)?.state.claim ?? null);
-    const limit = amountLimitCents ?? claim?.offer.amountCents;
-    const subject = limit === undefined ? state.subject : { ...state.subject, amountLimitCents: limit };
-    const checks = [noteRateWithin(rateFacts(state)), noteReleaseWithin(highestNoteRelease({ ...state, subject }))];
-    return checks.filter((check) => check !== null);
+  async function withBid(state: FlowState): Promise<FlowState> {
+    const { requestId, amountLimitCents, installmentLimitCents } = state.subject;
+    if (requestId === null || (amountLimitCents !== undefined && installmentLimitCents !== undefined)) return state;
+    const claim = (await world.views.read([requestId])).get(requestId)?.state.claim ?? null;
+    if (claim === null) return state;
+    const limits = {
+      amountLimitCents: amountLimitCents ?? claim.offer.amountCents,
+      installmentLimitCents: installmentLimitCents ?? claim.offer.installmentCents,
+    };
+    return { ...state, subject: { ...state.subject, ...limits } };
   }
 
   /** The late note of a cancelled flow would be generated anew at once, which nobody asked for. */
@@ -841,7 +840,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const known = state.steps.find(({ stepId }) => isSameKey(vault, stepId, record.stepId));
     if (known === undefined) return null;
     if (known.requestHash === record.requestHash) {
-      return known.outcome === 'ignored' ? notAllowed(state, record.step) : { kind: 'known', state };
+      return known.outcome === 'ignored' ? notAllowed(state, record.step, possible(state)) : { kind: 'known', state };
     }
     return refusal('conflict', 'key-reused', 'Idempotency-Key', 'this key was used for another step; use a new one');
   }
@@ -1085,10 +1084,6 @@ function wasLent(phase: FlowState['phase'], closedByTermination: boolean | null)
   return phase === 'endorsed' || phase === 'renegotiated' || (phase === 'cancelled' && closedByTermination === true);
 }
 
-function rateFacts(state: FlowState): Parameters<typeof noteRateWithin>[0] {
-  return { rateLimitHundredths: state.subject.rateLimitHundredths, noteRateHundredths: highestNoteRate(state) };
-}
-
 type BidTerms = Pick<Offer, 'amountCents' | 'installmentCents' | 'installments' | 'rateHundredths'>;
 
 /** Of a bid whose record is lost, what was published of it is known, or nothing: there the order says what was promised. */
@@ -1150,16 +1145,14 @@ function inPercent(rateHundredths: RateHundredths): string {
 }
 
 /** What to do about a flow that is there already depends on where it stands. */
-function existing(state: FlowState): string {
+function existing(state: FlowState, possible: readonly FlowStep[]): string {
   const there = `there is such a flow already: ${state.flowId}, ${state.phase}`;
-  const possible = nextSteps(state);
   if (possible.length === 0) return `${there}; no step is possible now`;
   const again = possible.includes('cancel') ? '; to begin anew, ask for its step cancel and start under a new key' : '';
   return `${there}; possible now: ${possible.join(', ')}${again}`;
 }
 
-function notAllowed(state: FlowState, step: FlowStep): FrontResult {
-  const possible = nextSteps(state);
+function notAllowed(state: FlowState, step: FlowStep, possible: readonly FlowStep[]): FrontResult {
   const { operation } = state;
   if (operation?.status === 'asked' || operation?.status === 'intended') {
     const text = `${operation.operation} is under way in this flow; ask for ${step} again when it has ended`;

@@ -1,12 +1,8 @@
 /** The ports of what follows a win: the service's operations, and where the states of flows are kept. */
 import type { OutOfStep, RowsAt } from '../bidding/ports.ts';
-import type { FlowSettings } from '../config/sections.ts';
 import type { FlowKind } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { AnswerOf, OperationName, OperationResult, Prepared } from '../wire/operations.ts';
-
-/** What the settings know of the service's numbers for where a proposal stands (contract, Numeric values of `Situacao`: not shown). */
-export type Situations = FlowSettings['situations'];
 
 /** Which roots of the service have an address, beside that of the bids. */
 export type Addresses = { fgts: boolean; proposal: boolean };

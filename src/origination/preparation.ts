@@ -16,7 +16,6 @@ import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import type { Preparation } from '../wire/checks/breach.ts';
 import {
-  type ProposalDoubts,
   prepareAccountUpdate,
   prepareFinalisation,
   prepareInclusion,
@@ -54,19 +53,11 @@ import {
   simulationProblem,
 } from '../wire/withdrawals.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
-import {
-  beyondTolerance,
-  doubtsOf,
-  expectedLoan,
-  highestNoteRate,
-  highestNoteRelease,
-  installmentReleasing,
-  unsaidIn,
-} from './differences.ts';
+import { expectedLoan, installmentReleasing, noteFactsOf } from './differences.ts';
+import { doubtsOfProposal, finalisationFacts, noteDoubts, proposalStateOf } from './next-steps.ts';
 import type { Addresses } from './ports.ts';
-import { shownAmount, splitsBeyondLoan } from './shown-flows.ts';
+import { shownAmount } from './shown-flows.ts';
 import { splitsTaken } from './shown-payments.ts';
-import { isProposalSaid } from './steps.ts';
 
 /** How the link is asked for its margin. */
 export type LinkAsk = { identity: WorkerIdentity; authorisationNumber: string | null };
@@ -233,10 +224,8 @@ function endorsement(state: FlowState, operationId: string, facts: PreparationFa
     noteReceived: note !== null,
     signedAt: signature?.signedAt ?? null,
     cutoffDay: facts.settings.cutoffDay,
-    doubts: state.noteAccepted ? [] : doubtsOf(state, facts.settings),
-    rateLimitHundredths: subject.rateLimitHundredths,
-    noteRateHundredths: highestNoteRate(state),
-    noteRelease: highestNoteRelease(state),
+    doubts: noteDoubts(state, facts.settings),
+    ...noteFactsOf(state, facts.settings),
     signer: subject.workerKey === null ? null : { isWorker, agentCpf: order.contract.agentCpf },
   });
 }
@@ -252,7 +241,7 @@ function withdrawal(
     readStored(facts.open(sealedPlaces.flowStep(state.flowId), state.operation!.sealedRequest!)) as StepRequests[O];
   const { cpf, birthDate } = order;
   const dto: ProposalLocator = { proposalCode: state.proposalCode };
-  const doubts = doubtsOfProposal(state, facts);
+  const doubts = doubtsOfProposal(state, facts.settings, facts.open);
   // The service looks at the month of birth (contract, BuscarSimulacaoMultiPeriodo and IncluirProposta): what the order says goes along.
   const person = { cpf, ...(birthDate === null ? {} : { birthDay: birthDate }) };
   switch (operation) {
@@ -300,10 +289,7 @@ function withdrawal(
         },
       );
     case 'finalisation': {
-      const unsigned = state.subject.signerKeys.filter((key) => !state.signedKeys.includes(key)).length;
-      const signersRegistered = state.phase === 'signed';
-      const enabled = facts.settings.finalisationEnabled;
-      const known = { signersRegistered, unsigned, enabled, doubts };
+      const known = finalisationFacts(state, facts.settings, facts.open);
       return prepareFinalisation(operationId, { ...read(operation), dto }, known);
     }
     case 'account-update': {
@@ -375,14 +361,6 @@ function includedAt({ results, simulatedKey, startedAt }: FlowState): EpochMs | 
   return results.inclusion?.at ?? (simulatedKey === null ? null : startedAt);
 }
 
-/** What nobody has taken as it is; and what nobody may take so. */
-function doubtsOfProposal(state: FlowState, { open, settings }: PreparationFacts): ProposalDoubts {
-  const unmovable = { isUnasked: !isProposalSaid(state), splitsBeyond: splitsBeyondLoan(state, open) };
-  if (state.noteAccepted) return { ...unmovable, differing: [], unsaid: [], ending: null };
-  const differing = beyondTolerance(state, settings);
-  return { ...unmovable, differing, unsaid: unsaidIn(state), ending: state.ending ?? null };
-}
-
 /**
  * By period; none where the last simulation was refused or failed, or cannot be of this worker, which earlier versions took. Whether
  * it was by the own balance is another rule's.
@@ -417,10 +395,4 @@ function simulationsOf({ flowId, results }: FlowState, cpf: string, open: Vault[
 /** The contract does not say which of the two an inclusion asks for. */
 function mostOf(one: AmountCents | null, other: AmountCents | null): AmountCents | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
-}
-
-/** As the service last said it in a number that the settings explain; else what this flow has done itself. */
-function proposalStateOf(state: FlowState, { situations }: FlowSettings): string {
-  const told = situations.find(({ code }) => code === state.situation)?.state;
-  return told ?? (state.phase === 'finalised' ? 'finalized' : 'unknown');
 }

@@ -1,12 +1,11 @@
-/** What a person may ask of a flow where it stands. Pure; said by the API, held to by the fold. */
+/** What a person may ask of a flow in its phase. Pure; held to by the fold. Whether it would be taken, see `nextSteps`. */
 import { type FlowStep, flowSteps } from '../domain/flow-records.ts';
-import type { FlowPhase, FlowState } from '../domain/flow-states.ts';
-import { noteReleaseWithin } from '../wire/checks/worker-credit.ts';
-import { highestNoteRate, highestNoteRelease, marksOf, unsaidIn } from './differences.ts';
+import type { FlowState } from '../domain/flow-states.ts';
+import { marksOf, unsaidIn } from './differences.ts';
 import { alreadyEndorsed, isOperation, transitions } from './transitions.ts';
 
 /** An operation is under way: nothing else may be begun before it has ended. */
-function isBusy(state: FlowState): boolean {
+export function isBusy(state: FlowState): boolean {
   const status = state.operation?.status;
   return status === 'asked' || status === 'intended' || status === 'unclear';
 }
@@ -53,75 +52,10 @@ export function lendsAgain({ phase, operation }: FlowState, step: FlowStep): boo
   return isEndorsed && lendingAgain.has(step);
 }
 
-export function nextSteps(state: FlowState): readonly FlowStep[] {
-  return flowSteps.filter((step) => allowsStep(state, step) && isReadyFor(state, step) && !lendsAgain(state, step));
-}
-
-/** What a flow needs of a person to go on, where it stands. */
-const dueSteps: Readonly<Partial<Record<FlowPhase, readonly FlowStep[]>>> = {
-  withheld: ['amend'],
-  refused: ['amend'],
-  'awaiting-signature': ['accept', 'sign'],
-  'endorsement-refused': ['confirm', 'sign', 'regenerate'],
-  renegotiated: ['accept'],
-  cancelled: ['accept'],
-  started: ['simulation'],
-  simulated: ['inclusion'],
-  included: ['accept', 'signers'],
-  signed: ['accept', 'signers', 'finalisation'],
-  finalised: ['accept'],
-};
-
-/** The steps that a person has to take before it goes on; none: it waits for the service, or for nothing. */
-export function waitsFor(state: FlowState): readonly FlowStep[] {
-  const possible = nextSteps(state);
-  if (state.operation?.status === 'unclear') return possible.filter((step) => step === 'confirm' || step === 'deny');
-  if (isBusy(state)) return [];
-  if (isUnseen(state)) return possible.filter((step) => step === 'proposal');
-  // Simulated by a balance that somebody gave: the worker's own is still to come.
-  const isOwnMissing = state.phase === 'simulated' && state.simulatedKey === null;
-  const due: readonly FlowStep[] = isOwnMissing ? ['simulation'] : (dueSteps[state.phase] ?? []);
-  const waiting = due.filter((step) => possible.includes(step));
-  // Nothing is signed before the service has said what it included.
-  const isUnasked = waiting.length === 0 && (state.phase === 'included' || state.phase === 'signed');
-  if (isUnasked) return possible.filter((step) => step === 'proposal');
-  return waiting.includes('finalisation') ? waiting.filter((step) => step !== 'signers') : waiting;
-}
-
-/** What is frozen waits for somebody to bring it back or end it. */
-export function waitsForPerson(state: FlowState): boolean {
-  return state.frozen !== undefined || waitsFor(state).length > 0;
-}
-
 /** The service goes on with what was done under a code of its own. */
 export function needsCode({ operation }: FlowState): boolean {
   const named = operation?.operation;
   return named === 'contract' || named === 'renegotiation' || named === 'inclusion';
-}
-
-/** What the step `accept` would take of a cancelled flow: the note that came after its end, if it may still take it up. */
-function noteToAccept({ lateNote }: FlowState): FlowState['note'] {
-  return lateNote?.isLast ? lateNote.note : null;
-}
-
-/** Of a proposal that is said to have ended, or of which nothing was said, nothing of this is done unseen. */
-const needsLive: ReadonlySet<FlowStep> = new Set(['splits', 'signers', 'finalisation']);
-
-/** As far as the flow itself shows: asked for all the same, the step is refused with what is missing. */
-function isReadyFor(state: FlowState, step: FlowStep): boolean {
-  const { simulatedKey, subject, signedKeys } = state;
-  if (step === 'inclusion') return simulatedKey !== null;
-  if (step === 'accept') {
-    const notes =
-      state.phase === 'cancelled'
-        ? { note: noteToAccept(state), noteAgain: null, notesAgain: state.lateNote?.others ?? [] }
-        : state;
-    const isWithinRate = (highestNoteRate(notes) ?? 0) <= (subject.rateLimitHundredths ?? Number.POSITIVE_INFINITY);
-    return isWithinRate && noteReleaseWithin(highestNoteRelease({ ...state, ...notes })) === null;
-  }
-  const isDue = isProposalSaid(state) && (!state.ending || Boolean(state.noteAccepted));
-  if (needsLive.has(step) && !isDue) return false;
-  return step !== 'finalisation' || subject.signerKeys.every((key) => signedKeys.includes(key));
 }
 
 /** Steps that the table of a kind knows at all, and the two that any unclear operation has. */

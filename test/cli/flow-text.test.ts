@@ -7,7 +7,7 @@ import { nextText } from '../../src/cli/flows-next.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import type { FlowState } from '../../src/domain/flow-states.ts';
 import { evolve } from '../../src/origination/evolve.ts';
-import { waitsFor } from '../../src/origination/steps.ts';
+import { waitsFor } from '../../src/origination/next-steps.ts';
 import { createFlowWorld, sampleNote } from '../origination/flow-world.ts';
 import { settings, started } from '../origination/orders.ts';
 
@@ -17,7 +17,7 @@ test('a contract is shown in reais, with its credit note and what of it differs 
   const told = real.events[0]!;
   assert.ok(told.kind === 'told');
   real.append({ ...told, note: { ...sampleNote, insuranceCents: null, rateMonthlyPercent: null } });
-  const english = flowText(createFormat('en'), real.state(), null);
+  const english = flowText(createFormat('en'), real.state(), { open: null, settings });
   for (const line of [
     /^Amount +R\$ 10,000\.00$/m,
     /^Instalments +36$/m,
@@ -28,30 +28,31 @@ test('a contract is shown in reais, with its credit note and what of it differs 
     /^Note: instalment +R\$ 450\.00$/m,
     /IOF: ours R\$ [\d,]+\.\d\d, the service's R\$ 300\.00/,
     /^Not in the note +rate$/m,
-    /^May be done next +sign, cancel, regenerate, accept, proposal$/m,
+    /^May be done next +cancel, regenerate, accept, proposal$/m,
   ])
     assert.match(english, line);
   assert.doesNotMatch(english, /Note: insurance +null|undefined/);
-  const portuguese = flowText(createFormat('pt'), real.state(), null);
+  const portuguese = flowText(createFormat('pt'), real.state(), { open: null, settings });
   assert.match(portuguese, /^Valor +R\$ 10\.000,00$/m);
   assert.match(portuguese, /^CCB: parcela +R\$ 450,00$/m);
 });
 
 test('a list says what each flow waits for of a person', () => {
   const real = createFlowWorld(started('contract'));
-  const listed = () => listText(createFormat('en'), 'contract', [real.state()], null);
-  assert.deepEqual(waitsFor(real.state()), []);
+  const listed = () => listText(createFormat('en'), [real.state()], { flow: 'contract', open: null, settings });
+  assert.deepEqual(waitsFor(real.state(), settings, null), []);
   real.settle();
   const told = real.events[0]!;
   assert.ok(told.kind === 'told');
   real.append({ ...told, note: sampleNote });
   assert.equal(real.state().phase, 'awaiting-signature');
   assert.match(listed(), /^Flow +Phase +Waits for +Begun/m);
-  assert.match(listed(), /waits for the signature +accept, sign /);
-  const portuguese = listText(createFormat('pt'), 'contract', [real.state()], null);
-  assert.match(portuguese, / accept \(aceitar a CCB como veio\), sign \(entregar a assinatura\) /);
+  assert.match(listed(), /waits for the signature +accept /);
+  const portuguese = listText(createFormat('pt'), [real.state()], { flow: 'contract', open: null, settings });
+  assert.match(portuguese, / accept \(aceitar a CCB como veio\) /);
   const operation = { ...operationOf('proposal'), unknowns: 1, retryAt: null, reason: null };
-  const at = (status: 'unclear' | 'intended') => waitsFor({ ...real.state(), operation: { ...operation, status } });
+  const at = (status: 'unclear' | 'intended') =>
+    waitsFor({ ...real.state(), operation: { ...operation, status } }, settings, null);
   assert.deepEqual(at('unclear'), ['confirm', 'deny']);
   assert.deepEqual(at('intended'), []);
 });
@@ -71,10 +72,11 @@ test('what waits for a person is told with what it needs and the command that gi
     operation: { ...operationOf('inclusion'), unknowns: 1, retryAt: null, reason: null, status: 'unclear' as const },
   };
   const frozen = { ...real.state(), flowId: 'c-9', frozen: { at: 1, problem: 'x' } };
-  const states = [real.state(), unclear, frozen];
+  const accepted = { ...real.state(), flowId: 'c-8', noteAccepted: { by: 'ana', at: startedAt } };
+  const states = [real.state(), accepted, unclear, frozen];
   // With the key ids are shown whole.
   const open = () => '';
-  const text = nextText(createFormat('en'), states, open);
+  const text = nextText(createFormat('en'), states, { open, settings });
   const since = createFormat('en').minute(startedAt);
   assert.equal(
     text,
@@ -82,8 +84,10 @@ test('what waits for a person is told with what it needs and the command that gi
       `${flowId}: waits for the signature, since ${since}`,
       '  accept:',
       `    lance contracts step ${flowId} accept --reason TEXT --by NAME`,
+      '',
+      `c-8: waits for the signature, since ${since}`,
       '  sign:',
-      `    lance contracts step ${flowId} sign --file FIELDS --by NAME`,
+      '    lance contracts step c-8 sign --file FIELDS --by NAME',
       '',
       `w-0123456789abcdef01234567: simulated, since ${since}`,
       '  confirm:',
@@ -100,7 +104,7 @@ test('what waits for a person is told with what it needs and the command that gi
       '    lance contracts cancel c-9 --by NAME --reason TEXT',
     ].join('\n'),
   );
-  const portuguese = nextText(createFormat('pt'), states, open);
+  const portuguese = nextText(createFormat('pt'), states, { open, settings });
   assert.match(portuguese, /^\S+: aguarda a assinatura, desde /m);
   assert.match(portuguese, /^ {2}sign \(entregar a assinatura\):$/m);
   assert.match(portuguese, /sign --file CAMPOS --by NOME$/m);
@@ -111,7 +115,7 @@ test('in Portuguese the answers of a flow are named by what was asked', () => {
   const real = createFlowWorld(started('withdrawal'));
   const state = { ...real.state(), results: { proposal: { at: 1, sealedAnswer: 'x' } } };
   assert.match(
-    flowText(createFormat('pt'), state, null),
+    flowText(createFormat('pt'), state, { open: null, settings }),
     /^Respostas do serviço +proposal \(consultar a proposta\) \(/m,
   );
 });
@@ -125,7 +129,10 @@ test('in Portuguese steps, kinds of events and states of a proposal are said in 
     situation: 3,
     steps: [{ stepId: 's', step: 'sign', by: 'ana', at: 0, requestHash: 'h', outcome: 'done' } as const],
   };
-  const situated = flowText(pt, state, null, { situations: [{ code: 3, state: 'pending-payment' }] });
+  const situated = flowText(pt, state, {
+    open: null,
+    settings: { ...settings, situations: [{ code: 3, state: 'pending-payment' }] },
+  });
   assert.match(situated, /^Passos dados .* sign \(entregar a assinatura\) \(ana\): feito$/m);
   assert.match(situated, /^Situação .* 3 \(pagamento pendente\)$/m);
   assert.equal(factsText(pt, { of: 'operation' }), 'de operação');
@@ -147,7 +154,7 @@ test('events of nobody are told apart by what their note says', () => {
   assert.ok(told.kind === 'told');
   const note = { ...sampleNote, loanCents: 600_000, installmentCents: 45_000, rateMonthlyPercent: 2.5 };
   const event = evolve(null, { ...told, flowId: 'event:q-9', requestCode: 'q-9', note }, settings)!;
-  const text = listText(createFormat('en'), 'event', [event], null);
+  const text = listText(createFormat('en'), [event], { flow: 'event', open: null, settings });
   assert.match(text, /^Flow +Phase +Begun +Of +Credit note +Amount +Instalment +Rate +About$/m);
   assert.match(text, /contract +77 +R\$ 6,000\.00 +R\$ 450\.00 +2\.50 % +q-9$/m);
 });
@@ -160,9 +167,9 @@ test('a flow that was refused says how it is sent once more', () => {
   }
   assert.equal(real.state().phase, 'refused');
   const next = /^May be done next +amend \(\{\} sends it once more\), cancel$/m;
-  assert.match(flowText(createFormat('en'), real.state(), null), next);
+  assert.match(flowText(createFormat('en'), real.state(), { open: null, settings }), next);
   assert.match(
-    flowText(createFormat('pt'), real.state(), null),
+    flowText(createFormat('pt'), real.state(), { open: null, settings }),
     /amend \(corrigir\) \(\{\} o envia mais uma vez\), cancel \(cancelar\)$/m,
   );
 });
@@ -175,8 +182,8 @@ test('a flow says which answers it keeps, when it is tried again and what the se
     results: { proposal: { at: 0, sealedAnswer: 'x' } },
     operation: { ...operationOf('proposal'), status: 'unclear', unknowns: 2, retryAt: 0, reason: 'timeout' },
   } as const;
-  const beside = { situations: [{ code: 3, state: 'finalized' }] } as const;
-  const english = flowText(createFormat('en'), state, null, beside);
+  const beside = { open: null, settings: { ...settings, situations: [{ code: 3, state: 'finalized' as const }] } };
+  const english = flowText(createFormat('en'), state, beside);
   for (const line of [
     /^Operation +proposal unclear 2×: timeout \(again from 1969-12-31 21:00:00\.000 -03\)$/m,
     /^Situation .+ 3 \(finalized\)$/m,
@@ -184,14 +191,15 @@ test('a flow says which answers it keeps, when it is tried again and what the se
     /^May be done next .*deny \(the step may then be asked for again\)/m,
   ])
     assert.match(english, line);
-  const portuguese = flowText(createFormat('pt'), state, null, beside);
+  const portuguese = flowText(createFormat('pt'), state, beside);
   assert.match(portuguese, /\(de novo a partir de 31\/12\/1969,? 21:00:00/);
   assert.match(portuguese, /^Respostas do serviço +proposal/m);
 });
 
 test('an operation is told as what became of it: given up, refused later, or over with its flow (clerk, session 33)', () => {
   const real = createFlowWorld(started('contract'));
-  const lines = (more: Partial<FlowState>) => flowText(createFormat('en'), { ...real.state(), ...more }, null);
+  const lines = (more: Partial<FlowState>) =>
+    flowText(createFormat('en'), { ...real.state(), ...more }, { open: null, settings });
   const ended = { ...operationOf('proposal'), stepId: 's1', unknowns: 0, retryAt: null, reason: null };
   assert.match(lines({ operation: { ...ended, status: 'rejected' } }), /^Operation +proposal not sent$/m);
   const done = { ...ended, status: 'done' } as const;
@@ -217,10 +225,13 @@ test('a link query that the service refused is not said to be withheld by a rule
   real.append({ kind: 'margin-asked', flowId, at: real.world.now, refusal: 'VINCULO_INEXISTENTE', sealedAnswer: '' });
   assert.equal(real.state().phase, 'withheld');
   assert.match(
-    flowText(createFormat('en'), real.state(), null),
+    flowText(createFormat('en'), real.state(), { open: null, settings }),
     /^Phase +stopped: the service did not take the query/m,
   );
-  assert.match(flowText(createFormat('pt'), real.state(), null), /^Fase +parado: o serviço não aceitou a consulta/m);
+  assert.match(
+    flowText(createFormat('pt'), real.state(), { open: null, settings }),
+    /^Fase +parado: o serviço não aceitou a consulta/m,
+  );
 });
 
 const operationOf = <O extends 'proposal' | 'inclusion'>(operation: O) => ({

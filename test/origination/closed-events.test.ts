@@ -6,6 +6,7 @@ import { createFormat } from '../../src/cli/format.ts';
 import { stepAsked } from '../../src/http/api/requests.ts';
 import { eventsToShow } from '../../src/origination/events-of-nobody.ts';
 import { eventually } from '../conformance/backend.ts';
+import { settings } from './orders.ts';
 import { heard, refusedBy, takingHouse } from './taking-house.ts';
 
 const eventId = 'event:q-lost';
@@ -28,7 +29,10 @@ async function withLostNote(context: Parameters<typeof takingHouse>[0]) {
 test('an event of nobody is closed with a reason, which its history keeps, and hinders nobody any more', async (context) => {
   const { ask, state, reaches, history } = await withLostNote(context);
   const english = createFormat('en');
-  assert.match(flowText(english, (await state(eventId))!, null), /lance events close event:q-lost --by NAME/);
+  assert.match(
+    flowText(english, (await state(eventId))!, { open: null, settings }),
+    /lance events close event:q-lost --by NAME/,
+  );
   const denied = { step: 'deny', reason: 'visto' } as const;
   assert.deepEqual(refusedBy(await ask('c-701', denied)), [['event-of-nobody', 'step']]);
   assert.deepEqual(refusedBy(await ask(eventId, { step: 'accept', reason: 'x' })), [['flow-known', 'flowId']]);
@@ -36,7 +40,7 @@ test('an event of nobody is closed with a reason, which its history keeps, and h
   await reaches(eventId, 'closed');
   const kept = (await history(eventId)).find((record) => record.kind === 'asked');
   assert.deepEqual([kept?.by, kept?.sealedReason], ['ana', '"de outro sistema"']);
-  assert.match(flowText(english, (await state(eventId))!, null), /cancel \(ana\): done/);
+  assert.match(flowText(english, (await state(eventId))!, { open: null, settings }), /cancel \(ana\): done/);
   assert.deepEqual(refusedBy(await ask(eventId, { step: 'cancel', reason: 'x' })), [['step-allowed', 'step']]);
   assert.equal((await ask('c-701', denied)).kind, 'taken');
 });
@@ -47,7 +51,7 @@ test('a flow that is unclear shows the events of nobody that may be its own, and
   const events = await eventsToShow(flows, flow);
   assert.deepEqual(events, ['q-lost']);
   assert.match(
-    flowText(createFormat('en'), flow, null, { events }),
+    flowText(createFormat('en'), flow, { open: null, settings, events }),
     /^Events of nobody +event:q-lost: see lance events show event:q-lost; .*lance contracts step c-701 confirm/m,
   );
   const awaiting = (await state('c-700'))!;

@@ -12,8 +12,9 @@ import { type FlowState, flowPhases } from '../../src/domain/flow-states.ts';
 import type { CreditNote } from '../../src/domain/records.ts';
 import { differencesOf, expectedLoan } from '../../src/origination/differences.ts';
 import { evolve } from '../../src/origination/evolve.ts';
+import { nextSteps } from '../../src/origination/next-steps.ts';
 import { alarmsOf, react } from '../../src/origination/react.ts';
-import { allowsStep, nextSteps } from '../../src/origination/steps.ts';
+import { allowsStep } from '../../src/origination/steps.ts';
 import { isFinished, transitions } from '../../src/origination/transitions.ts';
 import { createFlowWorld, type FlowWorld, otherTerms } from './flow-world.ts';
 import { asked, dayMs, goodTerms, pricing, settings, startAt, started, stepRequests, workerKey } from './orders.ts';
@@ -72,7 +73,7 @@ test('an operation without a key that was cut off is never sent again by itself,
   assert.equal(real.executed.length, 1);
   goOn(real, 6, 'taken', 1);
   assert.deepEqual([phaseOf(real), real.executed.length], ['unclear', 1]);
-  assert.deepEqual(nextSteps(real.state()), ['confirm', 'deny']);
+  assert.deepEqual(nextSteps(real.state(), settings, null), ['confirm', 'deny']);
   real.append(asked('c-374', 'confirm', 'x', real.world.now, { requestCode: 'code-1' }));
   assert.equal(phaseOf(real), 'awaiting-note');
   deliverAll(real);
@@ -192,7 +193,10 @@ function differing(told: FlowRecord): FlowRecord {
 test('a note that does not come, or is not to be signed, is asked for anew; an old note changes nothing then (line 14)', () => {
   const real = createFlowWorld(started('contract'));
   real.settle();
-  assert.deepEqual([phaseOf(real), nextSteps(real.state())], ['awaiting-note', ['cancel', 'regenerate', 'proposal']]);
+  assert.deepEqual(
+    [phaseOf(real), nextSteps(real.state(), settings, null)],
+    ['awaiting-note', ['cancel', 'regenerate', 'proposal']],
+  );
   real.append(asked('c-374', 'regenerate', 'r1', real.world.now));
   real.settle();
   assert.deepEqual([phaseOf(real), real.executed.length, real.state().generations], ['awaiting-note', 2, 2]);
@@ -202,10 +206,10 @@ test('a note that does not come, or is not to be signed, is asked for anew; an o
   real.append(differing(fresh!));
   assert.equal(phaseOf(real), 'awaiting-signature');
   assert.ok(real.state().differences.length > 0);
-  assert.deepEqual(nextSteps(real.state()), ['sign', 'cancel', 'regenerate', 'accept', 'proposal']);
+  assert.deepEqual(nextSteps(real.state(), settings, null), ['cancel', 'regenerate', 'accept', 'proposal']);
   real.append(asked('c-374', 'accept', 'a1', real.world.now));
   assert.deepEqual(real.state().noteAccepted, { by: 'ana', at: real.world.now });
-  assert.deepEqual(nextSteps(real.state()), ['sign', 'cancel', 'regenerate', 'proposal']);
+  assert.deepEqual(nextSteps(real.state(), settings, null), ['sign', 'cancel', 'regenerate', 'proposal']);
   real.append(asked('c-374', 'regenerate', 'r2', real.world.now));
   assert.deepEqual([phaseOf(real), real.state().noteAccepted, real.state().note], ['preparing', null, null]);
 });
@@ -214,13 +218,13 @@ test('a note that does not come or differs is asked for again by a query, which 
   const real = createFlowWorld(started('contract'));
   goOn(real, 4);
   assert.equal(phaseOf(real), 'awaiting-note');
-  assert.ok(nextSteps(real.state()).includes('proposal'));
+  assert.ok(nextSteps(real.state(), settings, null).includes('proposal'));
   const ask = (stepId: string) =>
     real.append(asked('c-374', 'proposal', stepId, real.world.now, { request: { dto: {} } }));
   const outcomeOf = (id: string) => real.state().steps.find(({ stepId }) => stepId === id)?.outcome;
   const bodies = () => real.executed.filter(({ operation }) => operation === 'proposal').map(({ body }) => body);
   ask('q1');
-  assert.ok(!nextSteps(real.state()).includes('regenerate'), 'one thing at a time');
+  assert.ok(!nextSteps(real.state(), settings, null).includes('regenerate'), 'one thing at a time');
   goOn(real, 2);
   assert.deepEqual([phaseOf(real), outcomeOf('q1')], ['awaiting-note', 'done']);
   assert.deepEqual(JSON.parse(bodies()[0]!), { dto: { CodigoProposta: 'pc' } });
@@ -270,7 +274,7 @@ test('a query that is refused or never answered keeps a contract from nothing (l
       real.pass(60_000);
     }
     assert.deepEqual([phaseOf(real), real.state().steps[0]?.outcome], ['awaiting-signature', 'rejected'], fate);
-    assert.ok(nextSteps(real.state()).includes('proposal'));
+    assert.ok(nextSteps(real.state(), settings, null).includes('proposal'));
     sign(real, 's1');
     real.settle();
     assert.equal(phaseOf(real), 'endorsed');

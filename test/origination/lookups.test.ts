@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallbackRecord } from '../../src/domain/records.ts';
-import { allowsStep, nextSteps } from '../../src/origination/steps.ts';
+import { nextSteps } from '../../src/origination/next-steps.ts';
+import { allowsStep } from '../../src/origination/steps.ts';
 import { readResult } from '../../src/origination/worker-reading.ts';
 import { workerKeyOf } from '../../src/wire/identity.ts';
 import { eventually } from '../conformance/backend.ts';
 import { sampleLink } from '../rules/sample-request.ts';
 import { startFlowHouse } from './flow-house.ts';
-import { plainVault } from './orders.ts';
+import { plainVault, settings } from './orders.ts';
 
 const cpf = '52998224725';
 const workerKey = workerKeyOf(plainVault, cpf);
@@ -59,7 +60,7 @@ test('one link is asked for by its own query; what is refused is said; without a
   assert.ok(other.kind === 'taken');
   await reaches(other.state.flowId, 'refused');
   assert.deepEqual((await state(other.state.flowId))!.errors, ['authorisation-expired']);
-  assert.deepEqual(nextSteps((await state(other.state.flowId))!), ['cancel']);
+  assert.deepEqual(nextSteps((await state(other.state.flowId))!, settings, null), ['cancel']);
 });
 
 test('a lookup without the NSU that the first query needs says how to ask again (clerk, issue 16)', async (context) => {

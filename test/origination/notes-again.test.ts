@@ -4,10 +4,11 @@ import { test } from 'node:test';
 import type { CreditNote } from '../../src/domain/records.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import { differencesOf } from '../../src/origination/differences.ts';
-import { nextSteps } from '../../src/origination/steps.ts';
+import { nextSteps } from '../../src/origination/next-steps.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
 import { eventually } from '../conformance/backend.ts';
 import { sampleNote } from './flow-world.ts';
+import { settings } from './orders.ts';
 import { heard, refusedBy, takingHouse, uuid } from './taking-house.ts';
 
 test('a note told once more above the bid is accepted by nobody, nor signed where somebody accepted it', async (context) => {
@@ -22,7 +23,7 @@ test('a note told once more above the bid is accepted by nobody, nor signed wher
     await tellNote(flowId, { ...(await state(flowId))!.note!, ...change });
     await eventually(async () => (await state(flowId))!.noteAgain != null);
     const again = (await state(flowId))!;
-    assert.ok(!nextSteps(again).includes('accept'));
+    assert.ok(!nextSteps(again, settings, null).includes('accept'));
     assert.deepEqual(refusedBy(await ask(flowId, { step: 'accept', reason: 'x' })), [[rule, 'step']]);
     // As earlier versions took it.
     const step = {
@@ -54,7 +55,7 @@ test('a note whose annual rate is above the bid is taken by nobody, whatever its
     await noted(flowId, { noteNumber: `N-${requestId}`, proposalCode: uuid(Number(requestId)), ...change });
     const signed = await sign(flowId, { numeroContrato: `N-${requestId}`, assinatura: 'b' });
     assert.deepEqual(refusedBy(signed), [['rate-within-bid', 'step']], requestId);
-    assert.ok(!nextSteps((await state(flowId))!).includes('accept'));
+    assert.ok(!nextSteps((await state(flowId))!, settings, null).includes('accept'));
   }
   assert.equal((await ask('c-702', { step: 'accept', reason: 'x' })).kind, 'refused');
   // However a year is reckoned: 12 months of 2.5 %, or 365 days of which 30 are one.
@@ -128,8 +129,8 @@ test('every note that is told for a contract stays a doubt, whatever comes after
   await tells(harmless);
   const twice = (await state('c-701'))!;
   assert.equal(twice.noteAgain!.note!.cetMonthlyPercent, 2.71, 'the latest is shown as such');
-  assert.equal(flowView(twice, null, []).notesAgain.length, 2);
-  assert.ok(!nextSteps(twice).includes('accept'));
+  assert.equal(flowView(twice, null, settings).notesAgain.length, 2);
+  assert.ok(!nextSteps(twice, settings, null).includes('accept'));
   const refused = refusedBy(await ask('c-701', { step: 'accept', reason: 'x' }));
   assert.deepEqual(refused.map(([rule]) => rule).sort(), ['amount-within-bid', 'rate-within-bid']);
   // So many that they are not all kept: the worst are.
@@ -170,7 +171,7 @@ test('a worse note that comes after the end of a flow is not hidden by a later o
     await tell(requestCode, { ...event, note: { ...own, ...change }, errors: [] });
     await eventually(async () => (await state('c-701'))!.strays > strays);
   }
-  assert.ok(!nextSteps((await state('c-701'))!).includes('accept'));
+  assert.ok(!nextSteps((await state('c-701'))!, settings, null).includes('accept'));
   assert.deepEqual(refusedBy(await ask('c-701', { step: 'accept', reason: 'x' })), [['rate-within-bid', 'step']]);
 });
 
@@ -234,7 +235,7 @@ test('what was told under a code before somebody confirmed it comes to the flow 
   await eventually(async () => (await state('c-701'))!.noteAgain?.note?.rateMonthlyPercent === 4.9);
   const signed = await sign('c-701', { numeroContrato: 'N-701', assinatura: 'b' });
   assert.equal(signed.kind, 'refused');
-  assert.ok(!nextSteps((await state('c-701'))!).includes('accept'));
+  assert.ok(!nextSteps((await state('c-701'))!, settings, null).includes('accept'));
   // A failure, and then the note: it was done.
   const late = await unclear('702');
   await tells('q-2', null, ['E1']);
@@ -278,14 +279,14 @@ test('a confirmation with the code of another loan is refused, and one that was 
   assert.equal((await confirm('q-other', { despiteEvents: true })).kind, 'taken');
   await reaches('c-701', 'awaiting-signature');
   assert.equal((await state('c-701'))!.note!.noteNumber, 'N-9');
-  assert.ok(nextSteps((await state('c-701'))!).includes('confirm'));
+  assert.ok(nextSteps((await state('c-701'))!, settings, null).includes('confirm'));
   assert.deepEqual(refusedBy(await confirm('q-other')), [['code-of-other-flow', 'requestCode']]);
   await tells('q-own', { noteNumber: 'N-1' });
   assert.equal((await confirm('q-own')).kind, 'taken');
   await eventually(async () => (await state('c-701'))!.note?.noteNumber === 'N-1');
   const own = (await state('c-701'))!;
   assert.deepEqual([own.phase, own.requestCode, own.generations], ['awaiting-signature', 'q-own', 1]);
-  assert.ok(!nextSteps((await state('c-700'))!).includes('confirm'), 'nobody confirmed that one');
+  assert.ok(!nextSteps((await state('c-700'))!, settings, null).includes('confirm'), 'nobody confirmed that one');
 });
 
 test('a code that was confirmed by mistake belongs to nobody once it is corrected, and its own flow takes it', async (context) => {

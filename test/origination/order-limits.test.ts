@@ -1,13 +1,16 @@
 /** No order, and no note, is above the bid that it comes from. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { flowText } from '../../src/cli/flows.ts';
+import { createFormat } from '../../src/cli/format.ts';
+import { flowView } from '../../src/http/api/views.ts';
 import { expectedLoan } from '../../src/origination/differences.ts';
+import { nextSteps, waitsFor } from '../../src/origination/next-steps.ts';
 import type { RenegotiationAsked, StepAsked } from '../../src/origination/orders.ts';
-import { nextSteps } from '../../src/origination/steps.ts';
 import { offer } from '../bidding/parts.ts';
 import { eventually } from '../conformance/backend.ts';
 import { orderOf } from './flow-house.ts';
-import { pricing } from './orders.ts';
+import { pricing, settings } from './orders.ts';
 import { refusedBy, takingHouse, uuid } from './taking-house.ts';
 
 const { amountCents, installments, rateHundredths } = offer;
@@ -61,7 +64,7 @@ test('a note that is as its order by instalment says raises no doubt, however th
   const other = (await state('c-702'))!.expected!.loanCents! + installments / 2 + 3;
   await noted('c-702', { noteNumber: 'N-2', proposalCode: uuid(2), loanCents: other });
   await eventually(() => alarms.includes('note-differs'));
-  assert.ok(nextSteps((await state('c-702'))!).includes('accept'));
+  assert.ok(nextSteps((await state('c-702'))!, settings, null).includes('accept'));
 });
 
 test('a note that releases more than the bid is accepted by nobody', async (context) => {
@@ -70,12 +73,96 @@ test('a note that releases more than the bid is accepted by nobody', async (cont
   await reaches('c-701', 'awaiting-note');
   const { loanCents } = (await state('c-701'))!.expected!;
   await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1), loanCents: loanCents! + 3 });
-  assert.ok(!nextSteps((await state('c-701'))!).includes('accept'));
+  assert.ok(!nextSteps((await state('c-701'))!, settings, null).includes('accept'));
   const refused = await ask('c-701', { step: 'accept', reason: 'x' });
   assert.deepEqual(refusedBy(refused), [['amount-within-bid', 'step']]);
   const content = { numeroContrato: 'N-1', assinatura: 'b' };
   assert.deepEqual(refusedBy(await sign('c-701', content)), [['amount-within-bid', 'step']]);
-  assert.ok(nextSteps((await state('c-701'))!).includes('regenerate'));
+  assert.ok(nextSteps((await state('c-701'))!, settings, null).includes('regenerate'));
+});
+
+test('a note with a greater instalment than the bid, or with insurance that nobody ordered, is accepted by nobody', async (context) => {
+  const { ask, start, noted, sign, state, tellNote } = await takingHouse(context);
+  const content = (noteNumber: string) => ({ numeroContrato: noteNumber, assinatura: 'b' });
+  for (const [requestId, rule, change] of [
+    ['701', 'installment-within-bid', { installmentCents: 2 * offer.installmentCents }],
+    ['702', 'insurance-as-ordered', { insuranceCents: 500_000 }],
+  ] as const) {
+    const flowId = `c-${requestId}`;
+    await start(requestId);
+    await noted(flowId, { noteNumber: `N-${requestId}`, proposalCode: uuid(Number(requestId)), ...change });
+    const told = (await state(flowId))!;
+    assert.equal(told.subject.installmentLimitCents, offer.installmentCents);
+    assert.deepEqual(nextSteps(told, settings, null), ['cancel', 'regenerate', 'proposal']);
+    assert.deepEqual(waitsFor(told, settings, null), ['cancel', 'regenerate']);
+    assert.deepEqual(
+      flowView(told, null, settings).barriers.map((each) => each.rule),
+      [rule],
+    );
+    const refused = await ask(flowId, { step: 'accept', reason: 'x' });
+    assert.deepEqual(refusedBy(refused), [[rule, 'step']]);
+    assert.match(JSON.stringify(refused), /have it generated again or cancel the flow/);
+    assert.deepEqual(refusedBy(await sign(flowId, content(`N-${requestId}`))), [[rule, 'step']]);
+    assert.equal((await ask(flowId, { step: 'cancel', reason: 'x' })).kind, 'taken');
+  }
+  // Of several notes the worst counts.
+  await start('703');
+  await noted('c-703', { noteNumber: 'N-703', proposalCode: uuid(703) });
+  await tellNote('c-703', { ...(await state('c-703'))!.note!, installmentCents: 2 * offer.installmentCents });
+  await eventually(async () => (await state('c-703'))!.noteAgain != null);
+  assert.deepEqual(refusedBy(await ask('c-703', { step: 'accept', reason: 'x' })), [
+    ['installment-within-bid', 'step'],
+  ]);
+  // Less than the bid, and within the tolerance above it.
+  await start('704', { amountCents: amountCents / 2 });
+  await noted('c-704', { noteNumber: 'N-704', proposalCode: uuid(704), installmentCents: offer.installmentCents });
+  assert.equal((await ask('c-704', { step: 'accept', reason: 'x' })).kind, 'taken');
+  await start('705');
+  await noted('c-705', {
+    ...{ noteNumber: 'N-705', proposalCode: uuid(705), insuranceCents: settings.noteTolerance },
+    installmentCents: ofAmount() + settings.noteTolerance,
+  });
+  assert.equal((await sign('c-705', content('N-705'))).kind, 'taken');
+});
+
+test('the late note of a cancelled flow is held to the bid too', async (context) => {
+  const { ask, start, reaches, noteFor, tellNote, state } = await takingHouse(context);
+  await start('701');
+  await reaches('c-701', 'awaiting-note');
+  const own = await noteFor('c-701', { noteNumber: 'N-1', installmentCents: 2 * offer.installmentCents });
+  await ask('c-701', { step: 'cancel', reason: 'x' });
+  await reaches('c-701', 'cancelled');
+  await tellNote('c-701', own);
+  await eventually(async () => (await state('c-701'))!.lateNote != null);
+  const late = (await state('c-701'))!;
+  assert.deepEqual(nextSteps(late, settings, null), []);
+  assert.deepEqual(refusedBy(await ask('c-701', { step: 'accept', reason: 'x' })), [
+    ['installment-within-bid', 'step'],
+  ]);
+  // One that is not the latest is only seen, whatever it says.
+  const seen = { ...late, lateNote: { ...late.lateNote!, isLast: false } };
+  assert.deepEqual(nextSteps(seen, settings, null), ['accept']);
+});
+
+test('a step is not offered while the flow would have it refused, and the flow says why', async (context) => {
+  const { ask, start, noted, sign, state } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1), cetMonthlyPercent: 9 });
+  const told = (await state('c-701'))!;
+  assert.deepEqual(nextSteps(told, settings, null), ['cancel', 'regenerate', 'accept', 'proposal']);
+  assert.deepEqual(waitsFor(told, settings, null), ['accept']);
+  const [barrier] = flowView(told, null, settings).barriers;
+  const refused = await sign('c-701', { numeroContrato: 'N-1', assinatura: 'b' });
+  assert(refused.kind === 'refused');
+  assert.deepEqual(barrier, refused.breaches[0]);
+  assert.match(
+    flowText(createFormat('pt'), told, { open: null, settings }),
+    /^Regras que impedem +step \(note-accepted\): a CCB/m,
+  );
+  assert.equal((await ask('c-701', { step: 'accept', reason: 'x' })).kind, 'taken');
+  const taken = (await state('c-701'))!;
+  assert.deepEqual(waitsFor(taken, settings, null), ['sign']);
+  assert.deepEqual(flowView(taken, null, settings).barriers, []);
 });
 
 test('a renegotiation of a contract made here is held to the rate of its note, once it was endorsed', async (context) => {

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import type { CreditNote } from '../../src/domain/records.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import type { FrontResult } from '../../src/origination/front.ts';
+import { nextSteps } from '../../src/origination/next-steps.ts';
 import type { StepAsked } from '../../src/origination/orders.ts';
-import { nextSteps } from '../../src/origination/steps.ts';
 import type { JsonObject } from '../../src/wire/json.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
 import {
@@ -21,6 +21,7 @@ import {
 } from '../bidding/parts.ts';
 import { eventually } from '../conformance/backend.ts';
 import { sampleRequest } from '../rules/sample-request.ts';
+import { settings } from './orders.ts';
 import { heard, refusedBy, takingHouse, uuid } from './taking-house.ts';
 
 test('a signature that names another proposal than that of its note is refused', async (context) => {
@@ -82,8 +83,8 @@ test('a note that another flow has is an alarm, and neither is signed while both
   await noted('c-702', { noteNumber: 'N-1', proposalCode: uuid(2) });
   await eventually(() => alarms.filter((code) => code === 'note-differs').length === 1);
   const shared = (await state('c-702'))!;
-  assert.equal(flowView(shared, null, []).noteHolder, 'c-701');
-  assert.ok(nextSteps(shared).includes('accept'));
+  assert.equal(flowView(shared, null, settings).noteHolder, 'c-701');
+  assert.ok(nextSteps(shared, settings, null).includes('accept'));
   // By the proposal alone, whatever its case.
   await noted('c-703', { noteNumber: 'N-3', proposalCode: uuid(2).toUpperCase() });
   await eventually(() => alarms.filter((code) => code === 'note-differs').length === 2);
@@ -138,7 +139,7 @@ test('what is told for a contract after its note is an alarm, and is signed only
     await eventually(() => alarms.splice(0).includes('note-differs'));
     const seen = (await state(flowId))!;
     assert.deepEqual([seen.note!.noteNumber, seen.noteAgain!.note], [own.noteNumber, later]);
-    const view = flowView(seen, null, []);
+    const view = flowView(seen, null, settings);
     assert.deepEqual(view.noteAgain?.note ?? null, later);
     assert.deepEqual(view.errors, change === null ? ['E1'] : []);
     const content = { numeroContrato: own.noteNumber, assinatura: 'b' };
@@ -163,15 +164,21 @@ test('a note that comes after a second generation is an alarm, and nothing is si
   await tellOld(old);
   await eventually(() => alarms.includes('note-unexpected'));
   const waits = (await state('c-701'))!;
-  assert.deepEqual([waits.phase, waits.note, nextSteps(waits).includes('accept')], ['awaiting-note', null, false]);
-  assert.deepEqual([flowView(waits, null, []).lateNote?.note.noteNumber, waits.lateNote?.isLast], ['N-OLD', false]);
+  assert.deepEqual(
+    [waits.phase, waits.note, nextSteps(waits, settings, null).includes('accept')],
+    ['awaiting-note', null, false],
+  );
+  assert.deepEqual(
+    [flowView(waits, null, settings).lateNote?.note.noteNumber, waits.lateNote?.isLast],
+    ['N-OLD', false],
+  );
   await noted('c-701', { noteNumber: 'N-NEW', proposalCode: uuid(2) });
   const content = { numeroContrato: 'N-NEW', assinatura: 'b' };
   assert.deepEqual(refusedBy(await sign('c-701', content)), [['note-accepted', 'step']]);
   const other = await sign('c-701', { numeroContrato: 'N-NEW', ref: 'N-OLD', assinatura: 'b' });
   assert.deepEqual(refusedBy(other), [['note-of-this-flow', 'content.ref']]);
   assert.equal((await ask('c-701', { step: 'accept', reason: 'a antiga será baixada' })).kind, 'taken');
-  assert.equal(flowView((await state('c-701'))!, null, []).lateNote, null);
+  assert.equal(flowView((await state('c-701'))!, null, settings).lateNote, null);
   alarms.splice(0);
   // Told again, or failed after all, it is nothing new.
   const { strays } = (await state('c-701'))!;
@@ -187,12 +194,12 @@ test('a note that comes after the cancellation is an alarm, and a person may tak
   await start('701');
   await reaches('c-701', 'awaiting-note');
   assert.equal((await ask('c-701', { step: 'cancel', reason: 'desistiu' })).kind, 'taken');
-  assert.deepEqual(nextSteps((await state('c-701'))!), []);
+  assert.deepEqual(nextSteps((await state('c-701'))!, settings, null), []);
   const note = await noteFor('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
   await tellNote('c-701', note);
   await eventually(() => alarms.includes('note-unexpected'));
   const ended = (await state('c-701'))!;
-  assert.deepEqual([ended.phase, ended.note, nextSteps(ended)], ['cancelled', null, ['accept']]);
+  assert.deepEqual([ended.phase, ended.note, nextSteps(ended, settings, null)], ['cancelled', null, ['accept']]);
   assert.equal(sent.length, 1);
   assert.equal((await ask('c-701', { step: 'accept', reason: 'quer sim' })).kind, 'taken');
   await reaches('c-701', 'awaiting-signature');
@@ -207,10 +214,10 @@ test('a note that comes after the cancellation is an alarm, and a person may tak
   const had = (await state('c-702'))!;
   await tellNote('c-702', had.note);
   await eventually(async () => (await state('c-702'))!.strays > had.strays);
-  assert.deepEqual([alarms, nextSteps((await state('c-702'))!)], [[], []]);
+  assert.deepEqual([alarms, nextSteps((await state('c-702'))!, settings, null)], [[], []]);
   await tellNote('c-702', { ...had.note!, rateMonthlyPercent: 3.51, noteNumber: 'N-3' });
   await eventually(() => alarms.includes('note-unexpected'));
-  assert.deepEqual(nextSteps((await state('c-702'))!), [], 'its rate is above the bid');
+  assert.deepEqual(nextSteps((await state('c-702'))!, settings, null), [], 'its rate is above the bid');
   assert.deepEqual(refusedBy(await ask('c-702', { step: 'accept', reason: 'x' })), [['rate-within-bid', 'step']]);
 });
 
@@ -252,11 +259,11 @@ test('a note whose rate is above the bid is accepted by nobody', async (context)
   const { ask, start, noted, sign, state } = await takingHouse(context);
   await start('701');
   await noted('c-701', { noteNumber: 'N-1', rateMonthlyPercent: 3.51 });
-  assert.ok(!nextSteps((await state('c-701'))!).includes('accept'));
+  assert.ok(!nextSteps((await state('c-701'))!, settings, null).includes('accept'));
   assert.deepEqual(refusedBy(await ask('c-701', { step: 'accept', reason: 'x' })), [['rate-within-bid', 'step']]);
   const content = { numeroContrato: 'N-1', assinatura: 'b' };
   assert.deepEqual(refusedBy(await sign('c-701', content)), [['rate-within-bid', 'step']]);
-  assert.ok(nextSteps((await state('c-701'))!).includes('regenerate'));
+  assert.ok(nextSteps((await state('c-701'))!, settings, null).includes('regenerate'));
 });
 
 test('a request code or a proposal of another flow confirms nothing', async (context) => {
@@ -341,8 +348,8 @@ test('an endorsement that was denied by mistake, or done elsewhere, is confirmed
     }
     await reaches(flowId, 'endorsement-refused');
     const isOffered = requestId !== '703';
-    assert.equal(nextSteps((await state(flowId))!).includes('confirm'), isOffered, requestId);
-    assert.ok(!nextSteps((await state(flowId))!).includes('deny'));
+    assert.equal(nextSteps((await state(flowId))!, settings, null).includes('confirm'), isOffered, requestId);
+    assert.ok(!nextSteps((await state(flowId))!, settings, null).includes('deny'));
     assert.equal((await confirm(flowId)).kind, isOffered ? 'taken' : 'refused');
     if (!isOffered) continue;
     await reaches(flowId, 'endorsed');
@@ -418,7 +425,7 @@ test('a withdrawal that is answered with the proposal of another one stands stil
   const second = await included('w2');
   await eventually(async () => (await state(second))!.operation?.status === 'unclear');
   assert.match((await state(second))!.operation!.reason!, new RegExp(`the proposal of the flow ${first}.*confirm`));
-  assert.deepEqual(nextSteps((await state(second))!), ['confirm', 'deny']);
+  assert.deepEqual(nextSteps((await state(second))!, settings, null), ['confirm', 'deny']);
   assert.equal((await state(first))!.proposalCode, 'p-1');
   await eventually(() => alarms.includes('operation-unclear'));
   const before = sent.length;

@@ -15,7 +15,7 @@ import { eventually } from '../conformance/backend.ts';
 import { sampleLink } from '../rules/sample-request.ts';
 import { startFlowHouse } from './flow-house.ts';
 import { sampleNote } from './flow-world.ts';
-import { link, plainVault, pricing } from './orders.ts';
+import { link, plainVault, pricing, settings } from './orders.ts';
 import { takingHouse } from './taking-house.ts';
 
 const { registration, employerId, employerIdType } = link.identity;
@@ -50,7 +50,7 @@ async function awaiting(context: TestContext, change: Partial<RenegotiationAsked
     const event = { kind: 'credit-note', at: Date.now(), requestCode: 'q-1', of: 'renegotiation', note } as const;
     await house.tell('q-1', { ...event, errors: [], sealed: '{}' });
     await house.reaches(flowId, 'renegotiated');
-    return flowView((await house.state(flowId))!, null, []);
+    return flowView((await house.state(flowId))!, null, settings);
   };
   return { ...house, tell, flowId };
 }
@@ -140,7 +140,7 @@ test('a loan beyond all that can be owed of the contract that was made here is t
     const told = { ...asOrdered({ loanCents: loan, iofCents: 0, noteNumber: '9002', rateMonthlyPercent: 1 }) };
     await tell(requestCode, { ...event, note: told, sealed: '{}' });
     await reaches('r-9001', 'renegotiated');
-    const view = flowView((await state('r-9001'))!, null, []);
+    const view = flowView((await state('r-9001'))!, null, settings);
     const owed = view.differences.filter(({ field }) => field === 'loanCents').map(({ ours }) => ours);
     const most = note!.installmentCents! * (openInstallments ?? terms!.installments);
     assert.deepEqual(owed, differs ? [most] : [], `${openInstallments} ${times}`);

@@ -11,12 +11,13 @@ import { stepBodies } from '../../src/http/api/schemas.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import { resolveRequest } from '../../src/operating/endings.ts';
 import { eventsToShow } from '../../src/origination/events-of-nobody.ts';
+import { nextSteps } from '../../src/origination/next-steps.ts';
 import { notContemplated } from '../../src/origination/preparation.ts';
-import { nextSteps } from '../../src/origination/steps.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
 import { settings as bidSettings } from '../bidding/parts.ts';
 import { eventually } from '../conformance/backend.ts';
 import { orderOf } from './flow-house.ts';
+import { settings } from './orders.ts';
 import { heard, refusedBy, takingHouse, uuid } from './taking-house.ts';
 
 const json = (body: string) => ({ status: 200, body });
@@ -29,7 +30,7 @@ test('a contract that the service says is endorsed is neither generated again, s
   world.answerTo = () => ({ ...refused, ...heard, response: json('{}') });
   await sign('c-701', { numeroContrato: 'N-1', assinatura: 'b' });
   await reaches('c-701', 'endorsement-refused');
-  const possible = nextSteps((await state('c-701'))!);
+  const possible = nextSteps((await state('c-701'))!, settings, null);
   assert.ok(possible.includes('confirm'));
   for (const step of ['regenerate', 'cancel', 'sign'] as const) {
     assert.ok(!possible.includes(step), step);
@@ -332,7 +333,10 @@ test('a note that was given up is named by the flow that is begun again, and by 
   const { start, front, noted, ask, reaches, state } = await takingHouse(context);
   const shown = async () => {
     const now = (await state('c-701'))!;
-    return { text: flowText(createFormat('en'), now, null), notes: flowView(now, null, []).earlierNotes };
+    return {
+      text: flowText(createFormat('en'), now, { open: null, settings }),
+      notes: flowView(now, null, settings).earlierNotes,
+    };
   };
   await start('701');
   await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });

@@ -6,13 +6,13 @@ import { createFormat } from '../../src/cli/format.ts';
 import type { FlowStep } from '../../src/domain/flow-records.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import { createFlowWorld, type FlowWorld } from './flow-world.ts';
-import { asked, plainVault, started, stepRequests } from './orders.ts';
+import { asked, plainVault, settings, started, stepRequests } from './orders.ts';
 
 const { open } = plainVault;
 const english = createFormat('en');
-const show = (world: FlowWorld) => flowText(english, world.state(), open);
+const show = (world: FlowWorld) => flowText(english, world.state(), { open, settings });
 const statuses = ({ state }: FlowWorld) =>
-  flowView(state(), open, []).payments!.map(({ of, status }) => `${of} ${status}`);
+  flowView(state(), open, settings).payments!.map(({ of, status }) => `${of} ${status}`);
 
 let steps = 0;
 function step(world: FlowWorld, name: FlowStep, request: object, settled = true): void {
@@ -32,7 +32,7 @@ test('a contract shows the account of its order, and whether the service has it'
   );
   world.settle();
   assert.match(show(world), /account 123456-7, checking \(order: taken by the service, 2026-03-03 12:00 -03\)$/m);
-  assert.deepEqual(flowView(world.state(), open, []).payments, [
+  assert.deepEqual(flowView(world.state(), open, settings).payments, [
     {
       ...{ of: 'contract', at: world.world.now, status: 'taken', amountCents: null, paidOn: null, others: {} },
       to: {
@@ -73,7 +73,7 @@ test('a withdrawal shows its account with its holder, its splits, and another ac
   ])
     assert.match(text, line);
   assert.doesNotMatch(text, /52998224725/);
-  const portuguese = flowText(createFormat('pt'), world.state(), open);
+  const portuguese = flowText(createFormat('pt'), world.state(), { open, settings });
   assert.match(
     portuguese,
     /^O dinheiro vai para +banco 341, agência 0001-9, conta 123456-7, corrente, de Trabalhadora/m,
@@ -86,8 +86,8 @@ test('a withdrawal shows its account with its holder, its splits, and another ac
 
 test('nobody else is shown where money goes', () => {
   const world = createFlowWorld(started('contract'));
-  assert.equal(flowView(world.state(), null, []).payments, null);
-  assert.doesNotMatch(flowText(english, world.state(), null), /Money goes to|123456/);
+  assert.equal(flowView(world.state(), null, settings).payments, null);
+  assert.doesNotMatch(flowText(english, world.state(), { open: null, settings }), /Money goes to|123456/);
 });
 
 test('of a flow that an earlier version folded the account of the inclusion is shown all the same', () => {
@@ -95,7 +95,7 @@ test('of a flow that an earlier version folded the account of the inclusion is s
   step(world, 'simulation', stepRequests.simulation);
   step(world, 'inclusion', stepRequests.inclusion);
   const { payments: _, ...earlier } = world.state();
-  assert.deepEqual(flowView(earlier, open, []).payments, flowView(world.state(), open, []).payments);
+  assert.deepEqual(flowView(earlier, open, settings).payments, flowView(world.state(), open, settings).payments);
 });
 
 test('of many splits the latest are kept, and the inclusion', () => {
@@ -105,6 +105,6 @@ test('of many splits the latest are kept, and the inclusion', () => {
   step(world, 'proposal', { dto: {} });
   for (let turn = 0; turn < 60; turn += 1)
     step(world, 'splits', { splits: [{ amountCents: 100 + turn, pixKey: { key: '+5511987654321' } }] });
-  const shown = flowView(world.state(), open, []).payments!;
+  const shown = flowView(world.state(), open, settings).payments!;
   assert.deepEqual([shown.length, shown[0]!.of, shown.at(-1)!.amountCents], [50, 'inclusion', 159]);
 });

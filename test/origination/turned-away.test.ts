@@ -7,6 +7,7 @@ import type { FlowState } from '../../src/domain/flow-states.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import type { OperationResult } from '../../src/wire/operations.ts';
 import { eventually } from '../conformance/backend.ts';
+import { settings } from './orders.ts';
 import { refusedBy, takingHouse, uuid } from './taking-house.ts';
 
 const turnedAway = (retryAt: number | null): OperationResult<never> => ({
@@ -22,9 +23,10 @@ test('a contract that is turned away every time is sent three times, and then so
   await start('701');
   await reaches('c-701', 'unclear');
   assert.equal(sent.length, 3);
-  const { operation } = flowView((await state('c-701'))!, null, []);
+  const { operation } = flowView((await state('c-701'))!, null, settings);
   assert.deepEqual([operation?.status, operation?.attempts], ['unclear', 3]);
-  const shown = (language: 'pt' | 'en', flow: FlowState) => flowText(createFormat(language), flow, null);
+  const shown = (language: 'pt' | 'en', flow: FlowState) =>
+    flowText(createFormat(language), flow, { open: null, settings });
   const unclear = (await state('c-701'))!;
   assert.match(shown('en', unclear), /3×.*turned it away three times with 401 or 429/);
   assert.match(shown('pt', unclear), /3×.*recusou três vezes com 401 ou 429/);

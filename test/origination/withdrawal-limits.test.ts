@@ -5,13 +5,13 @@ import { type TestContext, test } from 'node:test';
 import { flowText } from '../../src/cli/flows.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import { flowView } from '../../src/http/api/views.ts';
+import { nextSteps } from '../../src/origination/next-steps.ts';
 import type { StepAsked } from '../../src/origination/orders.ts';
 import { shownAmount, shownRecord } from '../../src/origination/shown-flows.ts';
-import { nextSteps } from '../../src/origination/steps.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
 import { isId } from '../../src/wire/plain-ids.ts';
 import { eventually } from '../conformance/backend.ts';
-import { plainVault, started } from './orders.ts';
+import { plainVault, settings, started } from './orders.ts';
 import { heard, refusedBy, takingHouse } from './taking-house.ts';
 
 const pixKey = { key: '+5511987654321' };
@@ -53,7 +53,7 @@ test('an inclusion is held to the last simulation, which is of the own balance',
   await simulate({ balanceCents: 100_000_000 });
   const before = sent.length;
   assert.deepEqual(refusedBy(await include({ amountCents: 90_000_000 })), [['simulated-first', 'step']]);
-  assert.ok(!nextSteps((await state(flowId))!).includes('inclusion'));
+  assert.ok(!nextSteps((await state(flowId))!, settings, null).includes('inclusion'));
   for (const body of [
     '{"HasError":true,"Msg":"falhou","Messages":[{"Code":"E1"}]}',
     '{"HasError":false,"Simulacoes":null,"SimulacoesErro":[{"Periodo":3,"HasError":true,"Msg":"sem saldo"}]}',
@@ -82,7 +82,8 @@ test('insurance is a small part of the loan, and the proposal has to name as muc
     assert.deepEqual(refusedBy(await include({ insuranceCents })), [['insurance-of-loan', 'insuranceCents']]);
   }
   assert.equal((await include({ insuranceCents: 10_000 })).kind, 'taken');
-  const shown = () => state(flowId).then((one) => flowText(createFormat('en'), one!, plainVault.open as never));
+  const shown = () =>
+    state(flowId).then((one) => flowText(createFormat('en'), one!, { open: plainVault.open as never, settings }));
   assert.match(await shown(), /^Insurance +R\$ 100\.00$/m);
   bodies.proposal =
     '{"HasError":false,"Codigo":"p-1","CodigoProposta":"p-1","VlrTotalCredito":1000.00,"VlrSeguro":0,"QtdeParcelas":3}';
@@ -90,7 +91,7 @@ test('insurance is a small part of the loan, and the proposal has to name as muc
   const told = (await state(flowId))!;
   assert.deepEqual(told.differences, [{ field: 'insuranceCents', ours: 10_000, theirs: 0 }]);
   await eventually(() => alarms.includes('proposal-differs'));
-  assert.ok(nextSteps(told).includes('accept'));
+  assert.ok(nextSteps(told, settings, null).includes('accept'));
   assert.match(await shown(), /^Not as we reckon +insurance: ours R\$ 100\.00, the service's R\$ 0\.00$/m);
 });
 
@@ -177,11 +178,11 @@ test('a state answer that is not as included is shown with an alarm, and keeps s
   ]);
   await eventually(() => differs() === 1);
   assert.equal(shownAmount(wrong, plainVault.open as never), 100_000);
-  assert.equal(flowView(wrong, plainVault.open as never, []).differences.length, 3);
-  assert.deepEqual(flowView(wrong, null, []).differences, [], 'amounts are for those who work on it');
+  assert.equal(flowView(wrong, plainVault.open as never, settings).differences.length, 3);
+  assert.deepEqual(flowView(wrong, null, settings).differences, [], 'amounts are for those who work on it');
   const toViewers = JSON.stringify((await history(flowId)).map((record) => shownRecord(record, null)));
   assert.ok(!toViewers.includes('9999999') && !toViewers.includes('100000'), toViewers);
-  assert.ok(nextSteps(wrong).includes('accept'));
+  assert.ok(nextSteps(wrong, settings, null).includes('accept'));
   const split = (amountCents: number) => step({ step: 'splits', request: { splits: [{ amountCents, pixKey }] } });
   assert.deepEqual(refusedBy(await split(100_001)), [['splits-of-loan', 'splits']]);
   const signers = {
@@ -196,7 +197,7 @@ test('a state answer that is not as included is shown with an alarm, and keeps s
   assert.equal(differs(), 1);
   assert.equal((await step({ step: 'accept', reason: 'seen with the service' })).kind, 'taken');
   assert.equal((await state(flowId))!.noteAccepted?.by, 'ana');
-  assert.ok(!nextSteps((await state(flowId))!).includes('accept'));
+  assert.ok(!nextSteps((await state(flowId))!, settings, null).includes('accept'));
   await query(told(99_999.99, 0.01, 12));
   assert.equal((await step(signers)).kind, 'taken', 'what was taken stays taken');
   assert.equal((await state(flowId))!.phase, 'signed');
@@ -305,21 +306,21 @@ test('a proposal of which the service says no figures is not signed before someb
   };
   const nothing = Object.fromEntries(Object.keys(proposedWhole).map((name) => [name, null]));
   const silent = await query({ ...nothing, HasError: false, Codigo: 'p-1' });
-  assert.deepEqual(flowView(silent, null, []).notSaid, ['creditCents', 'rateHundredths', 'installments']);
-  assert.match(flowText(createFormat('en'), silent, null), /^Not in the proposal +credit/m);
+  assert.deepEqual(flowView(silent, null, settings).notSaid, ['creditCents', 'rateHundredths', 'installments']);
+  assert.match(flowText(createFormat('en'), silent, { open: null, settings }), /^Not in the proposal +credit/m);
   await eventually(() => alarms.includes('proposal-differs'));
   const withheld = await step({ ...signed });
   assert.deepEqual(refusedBy(withheld), [['proposal-accepted', 'step']]);
   assert.match(JSON.stringify(withheld), /creditCents, rateHundredths, installments/);
-  assert.ok(nextSteps(silent).includes('accept'));
+  assert.ok(nextSteps(silent, settings, null).includes('accept'));
   const nameless = await query({ ...proposedWhole, Codigo: null, CodigoProposta: null });
   assert.deepEqual(
     nameless.breaches.map(({ rule }) => rule),
     ['proposal-of-flow'],
   );
-  assert.deepEqual(flowView(await query({ ...nothing, ...proposedWhole }), null, []).notSaid, []);
+  assert.deepEqual(flowView(await query({ ...nothing, ...proposedWhole }), null, settings).notSaid, []);
   // What was said once stands when it is left out.
-  assert.deepEqual(flowView(await query({ HasError: false, Codigo: 'p-1' }), null, []).notSaid, []);
+  assert.deepEqual(flowView(await query({ HasError: false, Codigo: 'p-1' }), null, settings).notSaid, []);
   assert.equal((await step({ ...signed })).kind, 'taken');
 });
 
@@ -345,7 +346,7 @@ test('a proposal that is said to be cancelled is not split, signed or finalised 
     const ended = await query('"desistência"');
     assert.equal(ended.ending, reason === 'MotivoRejeicao' ? 'rejection' : 'cancellation');
     await eventually(() => alarms.filter((code) => code === 'proposal-differs').length === 1);
-    assert.ok(!nextSteps(ended).some((next) => ['splits', 'signers', 'finalisation'].includes(next)));
+    assert.ok(!nextSteps(ended, settings, null).some((next) => ['splits', 'signers', 'finalisation'].includes(next)));
     for (const asked of [signers, splits]) {
       assert.deepEqual(refusedBy(await step(asked)), [['proposal-live', 'step']]);
     }
@@ -407,8 +408,8 @@ test('a simulation of another worker, or above what may be withdrawn, is none', 
       refused.breaches.map((each) => each.rule),
       [rule],
     );
-    assert.deepEqual(flowView(refused, plainVault.open as never, []).errors, [rule]);
-    assert.deepEqual(flowView(refused, null, []).errors, [rule], 'in words of our own, for everybody');
+    assert.deepEqual(flowView(refused, plainVault.open as never, settings).errors, [rule]);
+    assert.deepEqual(flowView(refused, null, settings).errors, [rule], 'in words of our own, for everybody');
     assert.equal((await include()).kind, 'refused');
   }
   for (const consulted of ['"52998224725"', '"529.982.247-25"', '"***.982.247-**"', 'null', '""']) {
@@ -445,7 +446,7 @@ test('nothing is split, signed or finalised before the proposal was asked for, n
   await simulate({ cpf: '52998224725' });
   await include({ splits: [{ amountCents: 60_000, pixKey }] });
   const included = (await state(flowId))!;
-  assert.ok(!nextSteps(included).some((next) => ['splits', 'signers', 'finalisation'].includes(next)));
+  assert.ok(!nextSteps(included, settings, null).some((next) => ['splits', 'signers', 'finalisation'].includes(next)));
   for (const asked of [signers, split(1_000)]) {
     assert.deepEqual(refusedBy(await step(asked)), [['proposal-asked', 'step']]);
   }
@@ -453,11 +454,11 @@ test('nothing is split, signed or finalised before the proposal was asked for, n
   await step({ step: 'proposal', request: { dto: {} } });
   assert.deepEqual(refusedBy(await step(signers)), [['proposal-asked', 'step']], 'no answer that says anything');
   const beyond = await query(told(500));
-  assert.deepEqual(flowView(beyond, plainVault.open as never, []).differences, [
+  assert.deepEqual(flowView(beyond, plainVault.open as never, settings).differences, [
     { field: 'creditCents', ours: 100_000, theirs: 50_000 },
     { field: 'splitCents', ours: 60_000, theirs: 50_000 },
   ]);
-  assert.deepEqual(flowView(beyond, null, []).differences, []);
+  assert.deepEqual(flowView(beyond, null, settings).differences, []);
   assert.equal((await step({ step: 'accept', reason: 'as it is' })).kind, 'taken');
   assert.deepEqual(refusedBy(await step(signers)), [['splits-of-loan', 'step']]);
   await query(told(1000));

@@ -10,9 +10,9 @@ import { stepAsked } from '../../src/http/api/requests.ts';
 import { stepBodies } from '../../src/http/api/schemas.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import type { FlowFront } from '../../src/origination/front.ts';
+import { nextSteps } from '../../src/origination/next-steps.ts';
 import { noteIndex } from '../../src/origination/notes.ts';
 import { shownErrors, shownRecord } from '../../src/origination/shown-flows.ts';
-import { nextSteps } from '../../src/origination/steps.ts';
 import { linkKeyOf, workerKeyOf } from '../../src/wire/identity.ts';
 import { type JsonObject, parseJson } from '../../src/wire/json.ts';
 import { type Prepared, readOperationAnswer } from '../../src/wire/operations.ts';
@@ -31,10 +31,12 @@ import { eventually } from '../conformance/backend.ts';
 import { sampleLink, sampleRequest } from '../rules/sample-request.ts';
 import { orderOf, startFlowHouse } from './flow-house.ts';
 import { sampleNote } from './flow-world.ts';
-import { plainVault } from './orders.ts';
+import { plainVault, settings } from './orders.ts';
 
 const workerKey = workerKeyOf(plainVault, '52998224725');
 const ours = requested({ request: { ...sampleRequest, workerKey } });
+/** Not as ordered, and within the bid. */
+const ownNote = { ...sampleNote, installmentCents: 38_000 };
 const outside = { ...answered({ kind: 'accepted-outside', bidId: 'bid' }), codes: ['call'] };
 
 /** The notes of these tests are not as ordered. */
@@ -459,7 +461,7 @@ test('numbers that are only carried keep every digit: from the order to the byte
   };
   world.answerTo = accept;
   await reaches(`c-${requestId}`, 'awaiting-note');
-  const note = { ...sampleNote, noteNumber: 'N-1' };
+  const note = { ...ownNote, noteNumber: 'N-1' };
   const event = { kind: 'credit-note', at: Date.now(), requestCode: 'q-7', of: 'contract', note } as const;
   await tell('q-7', { ...event, errors: [], sealed: '{}' });
   await reaches(`c-${requestId}`, 'awaiting-signature');
@@ -487,7 +489,7 @@ test("a signature that names another flow's note is refused, wherever it names i
     return { ...reading, ...heard, response: { status: 200, body } };
   };
   await reaches(`c-${requestId}`, 'awaiting-note');
-  const event = { kind: 'credit-note', at: Date.now(), requestCode: 'q-7', of: 'contract', note: sampleNote } as const;
+  const event = { kind: 'credit-note', at: Date.now(), requestCode: 'q-7', of: 'contract', note: ownNote } as const;
   await tell('q-7', { ...event, errors: [], sealed: '{}' });
   await reaches(`c-${requestId}`, 'awaiting-signature');
   await takeNote(front);
@@ -511,14 +513,14 @@ test("a signature that names another flow's note is refused, wherever it names i
     assert(refused.kind === 'refused', JSON.stringify(refused));
     const [breach] = refused.breaches;
     assert.deepEqual([breach?.rule, breach?.field], ['note-of-this-flow', field]);
-    assert.match(breach!.problem, new RegExp(`c-99; the note of this flow is ${sampleNote.noteNumber}`));
+    assert.match(breach!.problem, new RegExp(`c-99; the note of this flow is ${ownNote.noteNumber}`));
   }
   // Known to no flow, as a note of a renegotiation or a mistyped one (integrator, session 33).
   const unknown = await sign('unknown', { numeroContrato: '999' });
   assert(unknown.kind === 'refused' && unknown.breaches[0]?.rule === 'note-of-this-flow', JSON.stringify(unknown));
   assert.match(unknown.breaches[0]!.problem, /not the note of this flow; the note of this flow is 77/);
   assert.equal(sent.length, before);
-  const own = await sign('own', { numeroContrato: sampleNote.noteNumber });
+  const own = await sign('own', { numeroContrato: ownNote.noteNumber });
   assert.equal(own.kind, 'taken', JSON.stringify(own));
 });
 
@@ -536,7 +538,7 @@ test('a signature that names a note which was replaced is refused (second strang
   const noted = async (noteNumber: string) => {
     await reaches(flowId, 'awaiting-note');
     const requestCode = `q-${asked}`;
-    const note = { ...sampleNote, noteNumber };
+    const note = { ...ownNote, noteNumber };
     const event = { kind: 'credit-note', at: Date.now(), requestCode, of: 'contract', note } as const;
     await tell(requestCode, { ...event, errors: [], sealed: '{}' });
     await reaches(flowId, 'awaiting-signature');
@@ -575,11 +577,11 @@ test('of signatures asked for at the same moment the one that was sent is told a
   };
   const flowId = `c-${requestId}`;
   await reaches(flowId, 'awaiting-note');
-  const event = { kind: 'credit-note', at: Date.now(), requestCode: 'q-7', of: 'contract', note: sampleNote } as const;
+  const event = { kind: 'credit-note', at: Date.now(), requestCode: 'q-7', of: 'contract', note: ownNote } as const;
   await tell('q-7', { ...event, errors: [], sealed: '{}' });
   await reaches(flowId, 'awaiting-signature');
   await takeNote(front);
-  const content = { numeroContrato: sampleNote.noteNumber };
+  const content = { numeroContrato: ownNote.noteNumber };
   const keys = ['par1', 'par2', 'par3'];
   const results = await Promise.all(
     keys.map((key) => front.ask(flowId, { by: 'ana', key }, { step: 'sign', signedAt: Date.now(), content })),
@@ -915,21 +917,27 @@ test('an operation with a key is sent so often in all as is set, however the att
   await eventually(async () => (await state(flowId))?.operation?.status === 'unclear', 5_000);
   assert.deepEqual(asked, [3, 1]);
   assert.equal(new Set(sent.map(({ idempotencyKey, body }) => `${idempotencyKey} ${body}`)).size, 1);
-  assert.equal(flowView((await state(flowId))!, null, []).operation?.attempts, 3);
+  assert.equal(flowView((await state(flowId))!, null, settings).operation?.attempts, 3);
   // Everybody sees whether the money is out (integrator, session 33).
   const now = (await state(flowId))!;
   const told = (situation: number | null): FlowState => ({ ...now, situation });
   const known = [{ code: 5, state: 'released' }] as const;
-  assert.deepEqual(flowView(told(5), null, known).situation, { code: 5, state: 'released' });
-  assert.deepEqual(flowView(told(7), null, known).situation, { code: 7, state: null });
-  assert.equal(flowView(told(null), null, known).situation, null);
+  assert.deepEqual(flowView(told(5), null, { ...settings, situations: known }).situation, {
+    code: 5,
+    state: 'released',
+  });
+  assert.deepEqual(flowView(told(7), null, { ...settings, situations: known }).situation, { code: 7, state: null });
+  assert.equal(flowView(told(null), null, { ...settings, situations: known }).situation, null);
   const signed = { ...now, phase: 'signed', operation: null, signedKeys: [] } as const;
-  assert.ok(!nextSteps(signed).includes('finalisation'), 'a signer is missing');
+  assert.ok(!nextSteps(signed, settings, null).includes('finalisation'), 'a signer is missing');
   const whole = { ...signed, signedKeys: signed.subject.signerKeys };
-  assert.ok(!nextSteps(whole).includes('finalisation'), 'nothing was said of the proposal');
+  assert.ok(!nextSteps(whole, settings, null).includes('finalisation'), 'nothing was said of the proposal');
   const said = { ...whole.results, proposal: { at: 1, sealedAnswer: null } };
-  assert.ok(nextSteps({ ...whole, results: said }).includes('finalisation'));
+  assert.ok(nextSteps({ ...whole, results: said }, settings, null).includes('finalisation'));
   const simulated = { ...signed, phase: 'simulated', simulatedKey: null } as const;
-  assert.ok(!nextSteps(simulated).includes('inclusion'), "no balance of the worker's own was simulated");
-  assert.ok(nextSteps({ ...simulated, simulatedKey: 'w' }).includes('inclusion'));
+  assert.ok(
+    !nextSteps(simulated, settings, null).includes('inclusion'),
+    "no balance of the worker's own was simulated",
+  );
+  assert.ok(nextSteps({ ...simulated, simulatedKey: 'w' }, settings, null).includes('inclusion'));
 });

@@ -71,7 +71,7 @@ test('the keys of steps and orders are for those who work on flows, and a CPF in
     const state = evolve(begun, { ...asked, stepId: key }, settings)!;
     for (const open of [null, vault.open]) {
       const shown = [
-        flowView(state, open, []),
+        flowView(state, open, settings),
         shownRecord({ ...started, key }, open),
         shownRecord({ ...asked, stepId: key }, open),
       ];
@@ -83,17 +83,17 @@ test('the keys of steps and orders are for those who work on flows, and a CPF in
     { ...asked, stepId: 'cancel-1' },
     settings,
   )!;
-  assert.equal(flowView(state, vault.open, []).steps[0]!.stepId, 'cancel-1');
-  assert.equal(flowView(state, null, []).steps[0]!.stepId, 'step-1');
+  assert.equal(flowView(state, vault.open, settings).steps[0]!.stepId, 'cancel-1');
+  assert.equal(flowView(state, null, settings).steps[0]!.stepId, 'step-1');
   assert.equal(shownRecord({ ...started, key: 'order-1' }, vault.open).key, 'order-1');
 });
 
 test('an event and the errors of a flow are shown by role (defect line 14)', () => {
   const told = { ...records[0]!, flowId: 'event:code' } as FlowRecord;
   const event = evolve(null, told, settings)!;
-  const viewed = flowView(event, null, []);
+  const viewed = flowView(event, null, settings);
   assert.deepEqual([plantedIn(JSON.stringify(viewed)), viewed.errors], [[], ['E7']]);
-  assert.deepEqual(flowView(event, vault.open, []).errors, ['E7: Zulmira Plantada sem margem']);
+  assert.deepEqual(flowView(event, vault.open, settings).errors, ['E7: Zulmira Plantada sem margem']);
 });
 
 test('a code of the service that is a CPF is masked for who only looks, and whole for who works on flows', () => {
@@ -106,13 +106,13 @@ test('a code of the service that is a CPF is masked for who only looks, and whol
     const told = { ...records[0]!, flowId: `event:${code}`, requestCode: code, note, holder: code } as FlowRecord;
     const proposed = { ...records[3]!, proposalCode: code, proposalNumber: code } as FlowRecord;
     const event = { ...evolve(null, told, settings)!, proposalCode: code, owner: code, noteHolder: code, note };
-    const seen = [flowView(event, null, []), shownRecord(told, null), shownRecord(proposed, null)];
-    const page = flowPageOf([event], 1, null, []);
+    const seen = [flowView(event, null, settings), shownRecord(told, null), shownRecord(proposed, null)];
+    const page = flowPageOf([event], 1, null, settings);
     assert.doesNotMatch(JSON.stringify([seen, page]), /529.?982.?247.?25/);
     assert.equal(seen[0]!.requestCode, code.startsWith('Q') ? 'Quaresmaz.***' : '***');
-    const { requestCode, flowId: id, note: shown } = flowView(event, vault.open, []);
+    const { requestCode, flowId: id, note: shown } = flowView(event, vault.open, settings);
     assert.deepEqual([requestCode, id, shown?.noteNumber], [code, `event:${code}`, code]);
-    const { next } = flowPageOf([event], 1, vault.open, []);
+    const { next } = flowPageOf([event], 1, vault.open, settings);
     assert.ok(next?.endsWith(code));
   }
 });

@@ -10,10 +10,11 @@ import { eventsToShow } from '../../origination/events-of-nobody.ts';
 import type { FlowFront, FrontResult } from '../../origination/front.ts';
 import { latestFlows } from '../../origination/latest-flows.ts';
 import { requestIndex } from '../../origination/ledger.ts';
+import { type StepSettings, waitsFor, waitsForPerson } from '../../origination/next-steps.ts';
 import { type Asker, flowMeant } from '../../origination/orders.ts';
-import type { FlowStore, Situations } from '../../origination/ports.ts';
+import type { FlowStore } from '../../origination/ports.ts';
 import { type OpenSealed, shownRecord } from '../../origination/shown-flows.ts';
-import { stepsOf, waitsFor, waitsForPerson } from '../../origination/steps.ts';
+import { stepsOf } from '../../origination/steps.ts';
 import { readResult } from '../../origination/worker-reading.ts';
 import { withoutCpfs } from '../../wire/hidden-cpf.ts';
 import { canonicalDigits } from '../../wire/json.ts';
@@ -57,8 +58,8 @@ export type FlowRouteParts = {
   clock: Clock;
   vault: Vault;
   guard: Guard;
-  /** What the settings know of the service's numbers for where a proposal stands. */
-  situations: Situations;
+  /** By what a step is refused, and what they know of the service's numbers for where a proposal stands. */
+  flowSettings: StepSettings;
 };
 
 /** Flows that one page looks at, for those that wait for a person. */
@@ -92,7 +93,7 @@ export function addFlowRoutes(app: ApiApp, given: FlowRouteParts): void {
 
 type InTurns = FlowRouteParts & { turns: Turns };
 
-function addStarts(app: ApiApp, { front, vault, guard, turns, situations }: InTurns): void {
+function addStarts(app: ApiApp, { front, vault, guard, turns, flowSettings }: InTurns): void {
   const common = { tags: ['flows'], headers: idempotency };
   const response = {
     200: answered(flowSchema, 'Begun before with the same key: where it stands now'),
@@ -103,7 +104,7 @@ function addStarts(app: ApiApp, { front, vault, guard, turns, situations }: InTu
   const begin = async (request: FastifyRequest, reply: FastifyReply, start: (asker: Asker) => Promise<FrontResult>) => {
     const asker = { by: guard.callerOf(request).name, key: String(request.headers['idempotency-key']) };
     const result = await turns(`${request.routeOptions.url}\n${asker.key}`, () => start(asker));
-    return answer(reply, result, { fresh: 201, open: vault.open, situations });
+    return answer(reply, result, { fresh: 201, open: vault.open, flowSettings });
   };
   app.post(
     '/contracts',
@@ -142,7 +143,7 @@ function onceSaid(status: number): string {
 
 function addStep(
   app: ApiApp,
-  { front, flows, vault, guard, turns, situations }: InTurns,
+  { front, flows, vault, guard, turns, flowSettings }: InTurns,
   { path, flow }: KindPath,
   step: FlowStep,
 ): void {
@@ -172,13 +173,13 @@ function addStep(
       const asker = { by: guard.callerOf(request).name, key: request.headers['idempotency-key'] };
       const asked = stepAsked(step, request.body as never);
       const result = await turns(`${flowId}\n${asker.key}`, () => front.ask(flowId, asker, asked));
-      return answer(reply, result, { fresh: 202, open: vault.open, situations });
+      return answer(reply, result, { fresh: 202, open: vault.open, flowSettings });
     },
   );
 }
 
 function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath): void {
-  const { flows, log, vault, guard, situations } = parts;
+  const { flows, log, vault, guard, flowSettings } = parts;
   const opens = (request: FastifyRequest) => openFor({ guard, vault }, request);
   const waitingFor = async (state: FlowState, open: OpenSealed) => {
     const codes = [...(await eventsToShow(flows, state))];
@@ -203,11 +204,13 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
       const { phase = null, requestId, waitsFor: step, limit, before = null } = request.query;
       const code = requestId === undefined ? null : requestIndex(requestId);
       const query = { flow, phase, code, limit, before };
-      if (step === undefined) return flowPageOf(await flows.query(query), limit, opens(request), situations);
+      if (step === undefined) return flowPageOf(await flows.query(query), limit, opens(request), flowSettings);
       const isShown = (state: FlowState) =>
-        step === waitsForAnybody ? waitsForPerson(state) : waitsFor(state).includes(step);
+        step === waitsForAnybody
+          ? waitsForPerson(state, flowSettings, vault.open)
+          : waitsFor(state, flowSettings, vault.open).includes(step);
       const { states, next } = await latestFlows(flows, query, isShown, mostRead);
-      return flowPageOf(states, limit, opens(request), situations, next);
+      return flowPageOf(states, limit, opens(request), flowSettings, next);
     },
   );
   app.get(
@@ -225,7 +228,7 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
       const state = await find(request.params.flowId);
       return state === null
         ? notFound(reply, flows, { path, flow }, request.params.flowId)
-        : { ...flowView(state, opens(request), situations), waitingEvents: await waitingFor(state, opens(request)) };
+        : { ...flowView(state, opens(request), flowSettings), waitingEvents: await waitingFor(state, opens(request)) };
     },
   );
   app.get(
@@ -294,7 +297,7 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
 
 type ResultAsked = { flowId: string; operation: string };
 
-function addEvents(app: ApiApp, { flows, log, views, vault, guard, situations }: FlowRouteParts): void {
+function addEvents(app: ApiApp, { flows, log, views, vault, guard, flowSettings }: FlowRouteParts): void {
   app.get(
     '/events',
     {
@@ -312,7 +315,7 @@ function addEvents(app: ApiApp, { flows, log, views, vault, guard, situations }:
         await flows.query({ flow: 'event', phase, code: null, limit, before }),
         limit,
         openFor({ guard, vault }, request),
-        situations,
+        flowSettings,
       );
       const isFirst = phase === 'unclaimed' && before === null;
       const { winners, whole } = isFirst ? await unknownWinners({ log, views }) : { winners: [], whole: true };
@@ -322,7 +325,7 @@ function addEvents(app: ApiApp, { flows, log, views, vault, guard, situations }:
   );
 }
 
-function addClosing(app: ApiApp, { front, flows, vault, guard, turns, situations }: InTurns): void {
+function addClosing(app: ApiApp, { front, flows, vault, guard, turns, flowSettings }: InTurns): void {
   app.post(
     '/events/:flowId/cancel',
     {
@@ -350,7 +353,7 @@ function addClosing(app: ApiApp, { front, flows, vault, guard, turns, situations
       const asker = { by: guard.callerOf(request).name, key: request.headers['idempotency-key'] };
       const asked = stepAsked('cancel', request.body);
       const result = await turns(`${flowId}\n${asker.key}`, () => front.ask(flowId, asker, asked));
-      return answer(reply, result, { fresh: 202, open: vault.open, situations });
+      return answer(reply, result, { fresh: 202, open: vault.open, flowSettings });
     },
   );
 }
@@ -378,14 +381,14 @@ function openFor({ guard, vault }: Pick<FlowRouteParts, 'guard' | 'vault'>, requ
 
 const notFolded = 'it is written, and no desk has taken it up in time; ask again with the same key';
 
-type Answering = { fresh: 201 | 202; open: OpenSealed; situations: Situations };
+type Answering = { fresh: 201 | 202; open: OpenSealed; flowSettings: StepSettings };
 
-function answer(reply: FastifyReply, result: FrontResult, { fresh, open, situations }: Answering): FastifyReply {
+function answer(reply: FastifyReply, result: FrontResult, { fresh, open, flowSettings }: Answering): FastifyReply {
   if (result.kind === 'written') {
     return problem(reply, 'unavailable', notFolded, [{ field: 'flowId', rule: 'desk-running', detail: notFolded }]);
   }
   if (result.kind !== 'refused')
-    return reply.code(result.kind === 'taken' ? fresh : 200).send(flowView(result.state, open, situations));
+    return reply.code(result.kind === 'taken' ? fresh : 200).send(flowView(result.state, open, flowSettings));
   const { body, routeOptions } = reply.request;
   const { body: schema } = (routeOptions.schema ?? {}) as { body?: unknown };
   const errors = result.breaches.map(({ field, rule, problem: detail }) => ({

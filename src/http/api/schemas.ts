@@ -1022,7 +1022,21 @@ export const flowSchema = answerNamed(
           problem: said(z.string(), 'What is wrong, in words', 'is above the rate of the bid'),
         }),
       ),
-      'Rules of the contract that stand in the way',
+      'Rules of the contract that stand in the way of what was to be sent',
+    ),
+    barriers: saidOfParts(
+      z.array(
+        z.object({
+          field: said(z.string(), 'Which field of the step, or the step itself', 'step'),
+          rule: said(z.string(), 'Stable name of the rule', 'proposal-asked'),
+          problem: said(
+            z.string(),
+            'What has to be done first, in words',
+            'ask for the proposal first (step proposal)',
+          ),
+        }),
+      ),
+      'Why steps that are due would be refused where the flow stands now; empty: they would be taken, or none is due',
     ),
     errors: said(
       z.array(z.string()),
@@ -1065,7 +1079,11 @@ export const flowSchema = answerNamed(
       'Where one flow is read: request codes of events of no flow that may tell of what is unclear, or of the note that it awaits; the step `confirm` with the right one gives it to the flow',
       [],
     ),
-    nextSteps: said(z.array(z.enum(flowSteps)), 'Steps that may be asked for now', ['sign', 'cancel']),
+    nextSteps: said(
+      z.array(z.enum(flowSteps)),
+      'Steps that may be asked for now, and are not refused for where the flow stands',
+      ['sign', 'cancel'],
+    ),
     waitsFor: said(
       z.array(z.enum(flowSteps)),
       'Of these, the steps without which it does not go on; empty: it waits for the service, or for nothing',

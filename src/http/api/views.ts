@@ -7,8 +7,9 @@ import type { LinkDetail } from '../../domain/request.ts';
 import { notIncluded } from '../../origination/desk.ts';
 import { unsaidIn } from '../../origination/differences.ts';
 import { attemptsOf, type Contradiction } from '../../origination/fold-answers.ts';
+import { barriersNow, nextSteps, type StepSettings, waitsFor } from '../../origination/next-steps.ts';
 import { notesGivenUp, notesToldAgain } from '../../origination/notes.ts';
-import { flowCursor, type Situations } from '../../origination/ports.ts';
+import { flowCursor } from '../../origination/ports.ts';
 import {
   type OpenSealed,
   shownAmount,
@@ -18,7 +19,6 @@ import {
   shownWorker,
 } from '../../origination/shown-flows.ts';
 import { shownPayments } from '../../origination/shown-payments.ts';
-import { nextSteps, waitsFor } from '../../origination/steps.ts';
 import { marginValidityMs } from '../../wire/checks/worker-credit.ts';
 import { withoutCpfs } from '../../wire/hidden-cpf.ts';
 import type { OperationResult } from '../../wire/operations.ts';
@@ -78,10 +78,10 @@ function toEverybody(reason: string | null): string {
 }
 
 /**
- * `open` only for those who work on flows: the worker, errors in the service's words, and why an operation stands. `situations`: what
- * the settings know of the service's numbers.
+ * `open` only for those who work on flows: the worker, errors in the service's words, and why an operation stands. `settings`: what they
+ * know of the service's numbers, and by what a step is refused.
  */
-export function flowView(state: FlowState, open: OpenSealed, situations: Situations): z.infer<typeof flowSchema> {
+export function flowView(state: FlowState, open: OpenSealed, settings: StepSettings): z.infer<typeof flowSchema> {
   const { operation, subject, note, results } = state;
   const view: z.infer<typeof flowSchema> = {
     flowId: state.flowId,
@@ -111,7 +111,10 @@ export function flowView(state: FlowState, open: OpenSealed, situations: Situati
     situation:
       state.situation === null
         ? null
-        : { code: state.situation, state: situations.find(({ code }) => code === state.situation)?.state ?? null },
+        : {
+            code: state.situation,
+            state: settings.situations.find(({ code }) => code === state.situation)?.state ?? null,
+          },
     generations: state.generations,
     generatedAt: state.generatedAt,
     note,
@@ -125,6 +128,7 @@ export function flowView(state: FlowState, open: OpenSealed, situations: Situati
     earlierNotes: [...notesGivenUp(state)],
     noteAccepted: state.noteAccepted ?? null,
     breaches: [...state.breaches],
+    barriers: [...barriersNow(state, settings, open)],
     errors: shownErrors(state, open).map((shown, index) =>
       open === null && isOwnReason(state.errors[index]) ? state.errors[index]! : shown,
     ),
@@ -134,8 +138,8 @@ export function flowView(state: FlowState, open: OpenSealed, situations: Situati
     ),
     owner: state.owner,
     frozen: state.frozen?.problem ?? null,
-    nextSteps: [...nextSteps(state)],
-    waitsFor: [...waitsFor(state)],
+    nextSteps: [...nextSteps(state, settings, open)],
+    waitsFor: [...waitsFor(state, settings, open)],
   };
   return open === null ? withoutCpfs(view) : view;
 }
@@ -156,11 +160,11 @@ export function flowPageOf(
   states: readonly FlowState[],
   limit: number,
   open: OpenSealed,
-  situations: Situations,
+  settings: StepSettings,
   cursor: string | null = states.length < limit ? null : flowCursor(states.at(-1)!),
 ) {
   const next = open === null ? withoutCpfs(cursor) : cursor;
-  return { flows: states.map((state) => flowView(state, open, situations)), next };
+  return { flows: states.map((state) => flowView(state, open, settings)), next };
 }
 
 export function marginView(detail: LinkDetail): z.infer<typeof marginSchema> {

@@ -610,6 +610,31 @@ function proposalLive(doubts: ProposalDoubts | undefined): Check {
   );
 }
 
+/** Whether the proposal may be signed, and finalised. */
+export function proposalSignable(doubts: ProposalDoubts | undefined): Check {
+  return proposalAsked(doubts) ?? proposalLive(doubts) ?? asIncluded(doubts) ?? splitsWithin(doubts);
+}
+
+/** Whether anything of the proposal may be split. */
+export function splittable({
+  isLoanKnown,
+  doubts,
+}: {
+  isLoanKnown: boolean;
+  doubts: ProposalDoubts | undefined;
+}): readonly Check[] {
+  return [
+    isLoanKnown
+      ? proposalAsked(doubts)
+      : breach(
+          'loan-known',
+          'step',
+          'ask for the proposal first (step proposal): what the loan comes to is not known, and splits are at most that',
+        ),
+    proposalLive(doubts),
+  ];
+}
+
 export type SplitsFacts = {
   now: EpochMs;
   /** Since when there can be something to pay; null: the proposal was made elsewhere. */
@@ -628,15 +653,7 @@ export function prepareSplits(operationId: string, request: SplitsRequest, facts
   return prepared('splits', operationId, request, [
     located(request.dto),
     (request.splits ?? []).length > 0 ? null : breach('splits-given', 'splits', 'send at least one split'),
-    facts.loanCents === null
-      ? breach(
-          'loan-known',
-          'step',
-          'ask for the proposal first (step proposal): what the loan comes to is not known, and splits are at most that',
-        )
-      : null,
-    facts.loanCents === null ? null : proposalAsked(facts.doubts),
-    proposalLive(facts.doubts),
+    ...splittable({ isLoanKnown: facts.loanCents !== null, doubts: facts.doubts }),
     ...splitsPayable(request.splits, facts),
     ...splitsOnce(request.splits, facts.earlier ?? []),
     ...splitDays(request.splits, dayOf(facts.includedAt ?? facts.now), facts.now),
@@ -664,7 +681,7 @@ export function prepareSigners(
   const signers = request.signers ?? [];
   return prepared('signers', operationId, request, [
     located(request.dto),
-    proposalAsked(facts.doubts) ?? proposalLive(facts.doubts) ?? asIncluded(facts.doubts) ?? splitsWithin(facts.doubts),
+    proposalSignable(facts.doubts),
     signers.length > 0 ? null : breach('signers-given', 'signers', 'send at least one signer'),
     ...signers.flatMap((signer, index) => signedWhole(signer, index, facts)),
     ...signers.map(({ document }, index) =>
@@ -728,9 +745,12 @@ export function prepareFinalisation(
   request: FinalisationRequest,
   facts: FinalisationFacts,
 ): Preparation<'finalisation'> {
-  return prepared('finalisation', operationId, request, [
-    located(request.dto),
-    proposalAsked(facts.doubts) ?? proposalLive(facts.doubts) ?? asIncluded(facts.doubts) ?? splitsWithin(facts.doubts),
+  return prepared('finalisation', operationId, request, [located(request.dto), ...finalisable(facts)]);
+}
+
+export function finalisable(facts: FinalisationFacts): readonly Check[] {
+  return [
+    proposalSignable(facts.doubts),
     facts.signersRegistered ? null : breach('signers-registered', 'step', 'register the signers before finalising'),
     facts.unsigned === 0
       ? null
@@ -746,7 +766,7 @@ export function prepareFinalisation(
           'step',
           'have the service enable this operation, then set flows.finalisationEnabled to true, for the desk and for commands beside it (LANCE_CONFIG)',
         ),
-  ]);
+  ];
 }
 
 /** States in which the account may be changed (contract, States). */
@@ -760,7 +780,6 @@ export function prepareAccountUpdate(
   request: AccountUpdateRequest,
   facts: AccountUpdateFacts,
 ): Preparation<'account-update'> {
-  const allowed: readonly string[] = accountUpdateStates;
   const { whole, breaches } = withOwnDto(request);
   return prepared('account-update', operationId, whole, [
     located(request.dto),
@@ -773,14 +792,18 @@ export function prepareAccountUpdate(
     ...accountFieldsFormed(request.extra ?? {}),
     ...pixKeysOwn(request.extra ?? {}, 'fields', facts.cpf),
     ...holdersOwn(request.extra, facts.cpf),
-    allowed.includes(facts.state)
-      ? null
-      : breach(
-          'account-update-state',
-          'step',
-          `the proposal is ${facts.state}: the account can be changed while it is ${allowed.join(', ')}; the step proposal asks the service for its state`,
-        ),
+    accountUpdatable(facts.state),
   ]);
+}
+
+export function accountUpdatable(state: string): Check {
+  const allowed: readonly string[] = accountUpdateStates;
+  if (allowed.includes(state)) return null;
+  return breach(
+    'account-update-state',
+    'step',
+    `the proposal is ${state}: the account can be changed while it is ${allowed.join(', ')}; the step proposal asks the service for its state`,
+  );
 }
 
 const longestKey = 40;

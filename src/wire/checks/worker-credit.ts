@@ -236,15 +236,72 @@ export type EndorsementFacts = {
   noteRateHundredths: RateHundredths | null;
   /** What the note releases, and the most that it may; absent: neither is known. */
   noteRelease?: NoteRelease;
+  /** The same of its instalment and its insurance. */
+  noteInstallment?: NoteAmount;
+  noteInsurance?: NoteAmount;
   /** Who may be named in the signature; null: nobody knows whose contract it is. */
   signer: { isWorker: (cpf: string) => boolean; agentCpf: string } | null;
 };
 
 /** Null: not said, or not known. */
-export type NoteRelease = { releasedCents: AmountCents | null; mostCents: AmountCents | null };
+type NoteRelease = { releasedCents: AmountCents | null; mostCents: AmountCents | null };
+
+/** As `NoteRelease`. */
+type NoteAmount = { cents: AmountCents | null; mostCents: AmountCents | null };
+
+/** What a note may not exceed, whoever takes it. */
+export type NoteFacts = Pick<
+  EndorsementFacts,
+  'rateLimitHundredths' | 'noteRateHundredths' | 'noteRelease' | 'noteInstallment' | 'noteInsurance'
+>;
+
+const unknownAmount: NoteAmount = { cents: null, mostCents: null };
+
+/** What of the note is beyond the bid: nobody can take it. */
+export function noteWithinBid(facts: NoteFacts): readonly Check[] {
+  return [
+    noteRateWithin(facts),
+    noteReleaseWithin(facts.noteRelease ?? { releasedCents: null, mostCents: null }),
+    noteInstallmentWithin(facts.noteInstallment ?? unknownAmount),
+    noteInsuranceWithin(facts.noteInsurance ?? unknownAmount),
+  ];
+}
+
+/** And what somebody has to take first, where nothing is beyond the bid. */
+export function noteSignable(facts: NoteFacts & Pick<EndorsementFacts, 'doubts'>): readonly Check[] {
+  const beyond = noteWithinBid(facts);
+  const { doubts } = facts;
+  if (doubts.length === 0 || beyond.some((each) => each !== null)) return beyond;
+  return [
+    breach(
+      'note-accepted',
+      'step',
+      `the note is not as ordered (${doubts.join(', ')}): take it as it is with the step accept and a reason, or have it generated again with the step regenerate`,
+    ),
+  ];
+}
+
+/** The worker took a proposal of the bid's instalment. */
+function noteInstallmentWithin({ cents, mostCents }: NoteAmount): Check {
+  if (cents === null || mostCents === null || cents <= mostCents) return null;
+  return breach(
+    'installment-within-bid',
+    'step',
+    `the instalment of the note is ${cents} cents, and the bid allows ${mostCents}: nobody can take it; have it generated again or cancel the flow, and settle it with the service`,
+  );
+}
+
+function noteInsuranceWithin({ cents, mostCents }: NoteAmount): Check {
+  if (cents === null || mostCents === null || cents <= mostCents) return null;
+  return breach(
+    'insurance-as-ordered',
+    'step',
+    `the note has insurance of ${cents} cents, and the order allows ${mostCents}: nobody can take it; have it generated again or cancel the flow, and settle it with the service`,
+  );
+}
 
 /** Limits and caps were kept for the amount of the bid: nobody takes a note of more. */
-export function noteReleaseWithin({ releasedCents, mostCents }: NoteRelease): Check {
+function noteReleaseWithin({ releasedCents, mostCents }: NoteRelease): Check {
   if (releasedCents === null || mostCents === null || releasedCents <= mostCents) return null;
   return breach(
     'amount-within-bid',
@@ -254,7 +311,7 @@ export function noteReleaseWithin({ releasedCents, mostCents }: NoteRelease): Ch
 }
 
 /** The contract lets nobody lift it: at most the rate of the bid. */
-export function noteRateWithin({
+function noteRateWithin({
   rateLimitHundredths,
   noteRateHundredths,
 }: Pick<EndorsementFacts, 'rateLimitHundredths' | 'noteRateHundredths'>): Check {
@@ -317,10 +374,6 @@ export function prepareEndorsement(
   const { generatedAt: at, signedAt } = facts;
   // The signature lies between the two, or its time is wrong: the month of a mistyped time says nothing of the competence.
   const turned = at !== null && competenceOf(at, facts.cutoffDay) !== competenceOf(facts.now, facts.cutoffDay);
-  const beyond = [
-    noteRateWithin(facts),
-    noteReleaseWithin(facts.noteRelease ?? { releasedCents: null, mostCents: null }),
-  ];
   return prepared('endorsement', operationId, request, [
     Object.keys(request.content).length > 0
       ? null
@@ -341,14 +394,7 @@ export function prepareEndorsement(
     signedAt !== null ? null : breach('signed', 'content', 'let the worker sign with facial biometrics first'),
     ...noteNamed(request.content, 'content'),
     ...signerOwn(request.content, facts),
-    ...beyond,
-    facts.doubts.length === 0 || beyond.some((each) => each !== null)
-      ? null
-      : breach(
-          'note-accepted',
-          'step',
-          `the note is not as ordered (${facts.doubts.join(', ')}): take it as it is with the step accept and a reason, or have it generated again with the step regenerate`,
-        ),
+    ...noteSignable(facts),
     turned
       ? breach('same-competence', 'content', 'the competence has turned: generate and sign the contract again')
       : null,

@@ -1,0 +1,160 @@
+/** Which steps would be taken of a flow where it stands, and why those that are due would be refused. Pure. */
+import type { FlowSettings } from '../config/sections.ts';
+import { type FlowBreach, type FlowStep, flowSteps } from '../domain/flow-records.ts';
+import type { FlowPhase, FlowState } from '../domain/flow-states.ts';
+import type { Check } from '../wire/checks/breach.ts';
+import {
+  accountUpdatable,
+  finalisable,
+  type ProposalDoubts,
+  proposalSignable,
+  splittable,
+} from '../wire/checks/withdrawals.ts';
+import { noteSignable, noteWithinBid } from '../wire/checks/worker-credit.ts';
+import { beyondTolerance, doubtsOf, noteFactsOf, unsaidIn } from './differences.ts';
+import { type OpenSealed, shownAmount, splitsBeyondLoan } from './shown-flows.ts';
+import { allowsStep, isBusy, isProposalSaid, isUnseen, lendsAgain } from './steps.ts';
+
+export type StepSettings = Pick<FlowSettings, 'noteTolerance' | 'finalisationEnabled' | 'situations'>;
+
+/**
+ * Why a step that the flow's phase knows would be refused, whatever is sent with it. `open`: null where sealed amounts cannot be
+ * read; rules about them keep nothing back then.
+ */
+export function barriersTo(
+  step: FlowStep,
+  state: FlowState,
+  settings: StepSettings,
+  open: OpenSealed,
+): readonly FlowBreach[] {
+  return checksOf(step, state, settings, open).filter((check) => check !== null);
+}
+
+function checksOf(step: FlowStep, state: FlowState, settings: StepSettings, open: OpenSealed): readonly Check[] {
+  switch (step) {
+    case 'accept':
+      return noteWithinBid(noteFactsOf(withNoteToTake(state), settings));
+    case 'sign':
+      return noteSignable({ ...noteFactsOf(state, settings), doubts: noteDoubts(state, settings) });
+    case 'splits': {
+      const doubts = doubtsOfProposal(state, settings, open);
+      return splittable({ isLoanKnown: open === null || shownAmount(state, open) !== null, doubts });
+    }
+    case 'signers':
+      return [proposalSignable(doubtsOfProposal(state, settings, open))];
+    case 'finalisation':
+      return finalisable(finalisationFacts(state, settings, open));
+    case 'account-update':
+      return [accountUpdatable(proposalStateOf(state, settings))];
+    default:
+      return [];
+  }
+}
+
+/** What the step `accept` would take: of a cancelled flow the note that came after its end, if it may still take it up. */
+function withNoteToTake(state: FlowState): FlowState {
+  const { phase, lateNote } = state;
+  if (phase !== 'cancelled') return state;
+  return {
+    ...state,
+    note: lateNote?.isLast ? lateNote.note : null,
+    noteAgain: null,
+    notesAgain: lateNote?.others ?? [],
+  };
+}
+
+/** What is doubtful about the note, and nobody has taken as it is. */
+export function noteDoubts(state: FlowState, settings: Pick<FlowSettings, 'noteTolerance'>): readonly string[] {
+  return state.noteAccepted ? [] : doubtsOf(state, settings);
+}
+
+/** What nobody has taken as it is; and what nobody may take so. */
+export function doubtsOfProposal(
+  state: FlowState,
+  settings: Pick<FlowSettings, 'noteTolerance'>,
+  open: OpenSealed,
+): ProposalDoubts {
+  const unmovable = { isUnasked: !isProposalSaid(state), splitsBeyond: splitsBeyondLoan(state, open) };
+  if (state.noteAccepted) return { ...unmovable, differing: [], unsaid: [], ending: null };
+  const differing = beyondTolerance(state, settings);
+  return { ...unmovable, differing, unsaid: unsaidIn(state), ending: state.ending ?? null };
+}
+
+export function finalisationFacts(state: FlowState, settings: StepSettings, open: OpenSealed) {
+  const { subject, signedKeys, phase } = state;
+  return {
+    signersRegistered: phase === 'signed',
+    unsigned: subject.signerKeys.filter((key) => !signedKeys.includes(key)).length,
+    enabled: settings.finalisationEnabled,
+    doubts: doubtsOfProposal(state, settings, open),
+  };
+}
+
+/** As the service last said it in a number that the settings explain; else what this flow has done itself. */
+export function proposalStateOf(state: FlowState, { situations }: Pick<FlowSettings, 'situations'>): string {
+  const told = situations.find(({ code }) => code === state.situation)?.state;
+  return told ?? (state.phase === 'finalised' ? 'finalized' : 'unknown');
+}
+
+/** What may be asked for now, and is not refused for where the flow stands. */
+export function nextSteps(state: FlowState, settings: StepSettings, open: OpenSealed): readonly FlowStep[] {
+  return flowSteps.filter(
+    (step) =>
+      allowsStep(state, step) &&
+      (step !== 'inclusion' || state.simulatedKey !== null) &&
+      !lendsAgain(state, step) &&
+      barriersTo(step, state, settings, open).length === 0,
+  );
+}
+
+/** What a flow needs of a person to go on, where it stands. */
+const dueSteps: Readonly<Partial<Record<FlowPhase, readonly FlowStep[]>>> = {
+  withheld: ['amend'],
+  refused: ['amend'],
+  'awaiting-signature': ['accept', 'sign'],
+  'endorsement-refused': ['confirm', 'sign', 'regenerate'],
+  renegotiated: ['accept'],
+  cancelled: ['accept'],
+  started: ['simulation'],
+  simulated: ['inclusion'],
+  included: ['accept', 'signers'],
+  signed: ['accept', 'signers', 'finalisation'],
+  finalised: ['accept'],
+};
+
+/** Why steps that are due would be refused, as far as the flow does not say so already. */
+export function barriersNow(state: FlowState, settings: StepSettings, open: OpenSealed): readonly FlowBreach[] {
+  // What a withdrawal comes to is for those who work on it.
+  if (state.flow === 'withdrawal' && open === null) return [];
+  const due = (dueSteps[state.phase] ?? []).filter((step) => allowsStep(state, step));
+  const found = due.flatMap((step) => barriersTo(step, state, settings, open));
+  const isSame = (one: FlowBreach) => (other: FlowBreach) => one.rule === other.rule && one.problem === other.problem;
+  return found.filter((each, index) => found.findIndex(isSame(each)) === index && !state.breaches.some(isSame(each)));
+}
+
+/** The steps that a person has to take before it goes on; none: it waits for the service, or for nothing. */
+export function waitsFor(state: FlowState, settings: StepSettings, open: OpenSealed): readonly FlowStep[] {
+  const possible = nextSteps(state, settings, open);
+  if (state.operation?.status === 'unclear') return possible.filter((step) => step === 'confirm' || step === 'deny');
+  if (isBusy(state)) return [];
+  if (isUnseen(state)) return possible.filter((step) => step === 'proposal');
+  // Simulated by a balance that somebody gave: the worker's own is still to come.
+  const isOwnMissing = state.phase === 'simulated' && state.simulatedKey === null;
+  const due: readonly FlowStep[] = isOwnMissing ? ['simulation'] : (dueSteps[state.phase] ?? []);
+  const waiting = due.filter((step) => possible.includes(step));
+  // A note that nobody may take.
+  if (waiting.length === 0 && state.phase === 'awaiting-signature') {
+    return possible.filter((step) => step === 'regenerate' || step === 'cancel');
+  }
+  const isSignedByAll =
+    state.phase === 'signed' && state.subject.signerKeys.every((key) => state.signedKeys.includes(key));
+  const left = isSignedByAll ? waiting.filter((step) => step !== 'signers') : waiting;
+  // Nothing is signed before the service has said what it included.
+  const isUnasked = left.length === 0 && (state.phase === 'included' || state.phase === 'signed');
+  return isUnasked ? possible.filter((step) => step === 'proposal') : left;
+}
+
+/** What is frozen waits for somebody to bring it back or end it. */
+export function waitsForPerson(state: FlowState, settings: StepSettings, open: OpenSealed): boolean {
+  return state.frozen !== undefined || waitsFor(state, settings, open).length > 0;
+}
