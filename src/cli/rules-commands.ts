@@ -22,6 +22,7 @@ import { checkRules, type TestOptions } from './rules-check.ts';
 import { folderOf } from './rules-files.ts';
 import { type HitsOptions, tellHits } from './rules-hits.ts';
 import { importRules } from './rules-import.ts';
+import { type DraftKind, draftKinds, newRule } from './rules-new.ts';
 import { checkoutRules, diffRules } from './rules-sets.ts';
 import { resumeRule, snoozeRule, tellSnoozes } from './rules-snooze.ts';
 import { tryRule } from './rules-try.ts';
@@ -126,6 +127,7 @@ export function registerRules(program: Command, world: CommandWorld, add: Add, {
     .argument('[dir]', texts.help.dir)
     .action((dir: string | undefined) => writeSchema(world, folderOf(dir)));
   registerSets(rules, world, add);
+  registerNew(rules, world, add);
   registerImport(rules, world, add, whole);
   registerActivation(rules, world, add, said);
   registerSnoozes(rules, world, add, { said, time });
@@ -200,6 +202,17 @@ function registerSets(rules: Command, world: CommandWorld, add: Add): void {
     .argument('<set>', texts.help.set)
     .argument('<dir>', texts.help.emptyDir)
     .action((word: string, directory: string) => checkoutRules(world, word, directory));
+}
+
+function registerNew(rules: Command, world: CommandWorld, add: Add): void {
+  const { help } = world.format.texts.rules;
+  add(rules, 'new', help.new, 'lance rules new limit young-links')
+    .addArgument(new Argument('<kind>', help.newKind).choices(draftKinds))
+    .argument('<name>', help.newName)
+    .option('--dir <dir>', help.dir)
+    .action((kind: DraftKind, name: string, { dir }: { dir?: string }) => {
+      process.exitCode = newRule(world, folderOf(dir), kind, name);
+    });
 }
 
 function registerImport(rules: Command, world: CommandWorld, add: Add, whole: (word: string) => number): void {

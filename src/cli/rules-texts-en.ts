@@ -19,6 +19,9 @@ export const rulesEn: Texts['rules'] = {
     emptyDir: 'folder that is empty or not there yet',
     schema: 'writes the JSON Schemas and the catalogue of facts into schema/',
     import: 'makes a list or a decision table of a CSV; points out every bad line',
+    new: 'writes a small rule, table or scorecard with its tests, to be edited; never over a file that is there',
+    newKind: 'what it is: a refusal (pass), a limit, a decision table, a scorecard',
+    newName: 'name of the files, in lower case and hyphens',
     dir: 'folder of the rules; else LANCE_RULES_DIR or the one shipped',
     coverage: 'least coverage, percent',
     junit: "writes the results as JUnit's XML into this file",
@@ -99,6 +102,33 @@ export const rulesEn: Texts['rules'] = {
   importWhat: 'Give --list NAME with --fact FACT, or --table NAME with --event EVENT.',
   importRefused: (count) => `${count} fault(s); nothing was written.`,
   imported: (path, count) => `${path}: ${count} line(s).`,
+  draft: {
+    exists: (path) => `${path} is there already: choose another name, or edit that file.`,
+    codeMeaning: 'To be edited: what this reason for no bid means.',
+    passDescription: 'To be edited: why such requests get no bid. Fewer than 6 instalments were asked for.',
+    passReason: 'Fewer than 6 instalments were asked for.',
+    limitDescription: 'To be edited: why less is offered. In the first year at most R$ 3 000 over 18 months.',
+    tableDescription: 'To be edited: what hangs on what. Amount and term by the age of the employer, in months.',
+    scoreDescription: 'To be edited: what the points tell. How likely the link lasts.',
+    scoreRuleDescription: 'To be edited: what the band means. In band B at most R$ 3 000 over 18 months.',
+    holds: (fact, value) => `${fact} ${value}: it holds`,
+    doesNotHold: (fact, value) => `${fact} ${value}: it does not`,
+    isUnknown: (fact) => `${fact} unknown: in case of doubt it holds`,
+    inRow: (fact, value, row) => `${fact} ${value}: row ${row}`,
+    inBand: (band, points) => `${points} points: band ${band}`,
+    withoutPoints: (fact, points) => `${fact} unknown: ${points} points`,
+    withoutScore: (fact) => `${fact} unknown: no score, and in case of doubt the limit holds`,
+    next: {
+      pass: (directory) =>
+        `Now edit the condition and the reason, the meaning of the code in codes.json, and the tests; facts are in rules/schema/facts.md. It holds from 2099 on: remove "validFrom" when it is ready. Then: lance rules test ${directory}`,
+      limit: (directory) =>
+        `Now edit the condition, the limits and the tests; facts are in rules/schema/facts.md, limits in rules/README.md. It holds from 2099 on: remove "validFrom" when it is ready. Then: lance rules test ${directory}`,
+      table: (directory) =>
+        `Now edit inputs, outputs, rows and tests; every two rows have to exclude each other. It holds from 2099 on: remove "validFrom" when it is ready. Then: lance rules test ${directory}`,
+      score: (directory) =>
+        `Now edit the bins, their points and the bands, the rule that looks at the band, and the tests. It holds from 2099 on: remove "validFrom" when it is ready. Then: lance rules test ${directory}`,
+    },
+  },
   snooze: {
     header: ['rule', 'until', 'who', 'why'],
     none: 'No rule is asleep.',

@@ -18,6 +18,9 @@ export const rulesPt = {
     emptyDir: 'pasta vazia, ou que ainda não existe',
     schema: 'escreve em schema/ os esquemas JSON e o catálogo de fatos',
     import: 'faz de um CSV uma lista ou uma tabela de decisão; aponta cada linha ruim',
+    new: 'escreve uma pequena regra, tabela ou scorecard com seus testes, para editar; nunca sobre um arquivo que já existe',
+    newKind: 'o que é: recusa (pass), limite (limit), tabela de decisão (table), scorecard (score)',
+    newName: 'nome dos arquivos, em minúsculas e hífens',
     dir: 'pasta das regras; sem ela, LANCE_RULES_DIR ou a que vem junto',
     coverage: 'cobertura mínima, em porcento',
     junit: 'escreve os resultados em XML do JUnit neste arquivo',
@@ -99,6 +102,33 @@ export const rulesPt = {
   importWhat: 'Diga --list NOME com --fact FATO, ou --table NOME com --event EVENTO.',
   importRefused: (count: number) => `${count} falta(s); nada foi escrito.`,
   imported: (path: string, count: number) => `${path}: ${count} linha(s).`,
+  draft: {
+    exists: (path: string) => `${path} já existe: escolha outro nome, ou edite esse arquivo.`,
+    codeMeaning: 'A editar: o que significa este motivo de recusa.',
+    passDescription: 'A editar: por que se recusam tais solicitações. Foram pedidas menos de 6 parcelas.',
+    passReason: 'Foram pedidas menos de 6 parcelas.',
+    limitDescription: 'A editar: por que se oferece menos. No primeiro ano, no máximo R$ 3.000 em 18 meses.',
+    tableDescription: 'A editar: o que depende de quê. Valor e prazo pela idade do empregador, em meses.',
+    scoreDescription: 'A editar: o que os pontos dizem. Quão provável é que o vínculo dure.',
+    scoreRuleDescription: 'A editar: o que a faixa significa. Na faixa B, no máximo R$ 3.000 em 18 meses.',
+    holds: (fact: string, value: number) => `${fact} ${value}: vale`,
+    doesNotHold: (fact: string, value: number) => `${fact} ${value}: não vale`,
+    isUnknown: (fact: string) => `${fact} desconhecido: na dúvida, vale`,
+    inRow: (fact: string, value: number, row: number) => `${fact} ${value}: linha ${row}`,
+    inBand: (band: string, points: number) => `${points} pontos: faixa ${band}`,
+    withoutPoints: (fact: string, points: number) => `${fact} desconhecido: ${points} pontos`,
+    withoutScore: (fact: string) => `${fact} desconhecido: sem pontuação, e na dúvida o limite vale`,
+    next: {
+      pass: (directory: string) =>
+        `Agora edite a condição e o motivo, o significado do código em codes.json, e os testes; os fatos estão em rules/schema/facts.md. Só vale a partir de 2099: tire "validFrom" quando estiver pronta. Depois: lance rules test ${directory}`,
+      limit: (directory: string) =>
+        `Agora edite a condição, os limites e os testes; os fatos estão em rules/schema/facts.md, os limites em rules/README.md. Só vale a partir de 2099: tire "validFrom" quando estiver pronta. Depois: lance rules test ${directory}`,
+      table: (directory: string) =>
+        `Agora edite entradas, saídas, linhas e testes; duas linhas nunca podem valer ao mesmo tempo. Só vale a partir de 2099: tire "validFrom" quando estiver pronta. Depois: lance rules test ${directory}`,
+      score: (directory: string) =>
+        `Agora edite as faixas de valores, seus pontos e as faixas da pontuação, a regra que as olha, e os testes. Só vale a partir de 2099: tire "validFrom" quando estiver pronta. Depois: lance rules test ${directory}`,
+    },
+  },
   snooze: {
     header: ['regra', 'até', 'quem', 'por quê'],
     none: 'Nenhuma regra está suspensa.',
