@@ -127,7 +127,9 @@ export function accountRules(
     const isLookedUp = fact.startsWith(listPrefix) || fact.startsWith(sharePrefix);
     const source = isLookedUp ? undefined : ruleSet.derived.get(fact);
     if (source?.parts !== undefined) return { from: source.parts(facts, offerFacts ?? {}) };
-    return source === undefined ? {} : { from: source.uses.map((use) => ({ fact: use, seen: seenIn(use) })) };
+    // Values of a list have no value as one: their sum and their number are shown.
+    const shown = source?.uses.filter((use) => !use.includes('.*'));
+    return shown === undefined ? {} : { from: shown.map((use) => ({ fact: use, seen: seenIn(use) })) };
   };
   return rules.map(({ name, event, file, pointer, validity, conditions, valueFacts }) => {
     const condition = accountOf(frame, conditions, madeOf);

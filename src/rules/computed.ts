@@ -3,7 +3,7 @@
  * arithmetic is exact. What cannot be told of one part cannot be told of the whole; nothing is divided by zero.
  */
 import { baseFact, type DerivedFact, type DerivedFacts } from './derived.ts';
-import { extraPrefix, type FactDefinition, type Facts, type FactValue } from './facts.ts';
+import { extraPrefix, type FactDefinition, type Facts } from './facts.ts';
 import type { Json, JsonObject } from './json.ts';
 import { isObject, type Place, readNumber, readObject, readText, refuse, shown, suggestion, within } from './place.ts';
 import { type Arithmetic, bigArithmetic, type Fraction, Overflow, plainArithmetic } from './rational.ts';
@@ -18,7 +18,11 @@ type Expression =
   | { kind: 'sub' | 'div'; left: Expression; right: Expression }
   | { kind: 'round'; part: Expression; decimals: number }
   | { kind: 'count'; name: string }
+  | { kind: 'sum'; list: ItemList }
   | { kind: 'days' | 'months'; from: DayOperand; to: DayOperand };
+
+/** Values of a list among the facts of `extra`: `extra.loans.*.instalment`, as many as `extra.loans.length` says. */
+type ItemList = { name: string; lengthName: string; before: string; after: string };
 
 type DayOperand = { kind: 'day'; day: string } | { kind: 'fact'; name: string };
 
@@ -29,6 +33,10 @@ const maxFacts = 200;
 const maxDepth = 8;
 /** Facts within facts are counted each time they stand somewhere. */
 const maxOperations = 100;
+/** More values are taken of no request. */
+const maxItems = 100;
+/** What a sum over a list counts as. */
+const operationsOfSum = 10;
 const factShape = /^[a-z][A-Za-z0-9]{0,39}$/;
 const dayShape = /^\d{4}-\d{2}-\d{2}$/;
 const largest = 1e15;
@@ -50,6 +58,24 @@ function monthsBetween(from: number, to: number): number {
   const [start, end] = [new Date(from * dayMs), new Date(to * dayMs)];
   const months = (end.getUTCFullYear() - start.getUTCFullYear()) * 12 + end.getUTCMonth() - start.getUTCMonth();
   return end.getUTCDate() < start.getUTCDate() ? months - 1 : months;
+}
+
+/** Null: it is not known how many there are, or one of them is no number. */
+function itemsOf(list: ItemList, facts: Facts): readonly number[] | null {
+  const length = lengthOf(list, facts);
+  if (length === null) return null;
+  const items: number[] = [];
+  for (let index = 0; index < length; index += 1) {
+    const value = facts[`${list.before}${index}${list.after}`];
+    if (typeof value !== 'number' || !Number.isFinite(value)) return null;
+    items.push(value);
+  }
+  return items;
+}
+
+function lengthOf({ lengthName }: ItemList, facts: Facts): number | null {
+  const length = facts[lengthName];
+  return typeof length === 'number' && Number.isInteger(length) && length >= 0 && length <= maxItems ? length : null;
 }
 
 type Evaluate<N> = (facts: Facts, offerFacts: Facts) => Fraction<N> | null;
@@ -88,6 +114,17 @@ function compile<N>(arithmetic: Arithmetic<N>, expression: Expression): Evaluate
       return (facts, offerFacts) => {
         const value = baseFact(facts, offerFacts, name);
         return Array.isArray(value) ? arithmetic.from(value.length) : null;
+      };
+    }
+    case 'sum': {
+      const { list } = expression;
+      return (facts) => {
+        let whole = arithmetic.from(0);
+        for (const item of itemsOf(list, facts) ?? [null]) {
+          const part = item === null ? null : arithmetic.from(item);
+          whole = whole === null || part === null ? null : arithmetic.add(whole, part);
+        }
+        return whole;
       };
     }
     case 'add':
@@ -137,22 +174,26 @@ function usesOf(expression: Expression): readonly string[] {
   const own =
     expression.kind === 'fact' || expression.kind === 'count'
       ? [expression.name]
-      : 'from' in expression
-        ? [expression.from, expression.to].flatMap((operand) => (operand.kind === 'fact' ? [operand.name] : []))
-        : [];
+      : 'list' in expression
+        ? [expression.list.lengthName, expression.list.name]
+        : 'from' in expression
+          ? [expression.from, expression.to].flatMap((operand) => (operand.kind === 'fact' ? [operand.name] : []))
+          : [];
   return [...new Set([...own, ...partsOf(expression).flatMap(usesOf)])];
 }
 
 function operationsIn(expression: Expression): number {
-  return partsOf(expression).reduce((sum, part) => sum + operationsIn(part), 1);
+  const own = expression.kind === 'sum' ? operationsOfSum : 1;
+  return partsOf(expression).reduce((sum, part) => sum + operationsIn(part), own);
 }
 
 function depthOf(expression: Expression): number {
   return 1 + Math.max(0, ...partsOf(expression).map(depthOf));
 }
 
-function divides(expression: Expression): boolean {
-  return expression.kind === 'div' || partsOf(expression).some(divides);
+/** Whether it may be unknown though all that it names is there. */
+function mayFail(expression: Expression): boolean {
+  return expression.kind === 'div' || expression.kind === 'sum' || partsOf(expression).some(mayFail);
 }
 
 function evaluator(expression: Expression): DerivedFact['value'] {
@@ -184,12 +225,20 @@ function compileOrNull(expression: Expression): Evaluate<number> | null {
   }
 }
 
-function isThere(expression: Expression, name: string, value: FactValue | undefined): boolean {
+function isThere(expression: Expression, name: string, facts: Facts, offerFacts: Facts): boolean {
+  if (expression.kind === 'sum') {
+    const { list } = expression;
+    if (name === list.lengthName) return lengthOf(list, facts) !== null;
+    return name !== list.name || lengthOf(list, facts) === null || itemsOf(list, facts) !== null;
+  }
+  if (partsOf(expression).length > 0) {
+    return partsOf(expression).every((part) => isThere(part, name, facts, offerFacts));
+  }
+  if (!usesOf(expression).includes(name)) return true;
+  const value = baseFact(facts, offerFacts, name);
   if (value === undefined) return false;
-  if (expression.kind === 'fact' && expression.name === name)
-    return typeof value === 'number' && Number.isFinite(value);
-  if (expression.kind === 'count' && expression.name === name) return Array.isArray(value);
-  return partsOf(expression).every((part) => isThere(part, name, value));
+  if (expression.kind === 'fact') return typeof value === 'number' && Number.isFinite(value);
+  return expression.kind !== 'count' || Array.isArray(value);
 }
 
 // --- Reading --------------------------------------------------------------------------------------------------------
@@ -212,6 +261,7 @@ const operations = [
   'daysBetween',
   'monthsBetween',
   'count',
+  'sum',
 ] as const;
 type Operation = (typeof operations)[number];
 
@@ -227,7 +277,7 @@ function readExtra(place: Place, { unit }: JsonObject, name: string): Measured |
 
 function readFactOperand(place: Place, object: JsonObject, reader: Reader): Measured | null {
   const at = within(place, 'fact');
-  const name = readText(at, object.fact!, 'The fact', 200);
+  const name = readText(at, object.fact!, 'The fact', maxNameLength);
   if (name === null) return null;
   if (name.startsWith(computedPrefix)) return reader.computed(name.slice(computedPrefix.length), at);
   if (name.startsWith(extraPrefix) && name.length > extraPrefix.length) return readExtra(place, object, name);
@@ -342,13 +392,44 @@ function readOperation(place: Place, key: Operation, object: JsonObject, reader:
     case 'count': {
       const name = isObject(given) ? given.fact : undefined;
       const definition = typeof name === 'string' ? reader.definitionOf(name) : null;
+      if (typeof name === 'string' && name.startsWith(extraPrefix) && name.length > extraPrefix.length) {
+        const most = maxNameLength - lengthWord.length;
+        if (name.includes('*') || name.length > most)
+          return refuse(at, `"count" wants the list itself, like {"count": {"fact": "extra.loans"}}.`);
+        return { expression: { kind: 'fact', name: name + lengthWord }, unit: plainUnit };
+      }
       if (typeof name !== 'string' || definition?.type !== 'string-list')
         return refuse(at, `"count" wants a fact that is a list, like {"count": {"fact": "alerts.codes"}}.`);
       return { expression: { kind: 'count', name }, unit: plainUnit };
     }
+    case 'sum':
+      return readSum(at, given);
     default:
       return key satisfies never;
   }
+}
+
+const maxNameLength = 200;
+const lengthWord = '.length';
+const listShape = /^(extra\.(?:[^*]+\.)?[^*.]+)\.\*((?:\.[^*.]+)*)$/;
+
+/** `extra.loans.*.instalment` for the values of a key in a list of objects, `extra.debts.*` for a list of numbers. */
+function readSum(place: Place, value: Json): Measured | null {
+  const example = '{"sum": {"fact": "extra.loans.*.instalment", "unit": "R$ a month"}}';
+  if (Array.isArray(value)) return refuse(place, `Write "add" for parts; a sum is over a list, like ${example}.`);
+  const object = readObject(place, value, '"sum"', { required: ['fact'], optional: ['unit'] });
+  if (object === null) return null;
+  const at = within(place, 'fact');
+  const name = readText(at, object.fact!, 'The fact', maxNameLength);
+  if (name === null) return null;
+  const [, list, after] = listShape.exec(name) ?? [];
+  if (list === undefined || after === undefined) {
+    return refuse(at, `${shown(name)} names no values of a list; write one like ${example}.`);
+  }
+  const measured = readExtra(place, object, name);
+  if (measured === null) return null;
+  const items: ItemList = { name, lengthName: list + lengthWord, before: `${list}.`, after };
+  return { expression: { kind: 'sum', list: items }, unit: measured.unit };
 }
 
 function readExpression(place: Place, value: Json, reader: Reader): Measured | null {
@@ -363,8 +444,7 @@ function readExpression(place: Place, value: Json, reader: Reader): Measured | n
   const key = operations.find((known) => known in value);
   if (key === undefined) {
     const word = keys[0] ?? '';
-    const hint = word === 'sum' ? 'Write "add".' : suggestion(word, operations);
-    return refuse(place, `There is no operation ${shown(word)}. ${hint}`);
+    return refuse(place, `There is no operation ${shown(word)}. ${suggestion(word, operations)}`);
   }
   const optional = key === 'round' ? ['decimals'] : [];
   const object = readObject(place, value, `"${key}"`, { required: [key], optional });
@@ -396,10 +476,10 @@ function derivedOf(
     uses,
     needed: uses,
     lacking: (facts, offerFacts) => {
-      const missing = uses.filter((use) => !isThere(expression, use, baseFact(facts, offerFacts, use)));
+      const missing = uses.filter((use) => !isThere(expression, use, facts, offerFacts));
       return missing.length > 0 ? missing : [name];
     },
-    isTotal: !divides(expression),
+    isTotal: !mayFail(expression),
     comesFirst: false,
   };
 }

@@ -331,6 +331,7 @@ function basesFile(): Schema {
 function computedFile(): Schema {
   const expression = { $ref: '#/definitions/expression' };
   const parts = (least: number, most: number) => listOf(expression, { minItems: least, maxItems: most });
+  const unit = { type: 'string', description: 'Only with facts of "extra".' };
   const aDay = { anyOf: [day, strict(['fact'], { fact: { type: 'string' } })] };
   const operations: Schema[] = [
     ...['add', 'mul', 'min', 'max'].map((key) => strict([key], { [key]: parts(2, 20) })),
@@ -340,10 +341,8 @@ function computedFile(): Schema {
     ),
     strict(['round'], { round: expression, decimals: { type: 'integer', minimum: 0, maximum: 6 } }),
     strict(['count'], { count: strict(['fact'], { fact: { type: 'string' } }) }),
-    strict(['fact'], {
-      fact: { type: 'string' },
-      unit: { type: 'string', description: 'Only with facts of "extra".' },
-    }),
+    strict(['sum'], { sum: strict(['fact'], { fact: text(200, 'Like "extra.loans.*.instalment".'), unit }) }),
+    strict(['fact'], { fact: { type: 'string' }, unit }),
   ];
   const fact = strict(['description', 'value'], { description: text(600, 'What for, for people.'), value: expression });
   const facts = { type: 'object', additionalProperties: fact, maxProperties: 200 };

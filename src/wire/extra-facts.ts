@@ -78,6 +78,11 @@ function add(
   if (mapping.mapped.has(lowerPath) || isPersonalKey(mapping, key)) return;
   if (Array.isArray(value) || isJsonObject(value)) {
     if (depth >= maxDepth) return;
+    // Before its values, some of which may have no room: whoever adds them up knows how many there are.
+    if (Array.isArray(value)) {
+      forgetList(facts, path);
+      take(facts, `${path}.length`, value.length, budget);
+    }
     for (const [inner, item] of Object.entries<JsonValue>(value as JsonObject)) {
       add(facts, `${path}.${inner}`, `${lowerPath}.${lowerOf(inner)}`, inner, item, mapping, budget, depth + 1);
     }
@@ -86,10 +91,20 @@ function add(
   const plain = isRawNumber(value) ? value.rawJSON : (value as ExtraValue);
   if (looksPersonal(plain)) return;
   if (typeof plain === 'string') budget.names += namesPerOwn * plain.length;
+  take(facts, path, plain, budget);
+}
+
+/** A list of the same name further out: of two lists no third one is made. */
+function forgetList(facts: Record<string, ExtraValue>, path: string): void {
+  if (!Object.hasOwn(facts, `${path}.length`)) return;
+  for (const name of Object.keys(facts)) if (name.startsWith(`${path}.`)) delete facts[name];
+}
+
+function take(facts: Record<string, ExtraValue>, path: string, value: ExtraValue, budget: Budget): void {
   budget.facts -= 1;
   if (path.length > budget.names) return;
   budget.names -= path.length;
-  facts[path] = plain;
+  facts[path] = value;
 }
 
 const cpfInText = /(?<!\d)\d{3}\.?\d{3}\.?\d{3}-?\d{2}(?!\d)/;

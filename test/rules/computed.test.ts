@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { accountRules } from '../../src/rules/account.ts';
 import { evaluateRequest } from '../../src/rules/evaluate.ts';
-import type { Facts } from '../../src/rules/facts.ts';
+import type { Facts, FactValue } from '../../src/rules/facts.ts';
 import { openRuleSet, type RuleFile } from '../../src/rules/rule-set.ts';
 import { confirmRules, judgeRules, reasonsAgainst } from '../../src/rules/verdict.ts';
 import { always, at, codesFile, compiledFiles, ruleOf } from './sample-request.ts';
@@ -52,6 +52,22 @@ function plainly(node: Json, facts: Facts): Fraction | null {
     const [size, by] = [n < 0n ? -n : n, d < 0n ? -d : d];
     return [sign * ((size * 2n + by) / (by * 2n)), power(decimals)];
   }
+  if (key === 'sum') {
+    const list = Array.from({ length: 3 }, (_, index) => facts[`extra.loans.${index}.debt`]);
+    const length = facts['extra.loans.length'];
+    if (typeof length !== 'number' || ![0, 1, 2, 3].includes(length)) return null;
+    return plainly(
+      {
+        add: [
+          0,
+          ...list
+            .slice(0, length)
+            .map((debt) => (typeof debt === 'number' && Number.isFinite(debt) ? debt : fact('-'))),
+        ],
+      },
+      {},
+    );
+  }
   const parts = (given as Json[]).map((part) => plainly(part, facts));
   if (parts.includes(null)) return null;
   const below = ([a, b]: Fraction, [c, d]: Fraction) => (b < 0n !== d < 0n ? a * d > c * b : a * d < c * b);
@@ -84,7 +100,7 @@ const { reais } = fc.letrec<{ reais: Json; share: Json }>((tie) => ({
   ),
   reais: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
-    fc.constantFrom<Json>(...names.map(fact)),
+    fc.constantFrom<Json>(...names.map(fact), { sum: { fact: 'extra.loans.*.debt', unit: 'R$' } }),
     fc
       .tuple(fc.constantFrom('add', 'min', 'max', 'sub'), tie('reais'), tie('reais'))
       .map(([key, left, right]) => ({ [key]: [left, right] })),
@@ -97,6 +113,14 @@ const values = fc.record(
   Object.fromEntries([
     ...names.map((name) => [name, money]),
     ...shares.map((name) => [name, fc.constantFrom(0, 0.25, 0.31, 1 / 3, 2)]),
+    ...[0, 1, 2].map((index) => [
+      `extra.loans.${index}.debt`,
+      fc.oneof({ weight: 12, arbitrary: money }, fc.constantFrom('12', true, null, Number.NaN)),
+    ]),
+    [
+      'extra.loans.length',
+      fc.oneof({ weight: 12, arbitrary: fc.integer({ min: 0, max: 3 }) }, fc.constantFrom(-1, 1.5, 101, '2')),
+    ],
   ]),
   { requiredKeys: [] },
 );
@@ -163,6 +187,64 @@ test('days and months between two days, and how long a list is', () => {
   assert.equal(valueIn(days, { 'desk.date': '2024-03-01' }), 2);
   assert.equal(valueIn({ count: fact('alerts.codes') }, { 'alerts.codes': ['1', '2'] }), 2);
   assert.equal(valueIn({ count: fact('alerts.codes') }, {}), undefined);
+});
+
+const loans = (...debts: readonly (FactValue | undefined)[]): Facts => ({
+  'extra.loans.length': debts.length,
+  ...Object.fromEntries(debts.map((debt, index) => [`extra.loans.${index}.debt`, debt])),
+});
+
+test('a list of the request is summed up whole, to the cent, or not at all; and counted', () => {
+  const sum = { sum: { fact: 'extra.loans.*.debt', unit: 'R$' } };
+  assert.equal(valueIn(sum, loans(0.1, 0.2)), 0.3);
+  assert.equal(valueIn(sum, loans()), 0, 'an empty list is one');
+  assert.equal(valueIn(sum, loans(...Array.from({ length: 100 }, () => 0.07))), 7);
+  for (const [what, facts] of Object.entries<Facts>({
+    'no list': {},
+    'one of them is missing': loans(1, undefined, 3),
+    'the last is missing': loans(1, undefined),
+    'a text': loans(1, '2'),
+    'no finite number': loans(1, Number.POSITIVE_INFINITY),
+    'longer than any list that is taken': { ...loans(1), 'extra.loans.length': 101 },
+    'a length that is none': { ...loans(1), 'extra.loans.length': 0.5 },
+    'a length below zero': { ...loans(1), 'extra.loans.length': -1 },
+    'a length as text': { ...loans(1), 'extra.loans.length': '1' },
+  })) {
+    assert.equal(valueIn(sum, facts), undefined, what);
+  }
+  assert.equal(
+    valueIn(
+      { sum: { fact: 'extra.debts.*', unit: 'R$' } },
+      { 'extra.debts.length': 2, 'extra.debts.0': 1, 'extra.debts.1': 2 },
+    ),
+    3,
+  );
+  assert.equal(valueIn({ count: fact('extra.loans') }, loans(1, 2)), 2);
+  assert.equal(valueIn({ count: fact('extra.loans') }, {}), undefined);
+  // What is missing has a name that a person knows from the file.
+  const owed = { add: [{ sum: { fact: 'extra.loans.*.debt', unit: 'R$' } }, fact('request.amountReais')] };
+  const set = setOf({ owed }, greater('computed.owed', 100));
+  const first = (facts: Facts) =>
+    evaluateRequest(set, { 'request.amountReais': 50, ...facts }, at).passes[0]?.code ?? null;
+  assert.deepEqual([loans(50), loans(50, 0.01), loans(1, undefined), {}].map(first), [
+    null,
+    'too-young',
+    'fact-missing:extra.loans.*.debt',
+    'fact-missing:extra.loans.length',
+  ]);
+  const [account] = accountRules(set, { 'request.amountReais': 50, ...loans(60) }, null, at);
+  assert.ok(account?.condition.kind === 'all' && account.condition.parts[0]?.kind === 'comparison');
+  const { seen, from } = account.condition.parts[0];
+  assert.deepEqual(
+    [seen, from],
+    [
+      110,
+      [
+        { fact: 'extra.loans.length', seen: 1 },
+        { fact: 'request.amountReais', seen: 50 },
+      ],
+    ],
+  );
 });
 
 const debtRatio = {
@@ -359,7 +441,35 @@ const refusals: readonly (readonly [what: string, facts: Record<string, Json>, p
   ['a label', { x: { add: [fact('worker.occupationCode'), 1] } }, '/facts/x/value/add/0/fact', /is a label \(CBO\)/],
   ['a day as a number', { x: fact('desk.date') }, '/facts/x/value/fact', /write "daysBetween" or "monthsBetween"/],
   ['an operation nobody knows', { x: { sun: [1, 2] } }, '/facts/x/value', /There is no operation "sun"/],
-  ['sum', { x: { sum: [1, 2] } }, '/facts/x/value', /Write "add"/],
+  ['sum of parts', { x: { sum: [1, 2] } }, '/facts/x/value/sum', /Write "add" for parts; a sum is over a list/],
+  [
+    'a sum of one fact',
+    { x: { sum: fact('request.amountReais') } },
+    '/facts/x/value/sum/fact',
+    /names no values of a list/,
+  ],
+  ['a sum of two lists', { x: { sum: fact('extra.a.*.b.*') } }, '/facts/x/value/sum/fact', /names no values of a list/],
+  ['a sum without a list', { x: { sum: fact('extra.*') } }, '/facts/x/value/sum/fact', /names no values of a list/],
+  ['a sum of nothing', { x: { sum: {} } }, '/facts/x/value/sum', /fact/],
+  [
+    'a sum in another unit',
+    { x: { add: [{ sum: { fact: 'extra.a.*.b', unit: 'R$ a month' } }, fact('request.amountReais')] } },
+    '/facts/x/value/add',
+    /R\$ a month, another in R\$/,
+  ],
+  [
+    'a sum in a unit that is none',
+    { x: { sum: { fact: 'extra.a.*.b', unit: 'reais' } } },
+    '/facts/x/value/sum/unit',
+    /There is no unit "reais"/,
+  ],
+  [
+    'eleven sums',
+    { x: { add: Array.from({ length: 11 }, () => ({ sum: fact('extra.a.*') })) } },
+    '/facts/x',
+    /More than 100 operations/,
+  ],
+  ['a count of values', { x: { count: fact('extra.a.*.b') } }, '/facts/x/value/count', /wants the list itself/],
   ['zero below', { x: { div: [fact('request.amountReais'), 0] } }, '/facts/x/value/div/1', /divides by zero/],
   ['three to subtract', { x: { sub: [1, 2, 3] } }, '/facts/x/value/sub', /list of 2 parts/],
   ['only numbers', { x: { add: [1, 2] } }, '/facts/x', /it is a number; write the number/],

@@ -471,6 +471,19 @@ test('a batch of 100 requests is read fast', (context) => {
   assert.ok(durations[15]! < 12, 'four times what it should take: something is not linear');
 });
 
+test('how many values a list has is a fact, and stands before them: one that is cut short is known to be', () => {
+  const extraOf = (fields: Record<string, unknown>) => requestOf({ numeroSolicitacao: 1, ...fields }).extra;
+  assert.deepEqual(extraOf({ contratos: [{ saldo: 1 }, { saldo: 2.5 }], vazia: [] }), {
+    'contratos.length': 2,
+    'contratos.0.saldo': 1,
+    'contratos.1.saldo': 2.5,
+    'vazia.length': 0,
+  });
+  const long = extraOf({ contratos: Array.from({ length: 200 }, () => 1) });
+  assert.deepEqual([Object.keys(long).length, long['contratos.length']], [100, 200]);
+  assert.ok(!('contratos.99' in long));
+});
+
 test('scores are read where the mapping file names them, and are no extra facts then', () => {
   const withScores = readRequestMapping({ ...mappingFile, scores: { bureau: ['scoreBureau', 'analise.score'] } });
   assert.ok(withScores.kind === 'read');
