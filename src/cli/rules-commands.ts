@@ -23,6 +23,7 @@ import { folderOf } from './rules-files.ts';
 import { type HitsOptions, tellHits } from './rules-hits.ts';
 import { importRules } from './rules-import.ts';
 import { type DraftKind, draftKinds, newRule } from './rules-new.ts';
+import { tellReasons } from './rules-reasons.ts';
 import { checkoutRules, diffRules } from './rules-sets.ts';
 import { resumeRule, snoozeRule, tellSnoozes } from './rules-snooze.ts';
 import { tryRule } from './rules-try.ts';
@@ -123,6 +124,12 @@ export function registerRules(program: Command, world: CommandWorld, add: Add, {
         await explainRules(world, folderOf(dir), { path, requestId: request, json });
       },
     );
+  add(rules, 'reasons', texts.help.reasons, 'lance rules reasons')
+    .argument('[dir]', texts.help.dir)
+    .option('--json', help.json, false)
+    .action((dir: string | undefined, { json }: { json: boolean }) => {
+      process.exitCode = tellReasons(world, folderOf(dir), json);
+    });
   add(rules, 'schema', texts.help.schema, 'lance rules schema')
     .argument('[dir]', texts.help.dir)
     .action((dir: string | undefined) => writeSchema(world, folderOf(dir)));

@@ -22,6 +22,7 @@ export const rulesEn: Texts['rules'] = {
     new: 'writes a small rule, table or scorecard with its tests, to be edited; never over a file that is there',
     newKind: 'what it is: a refusal (pass), a limit, a decision table, a scorecard',
     newName: 'name of the files, in lower case and hyphens',
+    reasons: 'what a worker is told for each reason for no offer, in Portuguese and English',
     dir: 'folder of the rules; else LANCE_RULES_DIR or the one shipped',
     coverage: 'least coverage, percent',
     junit: "writes the results as JUnit's XML into this file",
@@ -102,6 +103,9 @@ export const rulesEn: Texts['rules'] = {
   importWhat: 'Give --list NAME with --fact FACT, or --table NAME with --event EVENT.',
   importRefused: (count) => `${count} fault(s); nothing was written.`,
   imported: (path, count) => `${path}: ${count} line(s).`,
+  reasonMissing: '(not written)',
+  reasonsMissing: (codes) =>
+    `Nobody wrote what a worker is told for ${codes}: say it in codes.json under "worker", {"${codes.split(', ')[0]}": {"pt": "…", "en": "…"}}.`,
   draft: {
     exists: (path) => `${path} is there already: choose another name, or edit that file.`,
     codeMeaning: 'To be edited: what this reason for no bid means.',

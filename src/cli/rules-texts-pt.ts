@@ -21,6 +21,7 @@ export const rulesPt = {
     new: 'escreve uma pequena regra, tabela ou scorecard com seus testes, para editar; nunca sobre um arquivo que já existe',
     newKind: 'o que é: recusa (pass), limite (limit), tabela de decisão (table), scorecard (score)',
     newName: 'nome dos arquivos, em minúsculas e hífens',
+    reasons: 'o que se diz ao trabalhador em cada motivo de não haver oferta, em português e inglês',
     dir: 'pasta das regras; sem ela, LANCE_RULES_DIR ou a que vem junto',
     coverage: 'cobertura mínima, em porcento',
     junit: 'escreve os resultados em XML do JUnit neste arquivo',
@@ -102,6 +103,9 @@ export const rulesPt = {
   importWhat: 'Diga --list NOME com --fact FATO, ou --table NOME com --event EVENTO.',
   importRefused: (count: number) => `${count} falta(s); nada foi escrito.`,
   imported: (path: string, count: number) => `${path}: ${count} linha(s).`,
+  reasonMissing: '(não escrito)',
+  reasonsMissing: (codes: string) =>
+    `Ninguém escreveu o que se diz ao trabalhador em ${codes}: diga em codes.json, em "worker", {"${codes.split(', ')[0]}": {"pt": "…", "en": "…"}}.`,
   draft: {
     exists: (path: string) => `${path} já existe: escolha outro nome, ou edite esse arquivo.`,
     codeMeaning: 'A editar: o que significa este motivo de recusa.',

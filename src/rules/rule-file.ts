@@ -10,7 +10,10 @@ import { readShare, refuseShared, sharedConditions, sharedText } from './shares.
 import { readTable } from './tables.ts';
 import { definitionOf, type Vocabulary } from './vocabulary.ts';
 
-export type PassCode = { code: string; text: string };
+/** What a worker is told, in Portuguese and English. */
+export type WorkerText = { pt: string; en: string };
+/** `worker` null: nobody wrote what a worker is told. */
+export type PassCode = { code: string; text: string; worker: WorkerText | null };
 
 const maxCodes = 100;
 const maxEventWords = 500;
@@ -18,9 +21,36 @@ export const codeShape = /^[a-z][a-z0-9-]{1,39}$/;
 /** Codes that this room gives itself. */
 export const ownCodes = ['limits-conflict', 'fact-missing'];
 
-/** `{"codes": {"<code>": "<what it means>"}}`. Few, because each becomes a label of a metric. */
+function readWorkerTexts(place: Place, value: Json, declared: JsonObject): ReadonlyMap<string, WorkerText> {
+  const texts = new Map<string, WorkerText>();
+  if (!isObject(value)) {
+    refuse(place, `"worker" is ${shown(value)}; write an object {"code": {"pt": "…", "en": "…"}}.`);
+    return texts;
+  }
+  for (const [code, given] of Object.entries(value)) {
+    const here = within(place, code);
+    if (!Object.hasOwn(declared, code)) {
+      const hint = suggestion(code, Object.keys(declared)) || 'Declare it there.';
+      refuse(here, `The code ${shown(code)} is not declared under "codes". ${hint}`);
+      continue;
+    }
+    const object = readObject(here, given, 'What a worker is told', { required: ['pt', 'en'], optional: [] });
+    if (object === null) continue;
+    const [pt, en] = [
+      readText(within(here, 'pt'), object.pt!, 'The text in Portuguese', 300),
+      readText(within(here, 'en'), object.en!, 'The text in English', 300),
+    ];
+    if (pt !== null && en !== null) texts.set(code, { pt, en });
+  }
+  return texts;
+}
+
+/**
+ * `{"codes": {"<code>": "<what it means>"}, "worker": {"<code>": {"pt": "…", "en": "…"}}}`. Few, because each becomes a label of a
+ * metric.
+ */
 export function readCodes(place: Place, value: Json): readonly PassCode[] {
-  const object = readObject(place, value, 'codes.json', { required: ['codes'], optional: ['$schema'] });
+  const object = readObject(place, value, 'codes.json', { required: ['codes'], optional: ['$schema', 'worker'] });
   if (object === null) return [];
   const at = within(place, 'codes');
   const declared = object.codes!;
@@ -31,6 +61,7 @@ export function readCodes(place: Place, value: Json): readonly PassCode[] {
   const names = Object.keys(declared);
   if (names.length > maxCodes)
     refuse(at, `${names.length} codes are declared; keep to ${maxCodes}, reasons say the rest.`);
+  const worker = 'worker' in object ? readWorkerTexts(within(place, 'worker'), object.worker!, declared) : new Map();
   const codes: PassCode[] = [];
   for (const code of names.slice(0, maxCodes)) {
     const here = within(at, code);
@@ -39,7 +70,7 @@ export function readCodes(place: Place, value: Json): readonly PassCode[] {
     else if (ownCodes.includes(code)) refuse(here, `The code "${code}" is given by the desk itself; choose another.`);
     else {
       const text = readText(here, declared[code]!, 'The meaning', 300);
-      if (text !== null) codes.push({ code, text });
+      if (text !== null) codes.push({ code, text, worker: worker.get(code) ?? null });
     }
   }
   return codes;

@@ -307,7 +307,14 @@ function conditionsFile(): Schema {
 
 function codesFile(): Schema {
   const codes = { type: 'object', additionalProperties: text(300, 'What it means.'), maxProperties: 100 };
-  return file('Pass codes of Lance', strict(['codes'], { $schema: { type: 'string' }, codes }));
+  const told = strict(['pt', 'en'], { pt: text(300, 'In Portuguese.'), en: text(300, 'In English.') });
+  const worker = {
+    type: 'object',
+    description: 'What a worker is told.',
+    additionalProperties: told,
+    maxProperties: 100,
+  };
+  return file('Pass codes of Lance', strict(['codes'], { $schema: { type: 'string' }, codes, worker }));
 }
 
 function eventsFile(): Schema {
