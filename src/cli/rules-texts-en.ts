@@ -124,7 +124,7 @@ export const rulesEn: Texts['rules'] = {
     withoutScore: (fact) => `${fact} unknown: no score, and in case of doubt the limit holds`,
     next: {
       pass: (directory) =>
-        `Now edit the condition and the reason, the meaning of the code in codes.json, and the tests; facts are in rules/schema/facts.md. It holds from 2099 on: remove "validFrom" when it is ready. Then: lance rules test ${directory}`,
+        `Now edit the condition and the reason, the meaning of the code in codes.json (under "worker" what a worker is told), and the tests; facts are in rules/schema/facts.md. It holds from 2099 on: remove "validFrom" when it is ready. Then: lance rules test ${directory}`,
       limit: (directory) =>
         `Now edit the condition, the limits and the tests; facts are in rules/schema/facts.md, limits in rules/README.md. It holds from 2099 on: remove "validFrom" when it is ready. Then: lance rules test ${directory}`,
       table: (directory) =>

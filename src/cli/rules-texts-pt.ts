@@ -124,7 +124,7 @@ export const rulesPt = {
     withoutScore: (fact: string) => `${fact} desconhecido: sem pontuação, e na dúvida o limite vale`,
     next: {
       pass: (directory: string) =>
-        `Agora edite a condição e o motivo, o significado do código em codes.json, e os testes; os fatos estão em rules/schema/facts.md. Só vale a partir de 2099: tire "validFrom" quando estiver pronta. Depois: lance rules test ${directory}`,
+        `Agora edite a condição e o motivo, o significado do código em codes.json (em "worker", o que se diz ao trabalhador), e os testes; os fatos estão em rules/schema/facts.md. Só vale a partir de 2099: tire "validFrom" quando estiver pronta. Depois: lance rules test ${directory}`,
       limit: (directory: string) =>
         `Agora edite a condição, os limites e os testes; os fatos estão em rules/schema/facts.md, os limites em rules/README.md. Só vale a partir de 2099: tire "validFrom" quando estiver pronta. Depois: lance rules test ${directory}`,
       table: (directory: string) =>

@@ -7,6 +7,7 @@ import { evaluateRequest } from '../../src/rules/evaluate.ts';
 import type { Facts, FactValue } from '../../src/rules/facts.ts';
 import { openRuleSet, type RuleFile } from '../../src/rules/rule-set.ts';
 import { confirmRules, judgeRules, reasonsAgainst } from '../../src/rules/verdict.ts';
+import { mutationsOf } from './mutations.ts';
 import { always, at, codesFile, compiledFiles, ruleOf } from './sample-request.ts';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -500,6 +501,42 @@ for (const [what, facts, pointer, says] of refusals) {
     assert.ok(fault!.line !== null);
   });
 }
+
+test('300 mutations of sums and counts: refused with a place and a remedy, or unknown where nothing is known', (context) => {
+  const files = [
+    codesFile,
+    factsFile({
+      owed: { add: [{ sum: { fact: 'extra.loans.*.debt', unit: 'R$' } }, fact('request.amountReais')] },
+      share: { div: [fact('computed.owed'), { sum: { fact: 'extra.incomes.*', unit: 'R$' } }] },
+      many: { add: [{ count: fact('extra.loans') }, { count: fact('alerts.codes') }] },
+    }),
+    json('rules.json', { rules: [greater('computed.share', 0.5), { ...greater('computed.many', 3), name: 'Many' }] }),
+  ];
+  const incomes: Facts = { 'extra.incomes.length': 1, 'extra.incomes.0': 900 };
+  const whole: Facts = { 'request.amountReais': 50, 'alerts.codes': ['1'], ...loans(60, 0.5), ...incomes };
+  const mutants = mutationsOf(files, 2_000)
+    .filter(({ victim }) => victim === 'facts.json')
+    .slice(0, 300);
+  assert.equal(mutants.length, 300);
+  const seen = { refused: 0, taken: 0 };
+  for (const { kind, files: mutant } of mutants) {
+    const verdict = judgeRules(mutant, 0, at);
+    if (verdict.kind === 'refused') {
+      seen.refused += 1;
+      for (const { file, text } of verdict.faults)
+        assert.ok(/\.json$/.test(file) && text.length > 20, `${kind}: ${file} ${text}`);
+      continue;
+    }
+    seen.taken += 1;
+    for (const [name, { value }] of verdict.ruleSet.derived) {
+      assert.equal(value({}, {}), undefined, `${kind}: ${name} without any fact`);
+      const known = value(whole, {});
+      assert.ok(known === undefined || (typeof known === 'number' && Number.isFinite(known)), `${kind}: ${name}`);
+    }
+  }
+  context.diagnostic(`figure: 300 mutations of sums: ${seen.refused} refused, ${seen.taken} taken`);
+  assert.ok(seen.refused > 150 && seen.taken > 15, JSON.stringify(seen));
+});
 
 test('a limit by a fact of another unit, of the offer or of no unit is refused', () => {
   const first = (params: object, facts: Record<string, Json> = { room }) => {
