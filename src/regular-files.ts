@@ -61,7 +61,8 @@ export function readStrict(path: string): string {
 /** U+FFFD as it is written; whatever else decodes to it is at fault. */
 const replacement = Buffer.from('\uFFFD');
 
-function firstFault(bytes: Buffer): { line: number; column: number } {
+/** Where the first byte is that is not UTF-8; asked only where there is one. */
+export function firstFault(bytes: Buffer): { line: number; column: number } {
   const text = bytes.toString('utf8');
   let offset = 0;
   let from = 0;

@@ -15,6 +15,7 @@ import type {
   Offer,
   Reason,
   SnoozedRule,
+  TableLook,
   Tailoring,
   Trial,
   Usage,
@@ -32,6 +33,7 @@ import { evaluateOffer, evaluateRequest, type OpenRule, type RequestVerdict } fr
 import type { Facts } from '../rules/facts.ts';
 import { factsOf, offerFactsOf } from '../rules/facts-of.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
+import { withLooks } from '../rules/value-tables.ts';
 import { unreadKey, unreadKeysFor } from './ledger-facts.ts';
 
 /** Everything that steers decisions at one moment; immutable, swapped whole. */
@@ -53,6 +55,8 @@ export type Surroundings = {
   ledger: Readonly<Record<string, number>> | undefined;
   /** Rules that operators had put to sleep; left out: none. */
   snoozed?: readonly SnoozedRule[] | undefined;
+  /** What value tables said when it was decided first; left out: they are asked now. */
+  tables?: readonly TableLook[] | undefined;
 };
 
 export type Assessment = {
@@ -60,6 +64,7 @@ export type Assessment = {
   link: LinkDetail | null;
   ledger: Readonly<Record<string, number>> | undefined;
   snoozed: readonly SnoozedRule[];
+  tables: readonly TableLook[];
   marginCents: AmountCents | null;
   facts: Facts;
   verdict: RequestVerdict;
@@ -78,9 +83,11 @@ export function marginOf(request: LoanRequest, link: LinkDetail | null): AmountC
 export function assess(request: LoanRequest, surroundings: Surroundings, policy: Policy, at: EpochMs): Assessment {
   const { link, ledger, snoozed = [] } = surroundings;
   const marginCents = marginOf(request, link);
-  const facts = factsOf({ request, link, marginCents, ...(ledger && { ledger }), at });
+  const own = factsOf({ request, link, marginCents, ...(ledger && { ledger }), at });
+  const tables = surroundings.tables ?? policy.ruleSet.tables.map((look) => look(own));
+  const facts = withLooks(own, tables);
   const verdict = evaluateRequest(policy.ruleSet, facts, at, namesOf(snoozed));
-  return { request, link, ledger, snoozed, marginCents, facts, verdict, at };
+  return { request, link, ledger, snoozed, tables, marginCents, facts, verdict, at };
 }
 
 /** Null: none is asleep. */
@@ -184,7 +191,7 @@ export type DraftInput = {
 /** Second half: price and the rules on the offer. */
 export function draftOffer(input: DraftInput): Draft {
   const { assessment, policy, settings, curve } = input;
-  const { request, marginCents, facts, verdict, snoozed, at } = assessment;
+  const { request, marginCents, facts, verdict, snoozed, tables, at } = assessment;
   const trace: DecisionTrace = {
     decidedAt: at,
     ruleSetHash: policy.ruleSet.hash,
@@ -201,6 +208,7 @@ export function draftOffer(input: DraftInput): Draft {
     ...(input.acceptance === null ? {} : { acceptance: input.acceptance }),
     caps: [],
     rulesFired: verdict.fired,
+    ...(tables.length === 0 ? {} : { tables }),
     ...(snoozed.length === 0 ? {} : { snoozed }),
     reasons: verdict.passes,
     trial: input.trial,

@@ -124,8 +124,8 @@ export function replayDecision(options: {
 }
 
 /** What was known beside the request. */
-export function surroundingsOf({ link, ledger, snoozed }: DecisionTrace): Surroundings {
-  return { link, ledger, snoozed };
+export function surroundingsOf({ link, ledger, snoozed, tables }: DecisionTrace): Surroundings {
+  return { link, ledger, snoozed, tables };
 }
 
 function curveOfStored({ curve, shapes }: StoredContents, { curveHash, tailoring }: DecisionTrace): WinCurve | null {

@@ -11,6 +11,7 @@ import { evaluateOffer, evaluateRequest } from '../rules/evaluate.ts';
 import type { FactValue } from '../rules/facts.ts';
 import { linesOf, parseJson } from '../rules/json.ts';
 import { faultText, isObject, type RuleFault, within } from '../rules/place.ts';
+import type { RuleSet } from '../rules/rule-set.ts';
 import { factMaps, readAt, readFacts } from '../rules/test-file.ts';
 import type { Format } from './format.ts';
 import { readNamed } from './named-file.ts';
@@ -64,7 +65,11 @@ export function ruleLines(account: RuleAccount, format: Format): string[] {
   return [head, ...conditionLines(account.condition, format, '    '), ...values];
 }
 
-function readFactsFile(world: CommandWorld, path: string): ReturnType<typeof factMaps> & { at: number } {
+function readFactsFile(
+  world: CommandWorld,
+  path: string,
+  ruleSet: RuleSet,
+): ReturnType<typeof factMaps> & { at: number } {
   const text = readNamed(world, path, world.format.texts.rules.help.facts);
   const parsed = parseJson(text);
   if (parsed.kind === 'malformed') throw new Fault('rules-refused', `${path}: ${parsed.text}`);
@@ -74,7 +79,7 @@ function readFactsFile(world: CommandWorld, path: string): ReturnType<typeof fac
   const now = world.clock.now();
   // The facts alone, or beside the time that they were seen at, as in a test.
   const isWrapped = isObject(value) && 'facts' in value;
-  const draft = isWrapped ? readFacts(within(place, 'facts'), value.facts!, null) : readFacts(place, value, null);
+  const draft = isWrapped ? readFacts(within(place, 'facts'), value.facts!, ruleSet) : readFacts(place, value, ruleSet);
   const at = isWrapped ? readAt(place, value, now) : now;
   if (faults.length > 0) {
     const lines = linesOf(
@@ -99,7 +104,7 @@ export async function explainRules(
   const { terminal, format } = world;
   const { rules } = format.texts;
   const ruleSet = requireRules(world, directory);
-  const asked = path === undefined ? await factsOfRequest(world, requestId!) : readFactsFile(world, path);
+  const asked = path === undefined ? await factsOfRequest(world, requestId!) : readFactsFile(world, path, ruleSet);
   const { facts, at } = asked;
   const offer = asked.offerFacts !== null && Object.keys(asked.offerFacts).length > 0 ? asked.offerFacts : null;
   const accounts = accountRules(ruleSet, facts, offer, at);

@@ -123,8 +123,13 @@ async function currentSet(world: CommandWorld, directory: string | null): Promis
   const folder = folderOf(undefined);
   if (kept.kind !== 'found') return { against: 'folder', hash: null, files: world.readRules(folder) };
   const sources = JSON.parse(kept.source) as { path: string; value: unknown }[];
-  const files = sources.map(({ path, value }) => ({ path, text: JSON.stringify(value) }));
+  const files = sources.map(({ path, value }) => ({ path, text: textOf(value) }));
   return { against: isSame(world, folder, kept.hash) ? 'live' : 'folder-differs', hash: kept.hash.slice(0, 12), files };
+}
+
+/** Rows of a value table stand in the set as the text that they are. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** A folder that cannot be read, or is refused, is another one. */

@@ -73,8 +73,14 @@ export async function checkoutRules(world: CommandWorld, word: string, directory
       throw new Fault('not-allowed', format.texts.page.unwritable(directory, code), cause);
     }
     const files = JSON.parse(source) as { path: string; value: unknown }[];
+    // Rows of a value table stand in the set as the text that they are.
     for (const { path, value } of files)
-      writeBelow(world, directory, join(directory, path), `${JSON.stringify(value, null, 2)}\n`);
+      writeBelow(
+        world,
+        directory,
+        join(directory, path),
+        typeof value === 'string' ? value : `${JSON.stringify(value, null, 2)}\n`,
+      );
     terminal.write(sets.written(hash.slice(0, shownHash), files.length, directory));
   });
 }

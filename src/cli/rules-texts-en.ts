@@ -187,6 +187,7 @@ export const rulesEn: Texts['rules'] = {
       facts: 'computed facts',
       holidays: 'holidays',
       score: 'scorecard',
+      values: 'value table',
       tests: 'tests',
     },
     noChange: 'no change',

@@ -188,6 +188,7 @@ export const rulesPt = {
       facts: 'fatos calculados',
       holidays: 'feriados',
       score: 'scorecard',
+      values: 'tabela de valores',
       tests: 'testes',
     },
     noChange: 'nenhuma mudança',

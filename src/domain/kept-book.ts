@@ -22,6 +22,7 @@ export type RuleSetChange = {
     | 'facts'
     | 'holidays'
     | 'score'
+    | 'values'
     | 'tests';
   name: string;
   change: 'added' | 'removed' | 'changed';

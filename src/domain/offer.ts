@@ -60,11 +60,24 @@ export type DecisionTrace = {
   acceptance?: AcceptanceShift;
   caps: readonly CapReservation[];
   rulesFired: readonly string[];
+  /** What the value tables gave that the rules look at, one look a table; absent: they look at none. */
+  tables?: readonly TableLook[];
   /** Rules that operators had put to sleep, and so had no say; absent: none. */
   snoozed?: readonly SnoozedRule[];
   reasons: readonly Reason[];
   /** Null when no curve was needed; programs before this one did not write it. */
   trial?: Trial | null;
+};
+
+/**
+ * What a value table of the rule set said of a request. `hash`: of the table as it was. `key`: what was looked up, as it stands in keys of
+ * caps; null: nobody knew it. `found`: by column; what is not in it was unknown.
+ */
+export type TableLook = {
+  table: string;
+  hash: string;
+  key: string | null;
+  found: Readonly<Record<string, number | string>>;
 };
 
 /** `digest`: of the rule as it was when it was put to sleep; one that says something else is awake. */

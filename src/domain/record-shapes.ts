@@ -49,6 +49,7 @@ const day = isA(
   (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(Date.parse(value)),
 );
 const scalar = isA('a text, a number, true, false or null', (value) => value === null || typeof value !== 'object');
+const textOrNumber = isA('a text or a number', (value) => typeof value === 'string' || Number.isFinite(value));
 const isTrue = isA('true', (value) => value === true);
 
 function oneOf(...words: readonly string[]): Shape {
@@ -207,6 +208,7 @@ const trace = object({
   acceptance: added(object({ midpointShiftPercent: finite, ceilingFactor: finite })),
   caps,
   rulesFired: texts,
+  tables: added(list(object({ table: text, hash: text, key: nullable(text), found: map(textOrNumber) }))),
   snoozed: added(list(object({ rule: text, digest: text }))),
   reasons,
   trial: added(

@@ -127,9 +127,15 @@ export function accountRules(
     const isLookedUp = fact.startsWith(listPrefix) || fact.startsWith(sharePrefix);
     const source = isLookedUp ? undefined : ruleSet.derived.get(fact);
     if (source?.parts !== undefined) return { from: source.parts(facts, offerFacts ?? {}) };
+    if (source === undefined) return {};
+    const told = (source.reads ?? []).filter((read) => read !== fact);
+    const tables = told.map((read) => ({
+      fact: read,
+      seen: ruleSet.derived.get(read)?.value(facts, offerFacts ?? {}) ?? null,
+    }));
     // Values of a list have no value as one: their sum and their number are shown.
-    const shown = source?.uses.filter((use) => !use.includes('.*'));
-    return shown === undefined ? {} : { from: shown.map((use) => ({ fact: use, seen: seenIn(use) })) };
+    const shown = source.uses.filter((use) => !use.includes('.*'));
+    return { from: [...shown.map((use) => ({ fact: use, seen: seenIn(use) })), ...tables] };
   };
   return rules.map(({ name, event, file, pointer, validity, conditions, valueFacts }) => {
     const condition = accountOf(frame, conditions, madeOf);

@@ -2,7 +2,7 @@
  * Computed facts: `facts.json` of a rule set, each an expression over typed facts. Units are checked where the file is read, and the
  * arithmetic is exact. What cannot be told of one part cannot be told of the whole; nothing is divided by zero.
  */
-import { baseFact, type DerivedFact, type DerivedFacts } from './derived.ts';
+import { basesOf, type DerivedFact, type DerivedFacts, factIn } from './derived.ts';
 import { extraPrefix, type FactDefinition, type Facts } from './facts.ts';
 import type { Json, JsonObject } from './json.ts';
 import { isObject, type Place, readNumber, readObject, readText, refuse, shown, suggestion, within } from './place.ts';
@@ -45,8 +45,8 @@ const largest = 1e15;
 
 const dayMs = 86_400_000;
 
-function dayOf(operand: DayOperand, facts: Facts, offerFacts: Facts): number | null {
-  const text = operand.kind === 'day' ? operand.day : baseFact(facts, offerFacts, operand.name);
+function dayOf(tables: DerivedFacts, operand: DayOperand, facts: Facts, offerFacts: Facts): number | null {
+  const text = operand.kind === 'day' ? operand.day : factIn(tables, operand.name, facts, offerFacts);
   if (typeof text !== 'string' || !dayShape.test(text)) return null;
   const time = Date.parse(`${text}T00:00:00Z`);
   return Number.isNaN(time) ? null : time / dayMs;
@@ -94,9 +94,9 @@ function fold<N>(
   };
 }
 
-/** `read`: the expression of a computed fact that stands in another one. */
-function compile<N>(arithmetic: Arithmetic<N>, expression: Expression): Evaluate<N> {
-  const of = (part: Expression) => compile(arithmetic, part);
+/** `tables`: facts of value tables. */
+function compile<N>(arithmetic: Arithmetic<N>, expression: Expression, tables: DerivedFacts): Evaluate<N> {
+  const of = (part: Expression) => compile(arithmetic, part, tables);
   switch (expression.kind) {
     case 'number': {
       const value = arithmetic.from(expression.value);
@@ -105,14 +105,14 @@ function compile<N>(arithmetic: Arithmetic<N>, expression: Expression): Evaluate
     case 'fact': {
       const { name } = expression;
       return (facts, offerFacts) => {
-        const value = baseFact(facts, offerFacts, name);
+        const value = factIn(tables, name, facts, offerFacts);
         return typeof value === 'number' && Number.isFinite(value) ? arithmetic.from(value) : null;
       };
     }
     case 'count': {
       const { name } = expression;
       return (facts, offerFacts) => {
-        const value = baseFact(facts, offerFacts, name);
+        const value = factIn(tables, name, facts, offerFacts);
         return Array.isArray(value) ? arithmetic.from(value.length) : null;
       };
     }
@@ -154,7 +154,7 @@ function compile<N>(arithmetic: Arithmetic<N>, expression: Expression): Evaluate
     case 'months': {
       const { kind, from, to } = expression;
       return (facts, offerFacts) => {
-        const [start, end] = [dayOf(from, facts, offerFacts), dayOf(to, facts, offerFacts)];
+        const [start, end] = [dayOf(tables, from, facts, offerFacts), dayOf(tables, to, facts, offerFacts)];
         if (start === null || end === null) return null;
         return arithmetic.from(kind === 'days' ? end - start : monthsBetween(start, end));
       };
@@ -196,8 +196,8 @@ function mayFail(expression: Expression): boolean {
   return expression.kind === 'div' || expression.kind === 'sum' || partsOf(expression).some(mayFail);
 }
 
-function evaluator(expression: Expression): DerivedFact['value'] {
-  const plain = compileOrNull(expression);
+function evaluator(expression: Expression, tables: DerivedFacts): DerivedFact['value'] {
+  const plain = compileOrNull(expression, tables);
   let big: Evaluate<bigint> | null = null;
   const finish = (value: number) => (Math.abs(value) <= largest ? value : undefined);
   return (facts, offerFacts) => {
@@ -209,33 +209,36 @@ function evaluator(expression: Expression): DerivedFact['value'] {
         if (!(fault instanceof Overflow)) throw fault;
       }
     }
-    big ??= compile(bigArithmetic, expression);
+    big ??= compile(bigArithmetic, expression, tables);
     const result = big(facts, offerFacts);
     return result === null ? undefined : finish(bigArithmetic.value(result));
   };
 }
 
 /** Null: a number of the expression itself is too long for plain ones. */
-function compileOrNull(expression: Expression): Evaluate<number> | null {
+function compileOrNull(expression: Expression, tables: DerivedFacts): Evaluate<number> | null {
   try {
-    return compile(plainArithmetic, expression);
+    return compile(plainArithmetic, expression, tables);
   } catch (fault) {
     if (fault instanceof Overflow) return null;
     throw fault;
   }
 }
 
-function isThere(expression: Expression, name: string, facts: Facts, offerFacts: Facts): boolean {
+type Known = { tables: DerivedFacts; facts: Facts; offerFacts: Facts };
+
+function isThere(expression: Expression, name: string, known: Known): boolean {
+  const { tables, facts, offerFacts } = known;
   if (expression.kind === 'sum') {
     const { list } = expression;
     if (name === list.lengthName) return lengthOf(list, facts) !== null;
     return name !== list.name || lengthOf(list, facts) === null || itemsOf(list, facts) !== null;
   }
   if (partsOf(expression).length > 0) {
-    return partsOf(expression).every((part) => isThere(part, name, facts, offerFacts));
+    return partsOf(expression).every((part) => isThere(part, name, known));
   }
   if (!usesOf(expression).includes(name)) return true;
-  const value = baseFact(facts, offerFacts, name);
+  const value = factIn(tables, name, facts, offerFacts);
   if (value === undefined) return false;
   if (expression.kind === 'fact') return typeof value === 'number' && Number.isFinite(value);
   return expression.kind !== 'count' || Array.isArray(value);
@@ -463,8 +466,11 @@ function derivedOf(
   name: string,
   { expression, unit, stage }: NonNullable<Entry['read']>,
   description: string,
+  tables: DerivedFacts,
 ): DerivedFact {
-  const uses = usesOf(expression);
+  const parts = usesOf(expression);
+  const uses = [...new Set(parts.flatMap((part) => basesOf(tables, part)))];
+  const reads = parts.filter((part) => tables.has(part));
   const written = unitText(unit ?? plainUnit);
   const definition: FactDefinition = {
     ...{ name, type: 'number', unit: written, present: description, example: 0, range: null, values: null },
@@ -472,20 +478,28 @@ function derivedOf(
   };
   return {
     definition,
-    value: evaluator(expression),
+    value: evaluator(expression, tables),
     uses,
     needed: uses,
+    ...(reads.length === 0 ? {} : { reads }),
     lacking: (facts, offerFacts) => {
-      const missing = uses.filter((use) => !isThere(expression, use, facts, offerFacts));
+      const missing = parts
+        .filter((part) => !isThere(expression, part, { tables, facts, offerFacts }))
+        .flatMap((part) => tables.get(part)?.lacking(facts, offerFacts) ?? [part]);
       return missing.length > 0 ? missing : [name];
     },
-    isTotal: !mayFail(expression),
+    isTotal: !mayFail(expression) && reads.length === 0,
     comesFirst: false,
   };
 }
 
-/** `definitionOf`: of facts that are not computed. */
-export function readComputed(place: Place, value: Json, definitionOf: Reader['definitionOf']): DerivedFacts {
+/** `definitionOf`: of facts that are not computed; `tables`: those of value tables. */
+export function readComputed(
+  place: Place,
+  value: Json,
+  definitionOf: Reader['definitionOf'],
+  tables: DerivedFacts,
+): DerivedFacts {
   const derived = new Map<string, DerivedFact>();
   const object = readObject(place, value, 'facts.json', { required: ['facts'], optional: ['$schema'] });
   if (object === null) return derived;
@@ -519,7 +533,7 @@ export function readComputed(place: Place, value: Json, definitionOf: Reader['de
   for (const [name, entry] of entries) {
     const measured = read(name, entry.place);
     if (measured !== null)
-      derived.set(computedPrefix + name, derivedOf(computedPrefix + name, measured, entry.description));
+      derived.set(computedPrefix + name, derivedOf(computedPrefix + name, measured, entry.description, tables));
   }
   return derived;
 }

@@ -11,16 +11,54 @@ function separatorOf(text: string): string {
 
 /** Rows with the line each begins on; blank lines are left out. A quote that is never closed is a bad line. */
 export function parseCsv(given: string): { rows: readonly CsvRow[]; bad: readonly BadLine[]; separator: string } {
+  const rows: CsvRow[] = [];
+  const { bad, separator } = readCsv(given, (row) => void rows.push(row));
+  return { rows, bad, separator };
+}
+
+/** The same, a row at a time, so that no more than one is held. */
+export function readCsv(
+  given: string,
+  onRow: (row: CsvRow, separator: string) => void,
+): { bad: readonly BadLine[]; separator: string } {
   const text = given.startsWith('\uFEFF') ? given.slice(1) : given;
   const separator = separatorOf(text);
-  const rows: CsvRow[] = [];
-  let cells: string[] = [];
+  let line = 1;
+  for (let at = 0; at < text.length; ) {
+    const newline = text.indexOf('\n', at);
+    const end = newline === -1 ? text.length : newline;
+    const raw = text.slice(at, end);
+    const begunOn = line;
+    let cells: string[];
+    if (raw.includes('"')) {
+      const quoted = readQuoted(text, at, line, separator);
+      if (quoted.openedOn !== null) {
+        return { bad: [{ line: quoted.openedOn, text: 'a quote is opened here and never closed' }], separator };
+      }
+      ({ cells, next: at, line } = quoted);
+    } else {
+      cells = raw
+        .replaceAll('\r', '')
+        .split(separator)
+        .map((cell) => cell.trim());
+      at = end + 1;
+      line += 1;
+    }
+    if (cells.some((cell) => cell !== '')) onRow({ line: begunOn, cells }, separator);
+  }
+  return { bad: [], separator };
+}
+
+type QuotedRow = { cells: string[]; next: number; line: number; openedOn: number | null };
+
+/** A row that quotes stand in, and so may go on over several lines. */
+function readQuoted(text: string, from: number, begunOn: number, separator: string): QuotedRow {
+  const cells: string[] = [];
   let cell = '';
   /** Whether `cell` holds nothing but blanks; asked of the text itself it would be read again for each character. */
   let blank = true;
   let quotedFrom: number | null = null;
-  let line = 1;
-  let begunOn = 1;
+  let line = begunOn;
   const add = (character: string) => {
     cell += character;
     blank &&= character.trim() === '';
@@ -30,12 +68,7 @@ export function parseCsv(given: string): { rows: readonly CsvRow[]; bad: readonl
     cell = '';
     blank = true;
   };
-  const endRow = () => {
-    endCell();
-    if (cells.some((one) => one !== '')) rows.push({ line: begunOn, cells });
-    cells = [];
-  };
-  for (let index = 0; index < text.length; index += 1) {
+  for (let index = from; index < text.length; index += 1) {
     const character = text[index]!;
     if (character === '\n') line += 1;
     if (quotedFrom !== null) {
@@ -49,15 +82,12 @@ export function parseCsv(given: string): { rows: readonly CsvRow[]; bad: readonl
       quotedFrom = line;
     } else if (character === separator) endCell();
     else if (character === '\n') {
-      endRow();
-      begunOn = line;
+      endCell();
+      return { cells, next: index + 1, line, openedOn: null };
     } else if (character !== '\r') add(character);
   }
-  if (quotedFrom !== null) {
-    return { rows, bad: [{ line: quotedFrom, text: 'a quote is opened here and never closed' }], separator };
-  }
-  endRow();
-  return { rows, bad: [], separator };
+  endCell();
+  return { cells, next: text.length, line, openedOn: quotedFrom };
 }
 
 function bare(): JsonObject {
@@ -94,7 +124,7 @@ function plainly(cell: string, decimal: '.' | ','): string | null {
 }
 
 /** A comma is the decimal sign where semicolons separate the cells, else a dot is. */
-function scalarOf(cell: string, separator: string, refuse: Refuse): Json {
+export function scalarOf(cell: string, separator: string, refuse: Refuse): Json {
   if (cell === 'true' || cell === 'false') return cell === 'true';
   const plain = plainly(cell, separator === ';' ? ',' : '.');
   if (plain !== null) refuse(`"${cell}" can be read in two ways; write ${plain}, without signs for thousands`);

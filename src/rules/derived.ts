@@ -1,4 +1,4 @@
-/** Facts that a rule set makes of others: whether the request is on a list, what is computed, what a scorecard sums up. */
+/** Facts that a rule set makes of others: whether the request is on a list, what a table says of it, what is computed, what a scorecard sums up. */
 import type { FactDefinition, Facts, FactValue } from './facts.ts';
 
 export type DerivedFact = {
@@ -9,6 +9,8 @@ export type DerivedFact = {
   uses: readonly string[];
   /** Those of them that it is unknown without. */
   needed: readonly string[];
+  /** Facts of value tables among what it is made of; a fact of a table reads itself. */
+  reads?: readonly string[];
   /** Those whose absence leaves it unknown; called only when it is. None: it is unknown whatever they are. */
   lacking: (facts: Facts, offerFacts: Facts) => readonly string[];
   /** It is known whenever what it needs is. */
@@ -29,6 +31,11 @@ export type DerivedFacts = ReadonlyMap<string, DerivedFact>;
 /** Names under `offer.` come from the offer. */
 export function baseFact(facts: Facts, offerFacts: Facts, name: string): FactValue | undefined {
   return (name.startsWith('offer.') ? offerFacts : facts)[name];
+}
+
+/** A fact as it is, or as it is made. */
+export function factIn(derived: DerivedFacts, name: string, facts: Facts, offerFacts: Facts): FactValue | undefined {
+  return derived.get(name)?.value(facts, offerFacts) ?? baseFact(facts, offerFacts, name);
 }
 
 /** Of a fact of any kind; null: it is no number, or cannot be told. */

@@ -7,11 +7,15 @@ export type FactValue = number | string | boolean | readonly string[];
 
 /** No fact: whoever goes through the facts does not meet it. */
 export const keysOfFacts: unique symbol = Symbol('keys of facts');
+/** No fact either. */
+export const tablesRead: unique symbol = Symbol('tables read');
 
 /** Flat, by name. A fact that is undefined or not there is absent: unknown to every condition, never zero. */
 export type Facts = Readonly<Record<string, FactValue | undefined>> & {
   /** What stands for facts in keys that are stored in clear, by the fact's name; others stand for themselves. */
   readonly [keysOfFacts]?: Readonly<Record<string, string>>;
+  /** What value tables gave is among them, so that none is asked again. */
+  readonly [tablesRead]?: true;
 };
 
 export type Stage = 'request' | 'offer';

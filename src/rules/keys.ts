@@ -91,7 +91,7 @@ export function keyPart(value: FactValue | undefined): string {
 }
 
 /** The fact, or what stands for it in a key; what would not tell requests apart does not do so by what stands for it either. */
-function factPart(facts: Facts, fact: string): string {
+export function clearPart(facts: Facts, fact: string): string {
   const part = keyPart(facts[fact]);
   const stands = facts[keysOfFacts];
   return part === absent || stands === undefined || !Object.hasOwn(stands, fact) ? part : stands[fact]!;
@@ -128,7 +128,7 @@ export function compileCap(rule: CapRule, read: ReadNumber): CompiledCap {
     }
     let key = name;
     for (const fact of keyFacts) {
-      key += `|${fact}=${fact.startsWith('offer.') ? keyPart(offerFacts[fact]) : factPart(facts, fact)}`;
+      key += `|${fact}=${fact.startsWith('offer.') ? keyPart(offerFacts[fact]) : clearPart(facts, fact)}`;
     }
     if (windowHours === null) {
       const cap = { keys: [`${key}|${dayOf(at)}`], limitAmountCents, limitCount };

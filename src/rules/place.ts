@@ -11,8 +11,18 @@ export type RuleFault = {
   text: string;
 };
 
-/** `pinned`: what is read here was made from one cell of a table, so every fault in it points to that cell. */
-export type Place = { file: string; pointer: string; faults: RuleFault[]; pinned?: boolean };
+/**
+ * `pinned`: what is read here was made from one cell of a table, so every fault in it points to that cell. `line`: of a file that is no
+ * JSON; `said`: what every fault begins with.
+ */
+export type Place = {
+  file: string;
+  pointer: string;
+  faults: RuleFault[];
+  pinned?: boolean;
+  line?: number;
+  said?: string;
+};
 
 /** More faults than a person mends at once are not collected; a hostile file may not fill the memory. */
 const maxFaults = 100;
@@ -25,7 +35,12 @@ export function within(place: Place, key: string | number): Place {
 /** The line is found once all faults are known. */
 export function refuse(place: Place, text: string): null {
   if (place.faults.length < maxFaults)
-    place.faults.push({ file: place.file, pointer: place.pointer, line: null, text });
+    place.faults.push({
+      file: place.file,
+      pointer: place.pointer,
+      line: place.line ?? null,
+      text: `${place.said ?? ''}${text}`,
+    });
   return null;
 }
 

@@ -3,6 +3,7 @@
  * hash of its canonical content; one fault anywhere and there is no rule set.
  */
 import { createHash } from 'node:crypto';
+import type { TableLook } from '../domain/offer.ts';
 import type { Economics, Limits, Strategy } from '../domain/policy.ts';
 import type { SealedGroup } from '../domain/sealed-facts.ts';
 import { joinFiles } from '../domain/set-source.ts';
@@ -23,6 +24,7 @@ import { type Known, type PassCode, readCodes, readEventWords, readRuleFile, rea
 import { readScorecard, scoreAsFacts, testsOfBins } from './scorecards.ts';
 import { shareAsFact } from './shares.ts';
 import { type RuleTest, readBases, readTests, testOfBin } from './test-file.ts';
+import { openTable, type RowsFile, readValueTable, valuesPrefix } from './value-tables.ts';
 import { isOfferFact } from './vocabulary.ts';
 
 /** `path` is relative to the folder of rules, with forward slashes. */
@@ -86,6 +88,8 @@ export type RuleSet = {
   codes: readonly PassCode[];
   /** What is looked up, computed or summed up, by the name of the fact. */
   derived: DerivedFacts;
+  /** One for each value table that some rule looks at. */
+  tables: readonly ((facts: Facts) => TableLook)[];
   /** Tells whether a rule of this name is still the same; null: there is none. */
   digestOf: (name: string) => string | null;
   /** Facts of the ledger that some rule looks at. */
@@ -111,11 +115,14 @@ export type CompiledRuleSet =
 const maxFileLength = 1_000_000;
 /** Lists are longer than what people write by hand. */
 const maxListLength = 3_000_000;
+/** Rows of a value table: with what JSON adds they have to fit into a record of the log. */
+const maxRowsLength = 6_000_000;
 const maxTotalLength = 8_000_000;
 const maxFiles = 500;
 const maxRules = 2_000;
 const codesPath = 'codes.json';
 const conditionsPath = 'conditions.json';
+const rowsEnding = '.values.csv';
 
 function entries<Key extends string>(fields: Partial<Record<Key, number | null>>): [Key, number][] {
   return Object.entries(fields) as [Key, number][];
@@ -187,9 +194,10 @@ function refuseSizes(files: readonly RuleFile[], faults: RuleFault[]): void {
   for (const { path, text } of files.slice(0, maxFiles)) {
     total += text.length;
     const place = placeIn(path, faults);
-    const most = listNameOf(path) === null ? maxFileLength : maxListLength;
+    const isRows = path.endsWith(rowsEnding);
+    const most = isRows ? maxRowsLength : listNameOf(path) === null ? maxFileLength : maxListLength;
     if (text.length > most) refuse(place, `The file is longer than ${most} characters; split it.`);
-    if (!path.endsWith('.json')) refuse(place, 'This is no .json file; keep only rules in this folder.');
+    if (!path.endsWith('.json') && !isRows) refuse(place, 'This is no .json file; keep only rules in this folder.');
     if (seen.has(path)) refuse(place, 'This path is given twice.');
     seen.add(path);
   }
@@ -206,7 +214,9 @@ function fileOf(path: string, value: Json): ParsedFile {
 function parseFiles(files: readonly RuleFile[], faults: RuleFault[]): ParsedFile[] {
   const parsed: ParsedFile[] = [];
   for (const { path, text } of files) {
-    const result = parseJson(text);
+    const result: ReturnType<typeof parseJson> = path.endsWith(rowsEnding)
+      ? { kind: 'parsed', value: text }
+      : parseJson(text);
     if (result.kind === 'parsed') parsed.push(fileOf(path, result.value));
     else refuse({ file: path, pointer: result.pointer, faults }, result.text);
   }
@@ -221,6 +231,8 @@ export type FileKind =
   | 'facts'
   | 'holidays'
   | 'score'
+  | 'values'
+  | 'value-rows'
   | 'list'
   | 'table'
   | 'test'
@@ -246,6 +258,8 @@ export function kindOf(path: string, content: () => Json): FileKind {
   if (path === conditionsPath) return 'conditions';
   if (path.startsWith('lists/')) return 'list';
   if (path.endsWith('.score.json')) return looksLikeRules(content()) ? 'rules' : 'score';
+  if (path.endsWith('.values.json')) return looksLikeRules(content()) ? 'rules' : 'values';
+  if (path.endsWith(rowsEnding)) return 'value-rows';
   if (path.endsWith('.table.json')) return 'table';
   return path.endsWith('.test.json') ? 'test' : 'rules';
 }
@@ -261,6 +275,58 @@ function readLists(parsed: readonly ParsedFile[], faults: RuleFault[], checked: 
     );
     return [];
   });
+}
+
+type ReadTables = { opened: readonly OpenedTable[]; texts: ReadonlyMap<string, string> };
+type OpenedTable = ReturnType<typeof openTable> & { name: string; path: string };
+
+/** `texts`: by path, the rows of files of their own as the set keeps them. */
+function readTables(parsed: readonly ParsedFile[], faults: RuleFault[], checked: boolean): ReadTables {
+  const rows = new Map<string, RowsFile>();
+  for (const { path, value, kind } of parsed) {
+    if (kind !== 'value-rows') continue;
+    const place = placeIn(path, faults);
+    const declaration = path.replace(/csv$/, 'json');
+    const isDeclared = parsed.some((file) => file.path === declaration && file.kind === 'values');
+    if (typeof value !== 'string') refuse(place, `The rows are ${shown(value)} instead of a text.`);
+    else if (!isDeclared)
+      refuse({ ...place, line: 1 }, `Nothing declares these rows; write key and columns in ${declaration}.`);
+    else rows.set(declaration, { place, text: value });
+  }
+  const opened: OpenedTable[] = [];
+  const texts = new Map<string, string>();
+  for (const { path, value, kind } of parsed) {
+    if (kind !== 'values') continue;
+    const beside = rows.get(path) ?? null;
+    const table = readValueTable(placeIn(path, faults), value, beside, checked);
+    if (table === null) continue;
+    if (beside !== null) texts.set(beside.place.file, table.text);
+    opened.push({ ...openTable(table), name: table.name, path });
+  }
+  return { opened, texts };
+}
+
+/** What the rules look at of each table, themselves or through what is made of it. */
+function looksOf(tables: readonly OpenedTable[], rules: readonly Rule[], derived: DerivedFacts): RuleSet['tables'] {
+  const used = new Set(rules.flatMap((rule) => factsUsed(rule).flatMap((fact) => derived.get(fact)?.reads ?? [])));
+  return tables.flatMap(({ name, look }) => {
+    const start = `${valuesPrefix}${name}.`;
+    const columns = new Set([...used].flatMap((fact) => (fact.startsWith(start) ? [fact.slice(start.length)] : [])));
+    return columns.size === 0 ? [] : [(facts: Facts) => look(facts, columns)];
+  });
+}
+
+/** A table that nothing looks at says nothing, whatever it holds. */
+function unusedTables(tables: readonly OpenedTable[], rules: readonly Rule[], derived: DerivedFacts): RuleFault[] {
+  const used = [...new Set(rules.flatMap((rule) => factsUsed(rule).flatMap((fact) => derived.get(fact)?.reads ?? [])))];
+  return tables
+    .filter(({ name }) => !used.some((fact) => fact.startsWith(`${valuesPrefix}${name}.`)))
+    .map(({ name, path }) => ({
+      file: path,
+      pointer: '',
+      line: null,
+      text: `No rule looks at the value table "${name}" (facts ${valuesPrefix}${name}.…); remove it or use it.`,
+    }));
 }
 
 type ReadRules = { rules: Rule[]; tables: (readonly Rule[])[] };
@@ -288,7 +354,7 @@ export function withLines(faults: readonly RuleFault[], files: readonly RuleFile
   const lines = new Map<string, ReadonlyMap<string, number>>();
   for (const [path, own] of Map.groupBy(faults, (fault) => fault.file)) {
     const text = texts.get(path);
-    if (text === undefined || text.length > maxListLength) continue;
+    if (text === undefined || text.length > maxListLength || path.endsWith(rowsEnding)) continue;
     lines.set(
       path,
       linesOf(
@@ -297,7 +363,7 @@ export function withLines(faults: readonly RuleFault[], files: readonly RuleFile
       ),
     );
   }
-  return faults.map((fault) => ({ ...fault, line: lines.get(fault.file)?.get(fault.pointer) ?? null }));
+  return faults.map((fault) => ({ ...fault, line: fault.line ?? lines.get(fault.file)?.get(fault.pointer) ?? null }));
 }
 
 function byPrecedence(left: Rule, right: Rule): number {
@@ -465,19 +531,25 @@ function compileParsed(
   }
   const codes = codesValue === undefined ? [] : readCodes(placeIn(codesPath, faults), codesValue);
   const lists = readLists(parsed, faults, checked);
+  const looks = readTables(parsed, faults, checked);
+  const looked: DerivedFacts = new Map(
+    looks.opened.flatMap(({ facts }) => facts.map((fact) => [fact.definition.name, fact] as const)),
+  );
   const factsValue = contentOf('facts');
+  const lookedUp = (name: string) => looked.get(name)?.definition ?? factNamed(name);
   const computed: DerivedFacts =
-    factsValue === undefined ? new Map() : readComputed(placeIn('facts.json', faults), factsValue, factNamed);
+    factsValue === undefined ? new Map() : readComputed(placeIn('facts.json', faults), factsValue, lookedUp, looked);
+  const made: DerivedFacts = new Map([...looked, ...computed]);
   const cards = parsed.flatMap(({ path, value, kind }) => {
-    const made = (name: string) => computed.get(name)?.definition ?? factNamed(name);
-    return kind === 'score' ? (readScorecard(placeIn(path, faults), value, made) ?? []) : [];
+    const definitionIn = (name: string) => made.get(name)?.definition ?? factNamed(name);
+    return kind === 'score' ? (readScorecard(placeIn(path, faults), value, definitionIn) ?? []) : [];
   });
   const holidaysValue = contentOf('holidays');
   const holidays = holidaysValue === undefined ? null : readHolidays(placeIn('holidays.json', faults), holidaysValue);
-  const scores = cards.flatMap((card) => scoreAsFacts(card, computed));
+  const scores = cards.flatMap((card) => scoreAsFacts(card, made));
   const derived = new Map<string, DerivedFact>([
     ...lists.map((list) => [listPrefix + list.name, listAsFact(list)] as const),
-    ...computed,
+    ...made,
     ...(holidays === null ? [] : [[holidayFact, holidayAsFact(holidays)] as const]),
     ...scores.map((score) => [score.definition.name, score] as const),
   ]);
@@ -508,13 +580,16 @@ function compileParsed(
     ? []
     : cards.flatMap((card) => testsOfBins(card, computed).map((one) => testOfBin(one, `score.${card.name}`)));
   rules.sort(byPrecedence);
-  const source = checkedSource ?? joinFiles(parsed.map(({ path, value }) => ({ path, text: canonicalJson(value) })));
+  const source =
+    checkedSource ??
+    joinFiles(parsed.map(({ path, value }) => ({ path, text: canonicalJson(looks.texts.get(path) ?? value) })));
   const ruleSet: RuleSet = {
     hash: createHash('sha256').update(source).digest('hex'),
     source,
     rules: rules.map(summarise),
     codes,
     derived,
+    tables: looksOf(looks.opened, rules, derived),
     digestOf: createDigests(rules, contentOf('conditions'), eventsValue),
     ledgerFacts: ledgerFactsOf(rules, derived),
     sealedGroups: sealedGroupsOf(rules, derived),
@@ -523,7 +598,11 @@ function compileParsed(
     request: compileStage(rules, 'request', derived),
     offer: compileStage(rules, 'offer', derived),
   };
-  const unused = () => [...unusedNames(vocabulary.unused()), ...unusedLists(lists, rules)];
+  const unused = () => [
+    ...unusedNames(vocabulary.unused()),
+    ...unusedLists(lists, rules),
+    ...unusedTables(looks.opened, rules, derived),
+  ];
   const warnings = checked ? [] : [...shadowedRules(rules), ...unused()];
   const conditions = contentOf('conditions');
   const written: WrittenConditions = {
@@ -550,7 +629,10 @@ export function openRuleSet(source: string, checked = false): CompiledRuleSet {
   if (!Array.isArray(result)) refuse(place, 'The stored rule set is not a list of files.');
   if (faults.length > 0) return { kind: 'refused', faults };
   if (checked) return compileParsed(parsed, [], faults, source, null);
-  const files = parsed.map(({ path, value }) => ({ path, text: JSON.stringify(value) }));
+  const files = parsed.map(({ path, value, kind }) => ({
+    path,
+    text: kind === 'value-rows' ? String(value) : JSON.stringify(value),
+  }));
   return compileFiles(files, null);
 }
 

@@ -7,6 +7,7 @@ import { catalogue, type FactDefinition } from './facts.ts';
 import { listFacts } from './lists.ts';
 import { accepts, decorators, operators, valueTypes } from './operators.ts';
 import { codeShape } from './rule-file.ts';
+import { valueUnits } from './value-tables.ts';
 
 type Schema = { [key: string]: unknown };
 
@@ -76,7 +77,7 @@ function comparisonSchema(): Schema {
       fact: {
         anyOf: [
           { enum: [...catalogue.map((fact) => fact.name), 'desk.holiday'] },
-          { pattern: '^(extra|score|list|computed)(\\.[A-Za-z0-9_.-]+)?$' },
+          { pattern: '^(extra|score|list|computed|values)(\\.[A-Za-z0-9_.-]+)?$' },
         ],
       },
       operator: {
@@ -233,7 +234,7 @@ function factsSchema(): Schema {
   return {
     type: 'object',
     properties,
-    patternProperties: { '^(extra|score|share)\\.': others },
+    patternProperties: { '^(extra|score|share|values)\\.': others },
     additionalProperties: false,
   };
 }
@@ -392,6 +393,33 @@ function scoreFile(): Schema {
   );
 }
 
+function valuesFile(): Schema {
+  const column = strict(['type'], {
+    type: { enum: ['number', 'text', 'day'] },
+    unit: { enum: valueUnits, description: 'Of a number, which has to have one.' },
+    values: listOf({ type: 'string' }, { maxItems: 500, description: 'All that a text may be.' }),
+    description: text(600, 'What for, for people.'),
+  });
+  const cell = { type: ['number', 'string', 'null'] };
+  const row = {
+    type: 'object',
+    required: ['key'],
+    properties: { key: { type: 'string' } },
+    additionalProperties: { ...cell, description: 'Of a column; null: unknown.' },
+  };
+  return file(
+    'A value table of Lance',
+    strict(['description', 'key', 'columns'], {
+      $schema: { type: 'string' },
+      description: text(600, 'What for, for people.'),
+      owner: common.owner,
+      key: text(200, 'The fact whose value is looked up.'),
+      columns: { type: 'object', minProperties: 1, maxProperties: 20, additionalProperties: column },
+      rows: { type: 'array', items: row, description: 'Left out where they stand in NAME.values.csv.' },
+    }),
+  );
+}
+
 function holidaysFile(): Schema {
   return file(
     'Holidays of the desk',
@@ -422,7 +450,8 @@ function factsPage(): string {
     '',
     'Written by `lance rules schema`; do not edit. ◆: only in rules of the offer stage. Beside these: `score.<name>` (a',
     'number, when the request carries it), `list.<name>` (whether the request is on that list), `desk.holiday` (where the set has',
-    'a `holidays.json`) and `extra.<key>` (keys of the request that nobody mapped).',
+    'a `holidays.json`), `values.<table>.<column>` (what a value table says) and `extra.<key>` (keys of the request that nobody',
+    'mapped).',
     '',
     '| fact | type | unit or values | when it is there | example |',
     '|---|---|---|---|---|',
@@ -444,6 +473,7 @@ export function schemaFiles(): readonly { path: string; text: string }[] {
     bases: basesFile(),
     computed: computedFile(),
     score: scoreFile(),
+    values: valuesFile(),
     holidays: holidaysFile(),
     facts: { facts: catalogue },
   };

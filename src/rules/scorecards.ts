@@ -277,6 +277,7 @@ export function scoreAsFacts(card: Scorecard, computed: DerivedFacts): readonly 
     }, start);
   const shared = {
     uses: basesOfAll(characteristics),
+    reads: [...new Set(characteristics.flatMap(({ fact }) => computed.get(fact)?.reads ?? []))],
     needed: basesOfAll(decisive),
     isTotal: decisive.every(({ fact }) => computed.get(fact)?.isTotal ?? true),
     lacking,

@@ -15,7 +15,7 @@ function rulesIn(value: Json): readonly Json[] {
   return isObject(value) && Array.isArray(value.rules) ? value.rules : [value];
 }
 
-const ending = /(?:\.test|\.table|\.score)?\.json$/;
+const ending = /(?:\.test|\.table|\.score|\.values)?\.json$/;
 
 function partsOf({ path, text }: SetFile): Part[] {
   const kind = kindOf(path, () => JSON.parse(text) as Json);
@@ -34,7 +34,11 @@ function partsOf({ path, text }: SetFile): Part[] {
     case 'facts':
     case 'holidays':
     case 'score':
+    case 'values':
       return [{ what: kind, name, text }];
+    // Beside the declaration of the same name.
+    case 'value-rows':
+      return [{ what: 'values', name, text }];
     case 'test':
       return [{ what: 'tests', name, text }];
     case 'list':

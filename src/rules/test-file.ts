@@ -11,6 +11,7 @@ import { isObject, type Place, readNumber, readObject, readText, refuse, shown, 
 import type { Rule } from './rule.ts';
 import { ownCodes } from './rule-file.ts';
 import type { BinTest } from './scorecards.ts';
+import { valuesPrefix } from './value-tables.ts';
 import { definitionOf, type Vocabulary } from './vocabulary.ts';
 
 type Expectation = {
@@ -86,7 +87,7 @@ function readFactValue(place: Place, name: string, value: Json, definition: Fact
 type Draft = Map<string, FactValue | null>;
 
 /** Facts by name; null: taken away. Shared with `lance rules explain`. */
-export function readFacts(place: Place, value: Json, vocabulary: Vocabulary | null): Draft {
+export function readFacts(place: Place, value: Json, { derived }: Pick<Vocabulary, 'derived'>): Draft {
   const facts: Draft = new Map();
   if (!isObject(value)) {
     refuse(place, `The facts are ${shown(value)}; write an object {"worker.ageYears": 30}.`);
@@ -95,7 +96,7 @@ export function readFacts(place: Place, value: Json, vocabulary: Vocabulary | nu
   for (const [name, given] of Object.entries(value)) {
     const at = within(place, name);
     const isExtra = name.startsWith(extraPrefix) && name.length > extraPrefix.length;
-    const definition = isExtra ? null : definitionOf(name, vocabulary ?? noVocabulary);
+    const definition = isExtra ? null : definitionOf(name, { derived });
     if (!isExtra && definition === null) {
       refuse(
         at,
@@ -104,8 +105,8 @@ export function readFacts(place: Place, value: Json, vocabulary: Vocabulary | nu
           catalogue.map((fact) => fact.name),
         )}`,
       );
-    } else if (vocabulary?.derived.has(name) && vocabulary.derived.get(name)!.isSettable !== true) {
-      const made = vocabulary.derived.get(name)!.uses.slice(0, 10).join(', ');
+    } else if (derived.has(name) && derived.get(name)!.isSettable !== true) {
+      const made = derived.get(name)!.uses.slice(0, 10).join(', ');
       refuse(at, `"${name}" is made by the desk, of ${made}; write those facts instead.`);
     } else if (given === null) facts.set(name, null);
     else {
@@ -116,16 +117,17 @@ export function readFacts(place: Place, value: Json, vocabulary: Vocabulary | nu
   return facts;
 }
 
-const noVocabulary: Vocabulary = { derived: new Map(), stored: false, named: () => null, unused: () => [] };
-
 /** The two maps that rules are evaluated with. What every request has is there unless it is taken away. */
 export function factMaps(...drafts: readonly Draft[]): { facts: Facts; offerFacts: Facts } {
   const merged = new Map<string, FactValue | null>([['desk.always', true]]);
   for (const draft of drafts) for (const [name, value] of draft) merged.set(name, value);
-  const facts: Record<string, FactValue> = {};
+  const facts: Record<string, FactValue | undefined> = {};
   const offerFacts: Record<string, FactValue> = {};
-  for (const [name, value] of merged)
+  for (const [name, value] of merged) {
     if (value !== null) (name.startsWith('offer.') ? offerFacts : facts)[name] = value;
+    // Its table is not asked.
+    else if (name.startsWith(valuesPrefix)) facts[name] = undefined;
+  }
   return { facts, offerFacts };
 }
 

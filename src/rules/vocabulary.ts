@@ -19,7 +19,7 @@ export type Vocabulary = {
 };
 
 /** A fact of the catalogue, a score, or one that this rule set makes of others; null for what is none, and for `extra.` facts. */
-export function definitionOf(name: string, { derived }: Vocabulary): FactDefinition | null {
+export function definitionOf(name: string, { derived }: Pick<Vocabulary, 'derived'>): FactDefinition | null {
   return derived.get(name)?.definition ?? factNamed(name);
 }
 

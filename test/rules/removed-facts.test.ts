@@ -76,7 +76,17 @@ function policyWith(conditions: object, stage: string) {
 /** Whether the request would be bid on, with these facts. */
 function bids(own: Facts, ownOffer: Facts | null, policy: ReturnType<typeof policyWith>): boolean {
   const verdict = evaluateRequest(policy.ruleSet, own, at);
-  const assessment: Assessment = { request, link, ledger, snoozed: [], marginCents, facts: own, verdict, at };
+  const assessment: Assessment = {
+    request,
+    link,
+    ledger,
+    snoozed: [],
+    tables: [],
+    marginCents,
+    facts: own,
+    verdict,
+    at,
+  };
   const draft = draftOffer({
     assessment,
     policy,

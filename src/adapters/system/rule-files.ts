@@ -6,9 +6,13 @@
 import { type Dirent, existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { Fault } from '../../errors.ts';
+import { firstFault } from '../../regular-files.ts';
 
 /** Files larger than this are refused before they are read. */
 const maxFileBytes = 4_000_000;
+/** Rows of a value table. */
+const maxRowsBytes = 16_000_000;
+const rowsEnding = '.values.csv';
 const maxTotalBytes = 32_000_000;
 const maxEntries = 5_000;
 
@@ -46,7 +50,7 @@ function namesIn(directory: string): string[] {
       if (entry.isDirectory()) {
         if (depth > 0 || !apart.includes(entry.name)) enter(path, depth + 1);
         else if (entry.name === examples) refuseLooseExamples(path);
-      } else if (entry.name.endsWith('.json')) names.push(path);
+      } else if (entry.name.endsWith('.json') || entry.name.endsWith(rowsEnding)) names.push(path);
       if (names.length > maxEntries) throw refused(`More than ${maxEntries} files; keep only rules in this folder.`);
     }
   };
@@ -69,12 +73,14 @@ function readOne(root: string, path: string): { path: string; text: string } {
   }
   const stat = statSync(real);
   if (!stat.isFile()) throw refused(`${name} is no file; keep only files in the folder of rules.`);
-  if (stat.size > maxFileBytes) throw refused(`${name} is larger than ${maxFileBytes} bytes; split it.`);
+  const most = name.endsWith(rowsEnding) ? maxRowsBytes : maxFileBytes;
+  if (stat.size > most) throw refused(`${name} is larger than ${most} bytes; split it.`);
   const bytes = readFileSync(real);
   try {
     return { path: name, text: decoder.decode(bytes) };
   } catch (cause) {
-    throw refused(`${name} is not text in UTF-8; save it as UTF-8.`, cause);
+    const { line, column } = firstFault(bytes);
+    throw refused(`${name}:${line}, column ${column}: not text in UTF-8; save it as UTF-8.`, cause);
   }
 }
 

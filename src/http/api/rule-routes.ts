@@ -41,7 +41,20 @@ const hash = said(z.string(), 'SHA-256 of the set', exampleHash);
 const change = z.object({
   change: said(z.enum(['added', 'removed', 'changed']), 'What was done', 'changed'),
   what: said(
-    z.enum(['rule', 'list', 'table', 'codes', 'conditions', 'events', 'bases', 'facts', 'holidays', 'score', 'tests']),
+    z.enum([
+      'rule',
+      'list',
+      'table',
+      'codes',
+      'conditions',
+      'events',
+      'bases',
+      'facts',
+      'holidays',
+      'score',
+      'values',
+      'tests',
+    ]),
     'To what',
     'rule',
   ),
@@ -218,7 +231,10 @@ const proposeBody = order(
               z
                 .string()
                 .max(200)
-                .regex(/^(?:[\w-][\w.-]*\/)*[\w-][\w.-]*\.json$/, 'send a path below the folder, such as limits.json'),
+                .regex(
+                  /^(?:[\w-][\w.-]*\/)*[\w-][\w.-]*\.(?:json|values\.csv)$/,
+                  'send a path below the folder, such as limits.json',
+                ),
               'Path below the folder of rules',
               'codes.json',
             ),
