@@ -1,6 +1,7 @@
 /** The decision against the shipped rules and settings: bids, passes, caps, and the same bytes again on replay. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
 import { type Assessment, assess, checkCaps, type Draft, draftOffer, linkNeed } from '../../src/bidding/decide.ts';
 import { differencesOf, replayDecision } from '../../src/bidding/explain.ts';
 import { snoozedIn } from '../../src/bidding/ports.ts';
@@ -9,6 +10,7 @@ import type { Usage } from '../../src/domain/offer.ts';
 import { readRecord } from '../../src/domain/record-shapes.ts';
 import type { Claimed } from '../../src/domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../../src/domain/request.ts';
+import { policyOf } from '../../src/policy.ts';
 import { createRateTables } from '../../src/pricing/terms.ts';
 import { buildWinCurve, encodeWinCurve } from '../../src/pricing/win-curve.ts';
 import { compileRuleSet } from '../../src/rules/rule-set.ts';
@@ -337,6 +339,60 @@ test('a rule that is asleep has no say, stands in the trace, and is asleep in th
   const { snoozed: _, ...without } = record.trace;
   const other = replayDecision({ request, trace: without, contents, encodeBid: encode });
   assert.equal(other.draft.kind, 'pass');
+});
+
+test('what a value table said stands in the record, and the replay is the same to the byte from it alone', () => {
+  const files = [
+    ...readRuleFiles(new URL('../../rules/', import.meta.url).pathname),
+    {
+      path: 'bureau.values.json',
+      text: JSON.stringify({
+        ...{ description: 'd', key: 'employer.key', columns: { most: { type: 'number', unit: 'R$' } } },
+        rows: [{ key: sampleRequest.employerId, most: 3_210.57 }],
+      }),
+    },
+    {
+      path: 'bureau.json',
+      text: JSON.stringify({
+        ...{ name: 'Bureau', conditions: { all: [{ fact: 'desk.always', operator: 'equal', value: true }] } },
+        event: { type: 'limit', params: { maxAmountReais: { fact: 'values.bureau.most' } } },
+      }),
+    },
+  ];
+  const own = policyOf(config, files);
+  const decided = (surroundings: Parameters<typeof assess>[1]) => {
+    const assessment = assess(sampleRequest, surroundings, own, at);
+    return checkCaps(drafted(assessment, {}, { policy: own }), new Map());
+  };
+  const draft = offered(decided({ link: sampleLink, ledger: undefined }) as Draft);
+  assert.ok(draft.offer.amountCents <= 321_057 && draft.offer.amountCents > 300_000, `${draft.offer.amountCents}`);
+  const { requestId } = sampleRequest;
+  const encode = (id: string, offer: Claimed['offer']) =>
+    encodeBid({ requestId: id, offer, contacts: config.contacts });
+  const record = JSON.parse(
+    JSON.stringify({
+      ...{ kind: 'claimed', requestId, at, claimId: 'a:1', instance: 'a' },
+      ...{ body: encode(requestId, draft.offer), offer: draft.offer, trace: draft.trace },
+    }),
+  ) as Claimed;
+  assert.deepEqual(record.trace.tables![0]!.found, { most: 3_210.57 });
+  const place = { partition: 0, offset: 0, key: requestId };
+  assert.equal(readRecord('auctions', place, record).kind, 'claimed');
+  const spoilt = {
+    ...record,
+    trace: { ...record.trace, tables: [{ ...record.trace.tables![0]!, found: { most: {} } }] },
+  };
+  assert.equal(readRecord('auctions', place, spoilt).kind, 'unreadable');
+  const contents = {
+    ...{ ruleSet: own.ruleSet.source, settings: config.settings.content, curve: encodeWinCurve(curve), shapes: null },
+  };
+  const replay = (trace: Claimed['trace']) =>
+    replayDecision({ request: sampleRequest, trace, contents, encodeBid: encode });
+  assert.deepEqual(differencesOf(replay(record.trace), record), []);
+  // The record counts, not what a table would say now.
+  const other = { ...record.trace, tables: [{ ...record.trace.tables![0]!, found: {} }] };
+  const { draft: passed } = replay(other);
+  assert.ok(passed.kind === 'pass' && passed.code === 'fact-missing:values.bureau.most');
 });
 
 test('a snooze holds until its time, for the rule as it was and no other', () => {

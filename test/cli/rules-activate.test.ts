@@ -19,6 +19,7 @@ type Entry = {
 };
 
 const shipped = new URL('../../rules/', import.meta.url).pathname;
+const rows = 'key,score\n11222333,810\n22333444,540\n';
 let played: Played;
 let environment: Record<string, string>;
 let folder: string;
@@ -28,6 +29,10 @@ before(async () => {
   played = await openStage(21);
   folder = join(played.directory, 'rules');
   cpSync(shipped, folder, { recursive: true });
+  const column = { score: { type: 'number', unit: 'points' } };
+  const table = { description: 'd', key: 'employer.key', columns: column };
+  writeFileSync(join(folder, 'bureau.values.json'), JSON.stringify(table));
+  writeFileSync(join(folder, 'bureau.values.csv'), rows);
   const config = JSON.parse(readFileSync(played.environment.LANCE_CONFIG!, 'utf8'));
   writeFileSync(played.environment.LANCE_CONFIG!, JSON.stringify({ ...config, rules: { restMs: 150 } }));
   const tokens = ['ana', 'bruno'].map(
@@ -174,6 +179,7 @@ test('diff says what a set says otherwise, value by value; checkout gives a kept
   assert.equal(written.code, 0, written.stderr);
   const back = JSON.parse((await lance(environment, 'rules', 'diff', 'live', out, '--json')).stdout);
   assert.deepEqual([back.before, back.after, back.differences], [live, live, []]);
+  assert.equal(readFileSync(join(out, 'bureau.values.csv'), 'utf8'), rows);
   const again = await lance(environment, 'rules', 'checkout', 'live', out);
   assert.deepEqual([again.code, /is not empty/.test(again.stderr)], [65, true]);
   assert.equal((await lance(environment, 'rules', 'diff', 'ffffffff')).code, 66);

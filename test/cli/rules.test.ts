@@ -131,6 +131,23 @@ test('explain names every condition with the value it saw, and the smallest chan
   assert.deepEqual([bad.code, /:1 \/worker\.age: There is no fact/.test(bad.stderr)], [78, true]);
 });
 
+test('explain shows what a value table said, of a key or of a fact that the file names', async () => {
+  const directory = join(shipped, 'examples', 'bureau-table');
+  const path = join(root, 'facts-table.json');
+  const told = async (facts: object) => {
+    writeFileSync(path, JSON.stringify(facts));
+    return lance(english, 'rules', 'explain', path, '--dir', directory);
+  };
+  const weak = await told({ 'employer.key': '33444555000160', 'desk.date': '2026-11-20' });
+  assert.equal(weak.code, 0, weak.stderr);
+  assert.match(weak.stdout, /✓ values\.bureau\.score lessThan 400 {2}\(saw 310\)\n +employer\.key = "33444555000160"/);
+  assert.match(weak.stdout, /employer-weak – "Weak employer"/);
+  const said = await told({ 'employer.key': '11222333', 'values.bureau.score': 5 });
+  assert.match(said.stdout, /✓ values\.bureau\.score lessThan 400 {2}\(saw 5\)/);
+  const wrong = await told({ 'computed.payrollShare': 5 });
+  assert.deepEqual([wrong.code, /"computed\.payrollShare" is made by the desk/.test(wrong.stderr)], [78, true]);
+});
+
 test('explain takes the time that the facts were seen at, as a test does', async () => {
   const directory = copyOf();
   edit(directory, 'eligibility.json', (text) => text.replace('"owner"', '"validUntil": "2026-06-30", "owner"'));
