@@ -39,6 +39,7 @@ import { createTimeWatch, type TimeWatch } from './bidding/time-watch.ts';
 import { remedyOf } from './cli/bidding-remedy.ts';
 import { biddingEn } from './cli/bidding-texts-en.ts';
 import type { Config } from './config.ts';
+import { addConsole } from './console/console.ts';
 import type { Chance, Clock } from './domain/clock.ts';
 import type { EpochMs } from './domain/glossary.ts';
 import type { IdentityProvider } from './domain/identity-provider.ts';
@@ -50,6 +51,7 @@ import { Fault } from './errors.ts';
 import { addressesOf } from './http/address.ts';
 import type { ApiParts } from './http/api/api.ts';
 import { createGuard } from './http/api/auth.ts';
+import { createBidReader } from './http/api/bid-reader.ts';
 import type { DaemonStatus } from './http/api/status.ts';
 import { type BodyReader, bodyReader, createDoor, type Door } from './http/door.ts';
 import { createRepeatLimit, type Journal } from './http/journal.ts';
@@ -214,6 +216,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const tokenWatch = watchTokens({ ...parts, ...parts.store }, (fault) => tellFault(tellers, fault));
   const sessions = config.oidc === null ? null : { origin: config.oidc.redirectBase };
   const guard = createGuard(config.api.tokens, tokenWatch, () => parts.clock.now(), sessions);
+  const api = apiOf(parts, tokenWatch);
   const status = () => statusOf({ ...parts, desk, rules, checks, lasts, startedAt });
   const server = createServer({
     door,
@@ -224,7 +227,8 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     monotonicMs: () => performance.now(),
     progress: () => (desk === null ? { alive: true, detail: 'takes webhooks' } : progressOf(desk, parts.clock)),
     checks,
-    api: { ...apiOf(parts, tokenWatch), status, guard },
+    api: { ...api, status, guard },
+    addPages: (app, shared) => addConsole(app, { ...api, status, guard, ...shared }),
     metricsText: () => metricsText({ ...parts, rules, metrics, lagGauge, desk, door, checks }),
     onFault: (text) => journal.error('http-fault', { text }),
     onRefusal: (report) => {
@@ -498,6 +502,7 @@ function apiOf(parts: EngineParts, tokenWatch: TokenWatch): Omit<ApiParts, 'stat
   });
   return {
     ...{ ...store, append, front, vault, clock, mapping, version, tokenWatch, ruleWatch: parts.ruleWatch },
+    bids: createBidReader({ ...store, vault }),
     rules: { ...store, clock, ...config.rules },
     readBody: readBody ?? bodyReader({ vault, mapping, limits: config.http, terms: config.bidding }),
     replayLimit: config.api.replayLimit,

@@ -5,7 +5,7 @@ import type { Format } from './format.ts';
 import type { Page } from './page.ts';
 
 /** A code in words; a rule's own codes are the risk team's, and the reason says the rest. */
-function codeText(code: string, format: Format): string {
+export function codeText(code: string, format: Format): string {
   const { codes } = format.texts;
   if (code.startsWith('fact-missing:')) return codes.factMissing(code.slice('fact-missing:'.length));
   const words = Object.hasOwn(codes, code) ? codes[code as keyof typeof codes] : codes.rule;

@@ -268,7 +268,7 @@ function historySection(page: Page, { history, shownCodes }: BidReport, format: 
   for (const { at, text } of lines) page.field(format.time(at), text);
 }
 
-function hindranceText({ kind, cause, count, from, until }: Hindrance, format: Format): string {
+export function hindranceText({ kind, cause, count, from, until }: Hindrance, format: Format): string {
   const { show, bidding } = format.texts;
   if (kind !== 'wait') return show.attemptInVain(kind, cause, count, format.time(until));
   const words = Object.hasOwn(bidding.causes, cause) ? bidding.causes[cause as keyof typeof bidding.causes] : null;

@@ -30,7 +30,7 @@ function reasonLines(reason: string): string[] {
   return lines.map((line) => `${indent}${line}`);
 }
 
-function whatText(order: OrderGiven, { texts, money, minute }: Format): string {
+export function whatText(order: OrderGiven, { texts, money, minute }: Format): string {
   const { what } = texts.controlHistory;
   switch (order.kind) {
     case 'paused':

@@ -47,7 +47,7 @@ export type TokenEntry =
       /** Of what the cookie holds, in hex. */
       sha256: string;
       expiresAt: EpochMs;
-      /** Who says so, and what that provider calls the person. */
+      /** Who says so, and what that provider calls the person; `token`: a token was shown, and the subject says which. */
       issuer: string;
       subject: string;
       at: EpochMs;

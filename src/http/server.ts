@@ -67,6 +67,12 @@ export type RefusalReport = {
   why?: string;
 };
 
+/** What pages have from the server. `loginFailed` counts a log-in that was refused; `isLimited`: this address has had too many. */
+export type PageServer = {
+  bodies: Bodies;
+  loginFailed: (address: string, why: string) => { isLimited: boolean };
+};
+
 export type ServerParts = {
   /** Null in a process that takes no webhooks: the route does not exist there. */
   door: Door | null;
@@ -85,6 +91,8 @@ export type ServerParts = {
   status: () => DaemonStatus;
   /** Routes of the operator API, and who is let in there; null closes it. */
   api: (ApiParts & { guard: Guard }) | null;
+  /** Pages for people, served beside the API; left out: there are none. */
+  addPages?: (app: FastifyInstance, server: PageServer) => void;
   /** Hears of failures of our own; the text quotes no input. */
   onFault: (text: string) => void;
   onRefusal: (report: RefusalReport) => void;
@@ -181,7 +189,7 @@ export function createServer(parts: ServerParts): Server {
 }
 
 function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstance {
-  const { limits, trustedProxies, monotonicMs, onFault, onRefusal, door, api, bodies } = common;
+  const { limits, trustedProxies, monotonicMs, onFault, onRefusal, door, api, bodies, addPages } = common;
   const app = fastify({
     logger: false,
     bodyLimit: limits.bodyLimitBytes,
@@ -225,7 +233,11 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
   addHealth(app, common);
   if (serves.has('metrics')) addMetrics(app, common);
   if (serves.has('metrics')) app.get(statusPath, async () => common.status());
-  if (api !== null && serves.has('api')) addApi(app, { ...api, bodies, loginFailed: countFailedLogins(common) });
+  if (api !== null && serves.has('api')) {
+    const server = { bodies, loginFailed: countFailedLogins(common) };
+    addApi(app, { ...api, ...server });
+    addPages?.(app, server);
+  }
   return app;
 }
 
@@ -259,6 +271,11 @@ function addAdmission(
       const { token } = request.params as { token: string };
       const isWrong = !isWebhookToken(token);
       return { proof: isWrong ? none : { kind: 'webhooks' }, at: 'webhooks', isWrong };
+    }
+    if (guard !== null && isPage(request)) {
+      const look = guard.pageCaller(request);
+      if (look.kind === 'known') return { proof: { kind: 'api', name: look.caller.name }, at: 'api', isWrong: false };
+      return { proof: none, at: 'api', isWrong: look.kind === 'session-unknown' };
     }
     if (guard === null || !guard.isOpen() || !isOfApi(request)) return { proof: none, at: null, isWrong: false };
     if (!guard.isShown(request)) return { proof: none, at: 'api', isWrong: false };
@@ -313,6 +330,11 @@ function countFailedLogins({ visitors, onRefusal }: Common): (address: string, w
 function isOfApi(request: FastifyRequest): boolean {
   const path = request.routeOptions.url ?? request.url;
   return path === apiPrefix || path.startsWith(`${apiPrefix}/`);
+}
+
+/** Pages for people; what is not defined there is like any other path that does not exist. */
+function isPage({ is404, routeOptions: { url = '' } }: FastifyRequest): boolean {
+  return !is404 && (url === '/' || url.startsWith('/console/'));
 }
 
 /** `methods`: those that are defined there. */

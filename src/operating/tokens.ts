@@ -35,7 +35,16 @@ export type KnownToken = {
   revoked: { at: EpochMs; by: string; via: Via } | null;
 };
 
-type Hashed = KnownToken & { sha256: string };
+/** `mark`: of the token that a session was begun with; null: it is a token, or a session of somebody whom a provider knows. */
+type Hashed = KnownToken & { sha256: string; mark: string | null };
+
+/** Stands as the issuer of a session that was begun with a token. */
+const tokenIssuer = 'token';
+
+/** Says which token a session was begun with, to those who have the cookie's secret: by the records alone none can be guessed. */
+export function tokenMark(secret: string, tokenSha256: string): string {
+  return createHash('sha256').update(`token ${secret} ${tokenSha256}`).digest('base64url');
+}
 
 function tokensIn(entries: readonly TokenEntry[]): Hashed[] {
   const tokens = new Map<string, Hashed>();
@@ -47,7 +56,9 @@ function tokensIn(entries: readonly TokenEntry[]): Hashed[] {
         const { id, owner, role, sha256, expiresAt } = entry;
         const kind = entry.kind === 'created' ? 'token' : 'session';
         const created = { createdAt: at, createdBy: by, createdVia: via };
-        if (!tokens.has(id)) tokens.set(id, { kind, id, owner, role, sha256, expiresAt, ...created, revoked: null });
+        const mark = entry.kind === 'session-begun' && entry.issuer === tokenIssuer ? entry.subject : null;
+        if (!tokens.has(id))
+          tokens.set(id, { kind, id, owner, role, sha256, mark, expiresAt, ...created, revoked: null });
         break;
       }
       case 'revoked': {
@@ -90,7 +101,7 @@ export async function listTokens({ tokenBook, clock }: TokenParts): Promise<Know
   return tokensIn(await tokenBook.read())
     .filter(({ kind, expiresAt }) => kind === 'token' || expiresAt > now)
     .reverse()
-    .map(({ sha256: _, ...token }) => token);
+    .map(({ sha256: _, mark: __, ...token }) => token);
 }
 
 export type RevokeOutcome =
@@ -137,6 +148,22 @@ export async function beginSession({ tokenBook, clock }: TokenParts, order: Sess
   await tokenBook.append({ kind: 'session-begun', ...person, sha256, expiresAt, at, by: person.owner, via: 'api' });
   const counted = tokensIn(await tokenBook.read()).find(({ id }) => id === person.id);
   return counted?.sha256 === sha256 ? { kind: 'begun', secret, expiresAt } : { kind: 'used-before' };
+}
+
+export type TokenSessionOrder = { owner: string; role: ApiRole; tokenSha256: string; sessionMs: number };
+
+/** Somebody showed a token, so that a browser need not keep it. The session holds for as long as the token does, at most. */
+export async function beginTokenSession(
+  { tokenBook, clock }: TokenParts,
+  { owner, role, tokenSha256, sessionMs }: TokenSessionOrder,
+): Promise<{ secret: string }> {
+  const secret = randomBytes(secretBytes).toString('base64url');
+  const sha256 = createHash('sha256').update(secret).digest('hex');
+  const id = randomBytes(idBytes).toString('hex');
+  const at = clock.now();
+  const opened = { issuer: tokenIssuer, subject: tokenMark(secret, tokenSha256), expiresAt: at + sessionMs };
+  await tokenBook.append({ kind: 'session-begun', id, owner, role, sha256, ...opened, at, by: owner, via: 'api' });
+  return { secret };
 }
 
 /** Log-out everywhere: resolves to how many sessions of the person were ended. */
@@ -187,7 +214,9 @@ export function personIn(claims: Readonly<Record<string, unknown>>, rules: Perso
 }
 
 /** A token or session as whoever checks callers sees it. */
-type TokenAtHand = Pick<Hashed, 'kind' | 'id' | 'owner' | 'role' | 'sha256' | 'expiresAt'> & { isRevoked: boolean };
+type TokenAtHand = Pick<Hashed, 'kind' | 'id' | 'owner' | 'role' | 'sha256' | 'mark' | 'expiresAt'> & {
+  isRevoked: boolean;
+};
 
 export type TokenWatch = {
   /** Reads once; what cannot be read is tried again. */
@@ -219,8 +248,8 @@ export function watchTokens({ tokenBook, clock }: TokenParts, onFault: (fault: F
       // A token that has expired is told so; of sessions that are over there are too many to keep.
       known = found
         .filter(({ kind, expiresAt }) => kind === 'token' || expiresAt > now)
-        .map(({ kind, id, owner, role, sha256, expiresAt, revoked }) => {
-          return { kind, id, owner, role, sha256, expiresAt, isRevoked: revoked !== null };
+        .map(({ kind, id, owner, role, sha256, mark, expiresAt, revoked }) => {
+          return { kind, id, owner, role, sha256, mark, expiresAt, isRevoked: revoked !== null };
         });
       // From before the reading: what was revoked while it went on may not be in it.
       readAtMs = Math.max(readAtMs, startedAtMs);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fastify from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import { createBidReader } from '../../src/http/api/bid-reader.ts';
 import { addBidRoutes, type BidRouteParts } from '../../src/http/api/bid-routes.ts';
 import { createLine } from '../../src/http/api/line.ts';
 import { mapping } from './parts.ts';
@@ -79,7 +80,8 @@ test('of many searches for bids two ask the views at once; the others are told t
     return gate.promise;
   };
   const guard = { only: () => async () => undefined, callerOf: () => ({ name: 'viewer' }) };
-  addBidRoutes(app.withTypeProvider<ZodTypeProvider>(), { views: { query }, guard } as unknown as BidRouteParts);
+  const bids = createBidReader({ views: { query } } as unknown as Parameters<typeof createBidReader>[0]);
+  addBidRoutes(app.withTypeProvider<ZodTypeProvider>(), { bids, guard } as unknown as BidRouteParts);
   const inTime: unknown[] = [];
   const answers = Array.from({ length: 20 }, async () => {
     const { statusCode, headers } = await app.inject({ url: '/bids?limit=200&code=nothing' });

@@ -321,6 +321,20 @@ test('a provider that is away is told, and nobody else is kept out', async (cont
   assert.equal((await desk.asAdmin('GET', '/v1/identity')).status, 200);
 });
 
+test('in the console a session that is over does not hide the one of a person who has logged in', async (context) => {
+  const issuer = await startLiar(context, () => ({}));
+  const desk = await startDesk(context, await freePort(), issuer);
+  const browser = openBrowser();
+  const dead = { cookie: `lance_console=${'x'.repeat(43)}` };
+  assert.match(await (await browser.request(`${desk.origin}/`, { headers: dead })).text(), /action="\/console\/login"/);
+  await browser.logIn(desk.login, 'ana');
+  const secretOf = browser.jar.get(`${desk.origin} lance_session`)!;
+  const both = { cookie: `${dead.cookie}; lance_session=${secretOf}` };
+  const page = await (await browser.request(`${desk.origin}/`, { headers: both })).text();
+  assert.doesNotMatch(page, /action="\/console\/login"/);
+  assert.match(page, /action="\/console\/logout"/);
+});
+
 test('a session is over at its time', async (context) => {
   const issuer = await startLiar(context, () => ({}));
   const desk = await startDesk(context, await freePort(), issuer);
@@ -334,7 +348,7 @@ test('a session is over at its time', async (context) => {
   let now = begun.expiresAt - 1;
   const { id, owner, role, sha256, expiresAt } = begun;
   const watch = { tokens: () => known, isCurrent: () => true };
-  const known = [{ kind: 'session' as const, id, owner, role, sha256, expiresAt, isRevoked: false }];
+  const known = [{ kind: 'session' as const, id, owner, role, sha256, mark: null, expiresAt, isRevoked: false }];
   const guard = createGuard([], watch, () => now, { origin: desk.origin });
   const app = fastify();
   app.get('/', { onRequest: guard.only() }, (request) => guard.callerOf(request).name);

@@ -36,6 +36,9 @@ const allowed: readonly [RegExp, readonly Role[]][] = [
   [/^POST \/v1\/(contracts|renegotiations|withdrawals|lookups|events)/, working],
 ];
 
+/** Those of the console that change something. */
+const forms = ['POST /console/stop', 'POST /console/resume', 'POST /console/logout'];
+
 test('no operation without its role and identity', async (context) => {
   const issuer = await startLiar(context, () => ({}));
   const redirectBase = 'http://127.0.0.1:1';
@@ -100,6 +103,24 @@ test('no operation without its role and identity', async (context) => {
       const { cookie } = headers;
       const fromElsewhere = await call(method, address, { ...options, role: null, headers: { cookie } });
       if (fromElsewhere.status !== 403) wrong.push(`${operation} ${role} from elsewhere: ${fromElsewhere.status}`);
+    }
+  }
+  // Pages of the console: sessions alone count there, and a form without its token changes nothing.
+  const pages = ['GET /', 'GET /console/requests', 'GET /console/requests/1', 'GET /console/controls'];
+  for (const operation of [...pages, 'GET /console/stop', 'GET /console/resume', ...forms]) {
+    const [method, path] = operation.split(' ') as [string, string];
+    for (const role of roles) {
+      const isHere = { origin: url, 'content-type': 'application/x-www-form-urlencoded' };
+      const sent = {
+        method,
+        headers: method === 'GET' ? {} : isHere,
+        ...(method === 'GET' ? {} : { body: 'reason=x' }),
+      };
+      const { cookie } = sessions.get(role)!;
+      const answer = await fetch(`${url}${path}`, { ...sent, headers: { ...sent.headers, cookie } });
+      const isRefused = method === 'POST' || (/stop|resume/.test(path) && role === 'viewer');
+      const expected = isRefused ? 403 : path.endsWith('/1') ? 404 : 200;
+      if (answer.status !== expected) wrong.push(`${operation} ${role} in a session: ${answer.status}`);
     }
   }
   assert.deepEqual(wrong, []);

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeWithProgram } from '../stack/suite.ts';
 
-const program = 'chromium';
+export const browserProgram = 'chromium';
 
 export function describeInBrowser(name: string, body: () => void): void {
-  describeWithProgram(name, program, 'Debian: chromium', body);
+  describeWithProgram(name, browserProgram, 'Debian: chromium', body);
 }
 
-const switches = [
+export const browserSwitches = [
   ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-sync', '--no-first-run'],
   ...['--disable-background-networking', '--disable-component-update'],
 ];
@@ -19,7 +19,7 @@ const switches = [
 function run(address: string, words: readonly string[]): string {
   const profile = mkdtempSync(join(tmpdir(), 'lance-chromium-'));
   try {
-    return execFileSync(program, [...switches, ...words, `--user-data-dir=${profile}`, address], {
+    return execFileSync(browserProgram, [...browserSwitches, ...words, `--user-data-dir=${profile}`, address], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
       timeout: 60_000,

@@ -7,7 +7,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EpochMs } from '../../domain/glossary.ts';
 import type { ApiRole, ApiToken, Identity } from '../../domain/roles.ts';
-import type { TokenWatch } from '../../operating/tokens.ts';
+import { type TokenWatch, tokenMark } from '../../operating/tokens.ts';
 import { problem } from './problems.ts';
 
 /** Sessions of people who log in. */
@@ -17,7 +17,7 @@ export type SessionSettings = {
 };
 
 /** `name`: the identity. `token`: null for one of the settings. */
-type Caller = {
+export type Caller = {
   name: string;
   role: ApiRole;
   token: { id: string; expiresAt: EpochMs } | null;
@@ -48,18 +48,27 @@ export type Guard = {
   /** Of a request that was let in. */
   callerOf: (request: FastifyRequest) => Caller;
   identityOf: (request: FastifyRequest) => Identity;
+  /** Who asks for a page of the console. A token in a header is nobody there. */
+  pageCaller: (request: FastifyRequest) => PageLook;
+  /** Ids of the sessions that it is asked with and that still hold. */
+  pageSessions: (request: FastifyRequest) => readonly string[];
+  /** Whose token was typed into a page, and its hash. */
+  tokenHolder: (token: string) => { look: Look; sha256: string };
 };
 
 const everybody: readonly ApiRole[] = ['viewer', 'risk', 'operator', 'admin'];
 
 type Known = { digest: Buffer; look: () => Look };
 
+/** What a page of the console is asked with: the cookie of a session, of whichever kind. */
+export type PageLook = { kind: 'known'; caller: Caller & { csrfToken: string } } | Exclude<Look, { kind: 'known' }>;
+
 const sessionName = 'lance_session';
 const csrfHeader = 'x-csrf-token';
 const digestOf = (text: string) => createHash('sha256').update(text).digest();
 
 /** Only the pages of the desk can read it, and nobody can tell the session by it. */
-function csrfTokenOf(secret: string): string {
+export function csrfTokenOf(secret: string): string {
   return createHash('sha256').update(`csrf ${secret}`).digest('base64url');
 }
 
@@ -75,16 +84,31 @@ export function cookieIn(request: FastifyRequest, name: string): string | null {
 }
 
 /**
- * For `set-cookie`. No script reads it, no page of others sends it with an order, and, where there is TLS, no other host can have set
- * it (`__Host-`). `maxAgeMs` 0 takes it away.
+ * For `set-cookie`. No script reads it, no page of others sends it with an order (`Strict`: with anything), and, where there is TLS,
+ * no other host can have set it (`__Host-`). `maxAgeMs` 0 takes it away.
  */
-export function cookieOf({ origin }: SessionSettings, name: string, value: string, maxAgeMs: number): string {
+export function cookieOf(
+  { origin }: SessionSettings,
+  name: string,
+  value: string,
+  maxAgeMs: number,
+  sameSite: 'Lax' | 'Strict' = 'Lax',
+): string {
   const secure = origin.startsWith('https:') ? '; Secure' : '';
-  return `${cookieName({ origin }, name)}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${Math.floor(maxAgeMs / 1_000)}${secure}`;
+  return `${cookieName({ origin }, name)}=${value}; Path=/; HttpOnly; SameSite=${sameSite}; Max-Age=${Math.floor(maxAgeMs / 1_000)}${secure}`;
 }
 
 export function cookieName({ origin }: SessionSettings, name: string): string {
   return origin.startsWith('https:') ? `__Host-${name}` : name;
+}
+
+/** Of sessions that were begun with a token, in a page. */
+export const pageSessionName = 'lance_console';
+
+/** For the cookies of pages, which need no settings: they are secure where the settings or the request say https. */
+export function pageSettings(request: FastifyRequest, settings: SessionSettings | null): SessionSettings {
+  const isSecure = request.protocol === 'https' || settings?.origin.startsWith('https:') === true;
+  return { origin: isSecure ? 'https:' : 'http:' };
 }
 
 export function sessionCookieName(settings: SessionSettings): string {
@@ -159,8 +183,10 @@ export function createGuard(
   function find(header: string | undefined): Look {
     // The name of a scheme is in any case (RFC 9110, 11.1).
     const token = /^bearer +([^\s]{1,500})$/i.exec(header ?? '')?.[1];
-    if (token === undefined) return { kind: 'unknown' };
-    const given = digestOf(token);
+    return token === undefined ? { kind: 'unknown' } : holderOf(digestOf(token));
+  }
+
+  function holderOf(given: Buffer): Look {
     let found: Known | null = null;
     for (const candidate of [...ofSettings, ...ofBook])
       found = timingSafeEqual(candidate.digest, given) ? candidate : found;
@@ -173,8 +199,39 @@ export function createGuard(
     if (session === undefined) return { kind: 'session-unknown' };
     if (session.isRevoked || session.expiresAt <= now()) return { kind: 'session-over' };
     if (!watch.isCurrent()) return { kind: 'unheard' };
-    const { id, owner: name, role, expiresAt } = session;
-    return { kind: 'known', caller: { name, role, token: { id, expiresAt }, csrfToken: csrfTokenOf(secret) } };
+    const { id, owner: name, role, mark, expiresAt } = session;
+    const caller = { name, role, token: { id, expiresAt }, csrfToken: csrfTokenOf(secret) };
+    return mark === null || isTokenHeld(mark, secret, caller) ? { kind: 'known', caller } : { kind: 'session-over' };
+  }
+
+  /** Whether the token that a session was begun with still is one, of the same owner and role. */
+  function isTokenHeld(mark: string, secret: string, { name, role }: Caller): boolean {
+    return [...ofSettings, ...ofBook].some(({ digest, look }) => {
+      const holder = look();
+      return (
+        holder.kind === 'known' &&
+        holder.caller.name === name &&
+        holder.caller.role === role &&
+        tokenMark(secret, digest.toString('hex')) === mark
+      );
+    });
+  }
+
+  /** A session that is over does not stand before one that is not. A person who logged in counts before a token. */
+  function pageLooks(request: FastifyRequest): readonly Look[] {
+    catchUp();
+    const ofToken = cookieIn(request, cookieName(pageSettings(request, sessions), pageSessionName));
+    const ofPerson = cookie && cookieIn(request, cookie);
+    return [ofPerson, ofToken].flatMap((secret) => (secret ? [sessionOf(secret)] : []));
+  }
+
+  function pageCaller(request: FastifyRequest): PageLook {
+    const looks = pageLooks(request);
+    const look = looks.find(({ kind }) => kind === 'known') ?? looks[0] ?? ({ kind: 'unknown' } as const);
+    if (look.kind !== 'known') return look;
+    const { csrfToken, ...caller } = look.caller;
+    if (csrfToken === null) throw new Error('a session has no token for its forms');
+    return { kind: 'known', caller: { ...caller, csrfToken } };
   }
 
   function callerOf(request: FastifyRequest): Caller {
@@ -236,6 +293,14 @@ export function createGuard(
         }
       },
     callerOf,
+    pageCaller,
+    pageSessions: (request) =>
+      pageLooks(request).flatMap((look) => (look.kind === 'known' && look.caller.token ? [look.caller.token.id] : [])),
+    tokenHolder: (token) => {
+      catchUp();
+      const digest = digestOf(token);
+      return { look: holderOf(digest), sha256: digest.toString('hex') };
+    },
     identityOf: (request) => ({ by: callerOf(request).name, via: 'api' }),
   };
 }

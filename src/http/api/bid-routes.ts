@@ -1,19 +1,12 @@
 /** Bids, decisions, margins and dead letters over HTTP. */
-import { listedBid } from '../../bidding/bid-list.ts';
-import { searchBids } from '../../bidding/bid-search.ts';
-import { shownReasons } from '../../bidding/decide.ts';
-import { hindrancesIn } from '../../bidding/hindrances.ts';
 import type { EventLog, MarginCache, Views } from '../../bidding/ports.ts';
-import type { DecisionTrace } from '../../domain/offer.ts';
-import type { RequestState } from '../../domain/states.ts';
 import { readWorker } from '../../origination/worker-reading.ts';
-import { withoutCpfs } from '../../wire/hidden-cpf.ts';
 import { linkKeyOf } from '../../wire/identity.ts';
 import type { RequestMapping } from '../../wire/mapping-table.ts';
-import { namesOfBatch } from '../../wire/plain-ids.ts';
 import { listLetters, type ReplayParts, replayLetters } from '../letters.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
+import type { BidReader } from './bid-reader.ts';
 import { answered } from './described.ts';
 import { createLine } from './line.ts';
 import { problem, problemResponses } from './problems.ts';
@@ -35,7 +28,8 @@ import { marginView } from './views.ts';
 
 export type BidRouteParts = ReplayParts & {
   log: Pick<EventLog, 'readKey'>;
-  views: Pick<Views, 'read' | 'query'>;
+  views: Pick<Views, 'read'>;
+  bids: BidReader;
   margins: Pick<MarginCache, 'read'>;
   replayLimit: number;
   /** What dead letters are looked at with. */
@@ -43,8 +37,6 @@ export type BidRouteParts = ReplayParts & {
   guard: Guard;
 };
 
-/** A search parses up to 2,000 rows on the main thread. Two, so that one token does not keep the others out. */
-const searches = { atOnce: 2, longestWaitMs: 2_000 };
 const searchesWait = 'Too many such calls are under way; ask again, with fewer at once.';
 
 /** A letter may be as long as a webhook: one page at a time is opened and parsed. */
@@ -57,8 +49,7 @@ export function addBidRoutes(app: ApiApp, parts: BidRouteParts): void {
   addLetters(app, parts);
 }
 
-function addBids(app: ApiApp, { views, log, vault, guard }: BidRouteParts): void {
-  const line = createLine(searches);
+function addBids(app: ApiApp, { bids, guard }: BidRouteParts): void {
   app.get(
     '/bids',
     {
@@ -72,14 +63,9 @@ function addBids(app: ApiApp, { views, log, vault, guard }: BidRouteParts): void
       },
     },
     async (request, reply) => {
-      const { limit, before = null, batchId, ...search } = request.query;
-      const batchIds = batchId === undefined ? undefined : namesOfBatch(vault, batchId);
-      const searched = await line(guard.callerOf(request).name, () =>
-        searchBids(views, { ...search, batchIds }, { limit, before }),
-      );
-      if (searched.kind === 'not-done') return problem(reply, 'unavailable', searchesWait);
-      const { found, next } = searched.result;
-      return { bids: found.map(listedBid), next };
+      const found = await bids.page(guard.callerOf(request).name, request.query);
+      if (found.kind === 'not-done') return problem(reply, 'unavailable', searchesWait);
+      return found.page;
     },
   );
   app.get(
@@ -93,45 +79,10 @@ function addBids(app: ApiApp, { views, log, vault, guard }: BidRouteParts): void
         response: { 200: answered(decisionSchema, 'The request with its decision'), ...problemResponses },
       },
     },
-    async (request, reply) => {
-      const { requestId } = request.params;
-      const state = (await views.read([requestId])).get(requestId)?.state;
-      if (state === undefined) return problem(reply, 'not-found', 'No request has this id.');
-      const { role } = guard.callerOf(request);
-      const detailed = role !== 'viewer';
-      const entries = detailed ? await log.readKey('auctions', requestId, state.places) : [];
-      const records = entries.map(({ record }) => record);
-      const traces = records.map((record) =>
-        record.kind === 'claimed' || record.kind === 'passed' ? record.trace : null,
-      );
-      const trace = traces.find((each) => each !== null) ?? null;
-      return {
-        ...listedBid(state),
-        offer: state.claim === null || state.claim.unread ? null : { ...state.claim.offer },
-        reasons: shownReasons(trace?.reasons ?? state.pass?.reasons ?? []),
-        trace: trace === null ? null : plainTrace(trace),
-        hindrances: hindrancesIn(records).map((hindrance) => ({ ...hindrance })),
-        unclaimed: unclaimedIn(state),
-        auction: auctionIn(state, role === 'operator' || role === 'admin'),
-      };
-    },
+    async (request, reply) =>
+      (await bids.one(request.params.requestId, guard.callerOf(request).role)) ??
+      problem(reply, 'not-found', 'No request has this id.'),
   );
-}
-
-function auctionIn({ auction }: RequestState, seesPersons: boolean) {
-  if (auction === null) return null;
-  const shown = { ...auction, candidates: [...auction.candidates] };
-  return seesPersons ? shown : withoutCpfs(shown);
-}
-
-/** Winner events that several requests may have, without what the service wrote. */
-function unclaimedIn({
-  unclaimed = {},
-}: RequestState): { event: 'contemplated' | 'proposed'; at: number; sharedWith: string[] }[] {
-  return (['contemplated', 'proposed'] as const).flatMap((event) => {
-    const told = unclaimed[event];
-    return told === undefined ? [] : [{ event, at: told.at, sharedWith: [...told.sharedWith] }];
-  });
 }
 
 /** Recorded before it is shown: who cannot be recorded sees nothing. */
@@ -169,14 +120,6 @@ function addWorker(app: ApiApp, { guard, ...parts }: BidRouteParts): void {
       }
     },
   );
-}
-
-/** Without the keys that stand for a worker: caps are kept under them too. */
-function plainTrace({ link, caps: _caps, usage: _usage, ...rest }: DecisionTrace): Record<string, unknown> {
-  const trace = { ...rest, reasons: shownReasons(rest.reasons) };
-  if (link === null) return { ...trace, link };
-  const { linkKey: _link, workerKey: _worker, birthDate: _birth, ...facts } = link;
-  return { ...trace, link: facts };
 }
 
 function addMargins(app: ApiApp, { views, margins, vault, clock, guard }: BidRouteParts): void {

@@ -1,0 +1,448 @@
+/**
+ * The console: pages for people at `/`, made by the server of what the operator API tells, in a session that was begun with a token or
+ * at the identity provider. Nothing runs in a page but the console's own script.
+ */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { Fault } from '../errors.ts';
+import {
+  type Caller,
+  cookieIn,
+  cookieName,
+  cookieOf,
+  csrfTokenOf,
+  type Guard,
+  type PageLook,
+  pageSessionName,
+  pageSettings,
+  sessionCookie,
+} from '../http/api/auth.ts';
+import type { BidReader } from '../http/api/bid-reader.ts';
+import { shortReason } from '../http/api/control-routes.ts';
+import { failureText } from '../http/api/problems.ts';
+import { bidQuery, requestParams } from '../http/api/schemas.ts';
+import type { DaemonStatus } from '../http/api/status.ts';
+import { codingOf } from '../http/bodies.ts';
+import type { PageServer } from '../http/server.ts';
+import { addressKey } from '../http/visitors.ts';
+import { type ControlParts, capUse, controlHistory, controlStanding, pause, resume } from '../operating/controls.ts';
+import { beginTokenSession, revokeToken, type TokenParts, type TokenWatch } from '../operating/tokens.ts';
+import { withoutCpf } from '../wire/hidden-cpf.ts';
+import { fromWallClock } from '../wire/local-time.ts';
+import type { Filters, NowFacts, Shown } from './pages.ts';
+
+export type ConsoleParts = TokenParts &
+  ControlParts & {
+    tokenWatch: Pick<TokenWatch, 'look'>;
+    guard: Guard;
+    /** Null: nobody can log in at a provider. */
+    login: { origin: string } | null;
+    status: () => DaemonStatus;
+    bids: BidReader;
+    onFault: (text: string) => void;
+  };
+
+/** A working day. */
+const sessionMs = 8 * 3_600_000;
+/** What a log-in page was given out with. */
+const visitMs = 3_600_000;
+const languageMs = 365 * 86_400_000;
+const visitName = 'lance_visit';
+const languageName = 'lance_language';
+const secretBytes = 32;
+const formLimitBytes = 16_384;
+const pageBids = 50;
+const mostCaps = 20;
+const mostOrders = 100;
+const assetMs = 365 * 86_400_000;
+
+/** Nothing but the console's own files, and no page of others around it. */
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+const assetTypes = {
+  'style.css': 'text/css; charset=utf-8',
+  'in-page.js': 'text/javascript; charset=utf-8',
+  'icon.svg': 'image/svg+xml',
+} as const;
+type AssetName = keyof typeof assetTypes;
+
+/** A page of the console that a log-in leads back to. */
+const placeForm = /^\/(?:console\/(?:requests|controls)(?:[/?][\w./?=&%:|+-]{0,500})?)?$/;
+
+type Session = Extract<PageLook, { kind: 'known' }>['caller'];
+type Form = Readonly<Partial<Record<string, string>>>;
+type Pages = typeof import('./pages.ts');
+type Texts = Shown['texts'];
+
+/** Ready when the server listens. What a page is made with is loaded when the first one is asked for. */
+export function addConsole(app: FastifyInstance, parts: ConsoleParts & PageServer): void {
+  const routes: FastifyPluginAsync = async (scope) => addRoutes(scope, parts);
+  void app.register(routes);
+}
+
+function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer): void {
+  const { guard, bodies, clock, login } = parts;
+  let assets: { files: Record<AssetName, string>; version: string } | null = null;
+
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('application/x-www-form-urlencoded', async (request: FastifyRequest) => {
+    if (codingOf(request.headers) !== null) throw Object.assign(new Error('the form is coded'), { statusCode: 415 });
+    const body = await bodies.read(request.raw, formLimitBytes, { room: 'api', name: addressKey(request.ip) });
+    bodies.release(request.raw);
+    return Object.fromEntries(new URLSearchParams(body.toString()));
+  });
+  scope.addHook('onSend', async (_request, reply) => {
+    void reply.headers({
+      'content-security-policy': policy,
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      // With no-referrer a browser would not say either where a form comes from.
+      'referrer-policy': 'same-origin',
+      'cross-origin-opener-policy': 'same-origin',
+    });
+  });
+  scope.setErrorHandler(async (error: FastifyError, request, reply) => {
+    const { pages, shown } = await begin(request, reply);
+    const { problem } = shown.texts;
+    const status = error.statusCode ?? 500;
+    if ((error instanceof Fault && error.retryable) || status === 503)
+      return send(reply, pages.problemPage(shown, { title: problem.unavailable, text: problem.unavailableText }), 503);
+    if (status >= 400 && status < 500)
+      return send(reply, pages.problemPage(shown, { title: problem.stale, text: problem.unreadable }), status);
+    parts.onFault(failureText('HTTP', reply, error));
+    return send(reply, pages.problemPage(shown, { title: problem.failed, text: problem.failedText }), 500);
+  });
+
+  function loadAssets(): NonNullable<typeof assets> {
+    if (assets !== null) return assets;
+    const read = (name: AssetName) => readFileSync(new URL(name, import.meta.url), 'utf8');
+    const files = {
+      ...{ 'style.css': read('style.css'), 'in-page.js': read('in-page.js'), 'icon.svg': read('icon.svg') },
+    };
+    const hash = createHash('sha256').update(Object.values(files).join('\n'));
+    assets = { files, version: hash.digest('hex').slice(0, 12) };
+    return assets;
+  }
+
+  async function begin(request: FastifyRequest, reply: FastifyReply) {
+    const pages = await import('./pages.ts');
+    const look = guard.pageCaller(request);
+    const session = look.kind === 'known' ? look.caller : null;
+    const language = languageOf(request, reply);
+    const shown: Shown = {
+      ...pages.wordsIn(language),
+      otherHref: otherHref(request, language === 'pt' ? 'en' : 'pt'),
+      assetVersion: loadAssets().version,
+      person: session,
+    };
+    return { pages, shown, look, session };
+  }
+
+  function languageOf(request: FastifyRequest, reply: FastifyReply): 'pt' | 'en' {
+    const asked = (request.query as Record<string, unknown>).lang;
+    if (asked === 'pt' || asked === 'en') {
+      const settings = pageSettings(request, login);
+      void reply.header('set-cookie', cookieOf(settings, languageName, asked, languageMs, 'Strict'));
+      return asked;
+    }
+    const kept = cookieIn(request, cookieName(pageSettings(request, login), languageName));
+    return kept === 'pt' || kept === 'en' ? kept : preferredIn(request.headers['accept-language'] ?? '');
+  }
+
+  type Begun = Awaited<ReturnType<typeof begin>>;
+
+  function logInPage(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { pages, shown }: Pick<Begun, 'pages' | 'shown'>,
+    {
+      status,
+      problem = null,
+      to,
+    }: { status: number; problem?: 'wrong' | 'limited' | 'unheard' | 'stale' | null; to?: string },
+  ): FastifyReply {
+    if (!guard.isOpen()) return send(reply, pages.closedPage(shown), 200);
+    const settings = pageSettings(request, login);
+    const known = cookieIn(request, cookieName(settings, visitName));
+    const visit = known ?? randomBytes(secretBytes).toString('base64url');
+    if (known === null) void reply.header('set-cookie', cookieOf(settings, visitName, visit, visitMs, 'Strict'));
+    const place = to ?? (request.method === 'GET' ? request.url : '/');
+    const text = pages.logInPage(
+      { ...shown, person: null },
+      {
+        csrfToken: csrfTokenOf(visit),
+        to: placeForm.test(place) ? place : '/',
+        hasProvider: login !== null,
+        problem,
+        isOut: request.method === 'GET' && queryOf(request).notice === 'out',
+      },
+    );
+    return send(reply, text, status);
+  }
+
+  /** A page for those who are logged in; others see the page to log in at. */
+  function page(
+    path: string,
+    make: (
+      world: { pages: Pages; shown: Shown; session: Session },
+      request: FastifyRequest,
+      reply: FastifyReply,
+    ) => Promise<FastifyReply>,
+  ): void {
+    scope.get(path, async (request, reply) => {
+      const { session, ...begun } = await begin(request, reply);
+      if (session !== null) return make({ ...begun, session }, request, reply);
+      if (begun.look.kind === 'unheard') return logInPage(request, reply, begun, { status: 503, problem: 'unheard' });
+      return logInPage(request, reply, begun, { status: path === '/' ? 200 : 401 });
+    });
+  }
+
+  /** A form of a page of ours, and of the session that it is sent in. */
+  function action(
+    path: string,
+    run: (
+      world: { pages: Pages; shown: Shown; session: Session; form: Form },
+      request: FastifyRequest,
+      reply: FastifyReply,
+    ) => Promise<FastifyReply>,
+  ): void {
+    scope.post(path, async (request, reply) => {
+      const { session, ...begun } = await begin(request, reply);
+      const form = (request.body ?? {}) as Form;
+      if (session === null) return logInPage(request, reply, begun, { status: 401 });
+      if (isStrange(request, form, session.csrfToken)) return stale(reply, begun);
+      return run({ ...begun, session, form }, request, reply);
+    });
+  }
+
+  function isStrange({ headers, host }: FastifyRequest, form: Form, csrfToken: string): boolean {
+    const { origin, 'sec-fetch-site': site } = headers;
+    if (site !== undefined && site !== 'same-origin') return true;
+    if (origin === undefined || (hostIn(origin) !== host && origin !== login?.origin)) return true;
+    const digest = (text: string) => createHash('sha256').update(text).digest();
+    return !timingSafeEqual(digest(form.csrf ?? ''), digest(csrfToken));
+  }
+
+  scope.get('/console/assets/:name', async (request, reply) => {
+    const { name } = request.params as { name: string };
+    if (!Object.hasOwn(assetTypes, name)) {
+      const { pages, shown } = await begin(request, reply);
+      return send(reply, unknownPage(pages, shown), 404);
+    }
+    const { files, version } = loadAssets();
+    const isNamed = queryOf(request).v === version;
+    const caching = isNamed ? `public, max-age=${assetMs / 1_000}, immutable` : 'no-cache';
+    return reply
+      .type(assetTypes[name as AssetName])
+      .header('cache-control', caching)
+      .send(files[name as AssetName]);
+  });
+
+  page('/', async ({ pages, shown }, request, reply) => {
+    const { notice } = queryOf(request);
+    const known = notice === 'stopped' || notice === 'resumed' || notice === 'late' ? notice : null;
+    const facts = { ...(await capsNow()), status: parts.status(), now: clock.now(), notice: known };
+    return send(reply, pages.nowPage(shown, facts as NowFacts), 200);
+  });
+
+  /** Where the store is away, the rest of the page is what is needed. */
+  async function capsNow(): Promise<Pick<NowFacts, 'caps' | 'moreCaps'>> {
+    try {
+      const { caps } = await controlStanding(parts);
+      const uses = await Promise.all(caps.slice(0, mostCaps).map(({ name }) => capUse(parts, name)));
+      return { caps: uses.filter((use) => use !== null), moreCaps: Math.max(0, caps.length - mostCaps) };
+    } catch (fault) {
+      if (!(fault instanceof Fault)) throw fault;
+      return { caps: null, moreCaps: 0 };
+    }
+  }
+
+  page('/console/requests', async ({ pages, shown, session }, request, reply) => {
+    const query = queryOf(request);
+    const id = query.id?.trim() ?? '';
+    if (id !== '') return reply.redirect(`/console/requests/${encodeURIComponent(id.slice(0, 200))}`, 303);
+    const filters: Filters = Object.fromEntries(
+      pages.filterNames.flatMap((name) => {
+        const value = query[name]?.trim() ?? '';
+        return value === '' ? [] : [[name, value]];
+      }),
+    );
+    const before = query.before === undefined || query.before === '' ? undefined : query.before;
+    const { since, until, ...others } = filters;
+    const asked = bidQuery.safeParse({
+      ...others,
+      ...(since === undefined ? {} : { since: wallTime(since) }),
+      // A minute that was typed counts to its end.
+      ...(until === undefined ? {} : { until: wallTime(until) + 59_999 }),
+      ...(before === undefined ? {} : { before }),
+      limit: pageBids,
+    });
+    const common = { filters, isFirst: before === undefined };
+    const { requests } = shown.texts;
+    if (!asked.success) {
+      const named = asked.error.issues.map(({ path }) => labelOf(requests, String(path[0] ?? '')));
+      const problem = `${requests.invalid} ${[...new Set(named)].join(', ')}.`;
+      return send(reply, pages.requestsPage(shown, { ...common, found: null, problem }), 422);
+    }
+    const found = await parts.bids.page(session.name, asked.data);
+    if (found.kind === 'page')
+      return send(reply, pages.requestsPage(shown, { ...common, found: found.page, problem: null }), 200);
+    return send(reply, pages.requestsPage(shown, { ...common, found: null, problem: requests.busy }), 503);
+  });
+
+  page('/console/requests/:requestId', async ({ pages, shown, session }, request, reply) => {
+    const asked = requestParams.safeParse(request.params);
+    const decision = asked.success ? await parts.bids.one(asked.data.requestId, session.role) : null;
+    if (decision !== null) return send(reply, pages.requestPage(shown, decision), 200);
+    const { unknown } = shown.texts.problem;
+    return send(reply, pages.problemPage(shown, { title: unknown, text: shown.texts.requests.unknown }), 404);
+  });
+
+  page('/console/controls', async ({ pages, shown }, _request, reply) =>
+    send(reply, pages.controlsPage(shown, await controlHistory(parts, mostOrders)), 200),
+  );
+
+  for (const kind of ['stop', 'resume'] as const) {
+    const path = `/console/${kind}`;
+    page(path, async ({ pages, shown }, _request, reply) => {
+      if (!pages.mayOrder(shown)) return forbidden(reply, pages, shown);
+      return send(reply, pages.orderPage(shown, kind, { pause: pauseNow(), reason: '', problem: null }), 200);
+    });
+    action(path, async ({ pages, shown, session, form }, _request, reply) => {
+      if (!pages.mayOrder(shown)) return forbidden(reply, pages, shown);
+      const typed = form.reason ?? '';
+      const reason = shortReason.safeParse(typed.replaceAll('\r\n', '\n'));
+      const again = (problem: string, status: number) =>
+        send(reply, pages.orderPage(shown, kind, { pause: pauseNow(), reason: typed, problem }), status);
+      if (!reason.success) return again(shown.texts.order.reasonMissing, 422);
+      const who = { by: session.name, via: 'api' as const };
+      const outcome = await (kind === 'stop' ? pause : resume)(parts, who, withoutCpf(reason.data));
+      if (outcome.kind !== 'stored') return again(pages.orderProblem(shown, kind, outcome), 503);
+      const done = kind === 'stop' ? 'stopped' : 'resumed';
+      return reply.redirect(`/?notice=${outcome.late.length === 0 ? done : 'late'}`, 303);
+    });
+  }
+
+  function pauseNow() {
+    const { bidding } = parts.status();
+    if (bidding?.cause !== 'paused') return null;
+    return { by: bidding.by, reason: bidding.detail, since: bidding.since };
+  }
+
+  scope.post('/console/login', async (request, reply) => {
+    const { session: _, ...begun } = await begin(request, reply);
+    const form = (request.body ?? {}) as Form;
+    const settings = pageSettings(request, login);
+    const visit = cookieIn(request, cookieName(settings, visitName));
+    const to = form.to !== undefined && placeForm.test(form.to) ? form.to : '/';
+    if (!guard.isOpen()) return logInPage(request, reply, begun, { status: 200 });
+    if (visit === null || isStrange(request, form, csrfTokenOf(visit)))
+      return logInPage(request, reply, begun, { status: 403, problem: 'stale', to });
+    const { look, sha256 } = guard.tokenHolder((form.token ?? '').trim());
+    if (look.kind === 'unheard') return logInPage(request, reply, begun, { status: 503, problem: 'unheard', to });
+    if (look.kind !== 'known') {
+      const { isLimited } = parts.loginFailed(request.ip, `log-in to the console refused: ${look.kind}`);
+      const problem = isLimited ? 'limited' : 'wrong';
+      if (isLimited) void reply.header('retry-after', '60');
+      return logInPage(request, reply, begun, { status: isLimited ? 429 : 401, problem, to });
+    }
+    const { secret } = await openSession(look.caller, sha256);
+    void reply.header('set-cookie', [
+      cookieOf(settings, pageSessionName, secret, sessionMs, 'Strict'),
+      cookieOf(settings, visitName, '', 0, 'Strict'),
+    ]);
+    return reply.redirect(to, 303);
+  });
+
+  async function openSession({ name: owner, role }: Caller, tokenSha256: string): Promise<{ secret: string }> {
+    const begun = await beginTokenSession(parts, { owner, role, tokenSha256, sessionMs });
+    await parts.tokenWatch.look();
+    return begun;
+  }
+
+  action('/console/logout', async ({ session }, request, reply) => {
+    for (const id of guard.pageSessions(request)) await revokeToken(parts, { by: session.name, via: 'api' }, id);
+    await parts.tokenWatch.look();
+    void reply.header('set-cookie', [
+      cookieOf(pageSettings(request, login), pageSessionName, '', 0, 'Strict'),
+      ...(login === null ? [] : [sessionCookie(login, '', 0)]),
+    ]);
+    return reply.redirect('/?notice=out', 303);
+  });
+
+  function stale(reply: FastifyReply, { pages, shown }: Pick<Begun, 'pages' | 'shown'>): FastifyReply {
+    const { problem } = shown.texts;
+    return send(reply, pages.problemPage(shown, { title: problem.stale, text: problem.staleText }), 403);
+  }
+}
+
+function forbidden(reply: FastifyReply, pages: Pages, shown: Shown): FastifyReply {
+  const { problem, roles } = shown.texts;
+  const text = problem.forbiddenText(pages.ordering.map((role) => roles[role]).join(', '));
+  return send(reply, pages.problemPage(shown, { title: problem.forbidden, text }), 403);
+}
+
+function unknownPage(pages: Pages, shown: Shown): string {
+  const { unknown } = shown.texts.problem;
+  return pages.problemPage(shown, { title: unknown, text: '' });
+}
+
+function send(reply: FastifyReply, text: string, status: number): FastifyReply {
+  return reply
+    .code(status)
+    .type('text/html; charset=utf-8')
+    .header('cache-control', 'no-store')
+    .header('vary', 'accept-language, cookie')
+    .send(text);
+}
+
+/** Of a parameter that was sent several times the first counts. */
+function queryOf(request: FastifyRequest): Readonly<Partial<Record<string, string>>> {
+  const query = request.query as Record<string, string | string[]>;
+  return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, [value].flat()[0] ?? '']));
+}
+
+/** Null: it is no address, such as `null` of a page that hides where it is from. */
+function hostIn(origin: string): string | null {
+  return URL.parse(origin)?.host ?? null;
+}
+
+/** The same page, with the same search. */
+function otherHref(request: FastifyRequest, language: 'pt' | 'en'): string {
+  const isPage = request.method === 'GET';
+  const [path, search = ''] = isPage ? request.url.split('?', 2) : ['/'];
+  const query = new URLSearchParams(search);
+  query.delete('notice');
+  query.set('lang', language);
+  return `${path}?${query.toString()}`;
+}
+
+/** The first language of the browser that there is here, by the weight that it gives it; else Portuguese. */
+function preferredIn(header: string): 'pt' | 'en' {
+  const named = header
+    .slice(0, 200)
+    .split(',')
+    .map((part) => {
+      const [name = '', ...parameters] = part.trim().toLowerCase().split(';');
+      const weight = parameters.map((each) => /^\s*q=([\d.]+)$/.exec(each)?.[1]).find((each) => each !== undefined);
+      return { name: name.slice(0, 2), weight: Number(weight ?? 1) };
+    })
+    .filter(({ name, weight }) => (name === 'pt' || name === 'en') && weight > 0)
+    .sort((one, other) => other.weight - one.weight);
+  return named[0]?.name === 'en' ? 'en' : 'pt';
+}
+
+/** `YYYY-MM-DDTHH:mm` as a browser sends it, on Brasília's clock; NaN, which no search takes, where it is something else. */
+function wallTime(text: string): number {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? fromWallClock(Date.parse(`${text}:00Z`)) : Number.NaN;
+}
+
+function labelOf(words: Texts['requests'], name: string): string {
+  const labels: Readonly<Record<string, string>> = {
+    ...{ state: words.state, code: words.code, batchId: words.batch, segment: words.segment },
+    ...{ since: words.since, until: words.until, before: words.older },
+  };
+  return Object.hasOwn(labels, name) ? labels[name]! : name;
+}

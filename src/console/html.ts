@@ -1,0 +1,44 @@
+/** HTML by templates: all that is put in is escaped, but for what a template made. */
+import { printable } from '../domain/printable.ts';
+
+export class Html {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Part = Html | string | number | null | false | readonly Part[];
+
+const escapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Also in an attribute between quotes. Marks that turn the direction of writing become visible. */
+function escaped(text: string): string {
+  return printable(text).replace(/[&<>"']/g, (found) => escapes[found]!);
+}
+
+function textOf(part: Part): string {
+  if (part === null || part === false) return '';
+  if (part instanceof Html) return part.text;
+  return Array.isArray(part) ? part.map(textOf).join('') : escaped(String(part));
+}
+
+/** Attributes stand between quotes. `null` and `false` are nothing. */
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return new Html(strings.map((string, index) => (index === 0 ? string : textOf(parts[index - 1]!) + string)).join(''));
+}
+
+const longest = 300;
+
+/** Text that others wrote: cut where it is very long, and apart from the text around it. */
+export function outside(text: string): Html {
+  const characters = [...text];
+  const shown = characters.length > longest ? `${characters.slice(0, longest).join('')}…` : text;
+  return html`<bdi>${shown}</bdi>`;
+}

@@ -1,0 +1,495 @@
+/** The pages of the console, made of what the API tells; pure. */
+
+import { codeText } from '../cli/bid-outcome-text.ts';
+import { hindranceText } from '../cli/bid-text.ts';
+import { remedyOf } from '../cli/bidding-remedy.ts';
+import { whatText } from '../cli/controls-history.ts';
+import { createFormat, type Format } from '../cli/format.ts';
+import type { Language } from '../cli/texts.ts';
+import type { ApiRole } from '../domain/roles.ts';
+import { phases } from '../domain/states.ts';
+import type { BidPage, Decision } from '../http/api/bid-reader.ts';
+import type { DaemonStatus } from '../http/api/status.ts';
+import type { CapUse, ControlOutcome, OrderGiven } from '../operating/controls.ts';
+import { type Html, html, outside } from './html.ts';
+import { consoleEn } from './texts-en.ts';
+import { type ConsoleTexts, consolePt } from './texts-pt.ts';
+
+/** What every page of one answer has in common. */
+export type Shown = {
+  texts: ConsoleTexts;
+  format: Format;
+  language: Language;
+  /** The same page in the other language. */
+  otherHref: string;
+  /** Of the files that pages load: changes when they do. */
+  assetVersion: string;
+  /** Null: nobody is logged in. */
+  person: { name: string; role: ApiRole; csrfToken: string } | null;
+};
+
+type Place = keyof ConsoleTexts['pages'];
+const addresses: Readonly<Record<Place, string>> = {
+  now: '/',
+  requests: '/console/requests',
+  controls: '/console/controls',
+};
+
+const formats = { pt: createFormat('pt'), en: createFormat('en') };
+const texts = { pt: consolePt, en: consoleEn };
+
+export function wordsIn(language: Language): Pick<Shown, 'texts' | 'format' | 'language'> {
+  return { language, texts: texts[language], format: formats[language] };
+}
+
+/** Who may stop bidding and resume it, as in the API. */
+export const ordering: readonly ApiRole[] = ['risk', 'operator', 'admin'];
+
+export function mayOrder({ person }: Shown): boolean {
+  return person !== null && ordering.includes(person.role);
+}
+
+const csrfField = (token: string) => html`<input type="hidden" name="csrf" value="${token}">`;
+
+/** `refreshes`: without scripts the page is loaded again now and then. */
+function layout(shown: Shown, page: { title: string; body: Html; place?: Place | null; refreshes?: boolean }): string {
+  const { texts, language, otherHref, assetVersion, person } = shown;
+  const { title, body, place = null, refreshes = false } = page;
+  const other = language === 'pt' ? 'en' : 'pt';
+  const links = (Object.keys(addresses) as Place[]).map(
+    (each) =>
+      html`<a href="${addresses[each]}"${each === place ? html` aria-current="page"` : null}>${texts.pages[each]}</a>`,
+  );
+  return html`<!doctype html>
+<html lang="${language === 'pt' ? 'pt-BR' : 'en'}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · Lance</title>
+<link rel="icon" href="/console/assets/icon.svg?v=${assetVersion}" type="image/svg+xml">
+<link rel="stylesheet" href="/console/assets/style.css?v=${assetVersion}">
+${
+  refreshes &&
+  html`<script src="/console/assets/in-page.js?v=${assetVersion}" defer></script>
+<noscript><meta http-equiv="refresh" content="15"></noscript>`
+}
+</head>
+<body data-page="${place ?? 'none'} ${person?.name ?? ''}">
+<a class="skip" href="#content">${texts.skip}</a>
+<header class="bar"><div>
+<span class="brand">Lance</span>
+${person !== null && html`<nav aria-label="${texts.menu}">${links}</nav>`}
+<div class="more">
+<a href="${otherHref}" hreflang="${other}" lang="${other === 'pt' ? 'pt-BR' : 'en'}">${texts.otherLanguage}</a>
+${
+  person !== null &&
+  html`<span>${outside(person.name)} (${texts.roles[person.role]})</span>
+<form method="post" action="/console/logout">${csrfField(person.csrfToken)}<button class="link">${texts.logOut}</button></form>`
+}
+</div>
+</div></header>
+<main id="content" tabindex="-1">
+${body}
+</main>
+</body>
+</html>
+`.text;
+}
+
+export function logInPage(
+  shown: Shown,
+  {
+    csrfToken,
+    to,
+    hasProvider,
+    problem,
+    isOut,
+  }: {
+    csrfToken: string;
+    to: string;
+    hasProvider: boolean;
+    problem: 'wrong' | 'limited' | 'unheard' | 'stale' | null;
+    isOut: boolean;
+  },
+): string {
+  const { logIn, problem: problems } = shown.texts;
+  const said = problem === null ? null : problem === 'stale' ? problems.staleText : logIn[problem];
+  const body = html`<div class="narrow">
+<h1>${logIn.title}</h1>
+${isOut && html`<p class="notice" role="status">${logIn.out}</p>`}
+${said !== null && html`<p class="fault" role="alert" id="problem">${said}</p>`}
+<form method="post" action="/console/login" class="panel">
+${csrfField(csrfToken)}<input type="hidden" name="to" value="${to}">
+<div class="field">
+<label for="token">${logIn.token}</label>
+<input id="token" name="token" type="password" autocomplete="off" spellcheck="false" required autofocus aria-describedby="token-help">
+<p class="help" id="token-help">${logIn.tokenHelp}</p>
+</div>
+<button class="button">${logIn.enter}</button>
+</form>
+${hasProvider && html`<p>${logIn.or} <a class="button plain" href="/v1/login?to=/">${logIn.provider}</a></p>`}
+</div>`;
+  return layout(shown, { title: logIn.title, body });
+}
+
+export function closedPage(shown: Shown): string {
+  const { closed } = shown.texts;
+  const body = html`<div class="narrow">
+<h1>${closed.title}</h1>
+<p>${closed.why}</p>
+<p>${closed.how}</p>
+<pre>lance tokens create --owner ana --role operator --days 90 --by ana</pre>
+<p>${closed.afterwards}</p>
+<p class="actions"><a class="button plain" href="/">${closed.reload}</a></p>
+</div>`;
+  return layout(shown, { title: closed.title, body });
+}
+
+/** `caps` null: they cannot be read now. */
+export type NowFacts = {
+  status: DaemonStatus;
+  caps: readonly CapUse[] | null;
+  moreCaps: number;
+  now: number;
+  notice: 'stopped' | 'resumed' | 'late' | null;
+};
+
+const timeText = (at: number, format: Format) =>
+  html`<time datetime="${new Date(at).toISOString()}">${format.minute(at)}</time>`;
+
+export function nowPage(shown: Shown, facts: NowFacts): string {
+  const { texts } = shown;
+  const { status, notice } = facts;
+  const { bidding, requests } = status;
+  const isPaused = bidding?.cause === 'paused';
+  const buttons = html`<a class="button danger" href="/console/stop">${texts.now.stop}</a>`;
+  const resume = html`<a class="button" href="/console/resume">${texts.now.resume}</a>`;
+  const tone = bidding?.kind === 'closed' ? 'panel shut' : 'panel live';
+  const words = bidding === null ? texts.now.doorOnly : bidding.kind === 'open' ? texts.now.open : texts.now.closed;
+  const body = html`<h1>${texts.pages.now}</h1>
+<p id="away" class="fault" role="alert" hidden>${texts.away}</p>
+${notice !== null && html`<p class="notice" role="status">${texts.order[notice]}</p>`}
+<section id="bidding" data-live class="${tone}" aria-labelledby="state">
+<h2 id="state" class="state">${words}</h2>
+${bidding !== null && biddingFacts(shown, bidding, facts.now)}
+${mayOrder(shown) && bidding !== null && html`<p class="actions">${isPaused ? resume : buttons}</p>`}
+</section>
+<p class="skip" role="status" id="spoken" data-live>${words}</p>
+${
+  requests !== null &&
+  html`<section aria-labelledby="work-title"><h2 id="work-title">${texts.now.work}</h2>
+<div id="work" data-live>${workFigures(shown, status, requests, facts.now)}</div></section>`
+}
+<section aria-labelledby="caps-title"><h2 id="caps-title">${texts.now.caps}</h2>
+<div id="caps" data-live>${capTable(shown, facts)}</div></section>
+<section aria-labelledby="process-title"><h2 id="process-title">${texts.now.process}</h2>
+<div id="process" data-live>${processFacts(shown, status)}</div></section>`;
+  return layout(shown, { title: words, body, place: 'now', refreshes: true });
+}
+
+function biddingFacts(shown: Shown, bidding: NonNullable<DaemonStatus['bidding']>, now: number): Html {
+  const { format } = shown;
+  const words = shown.texts.now;
+  const { cause, since, until, by, detail } = bidding;
+  const isPaused = cause === 'paused';
+  const texts = format.texts.bidding;
+  const pausedRemedy = mayOrder(shown) ? words.pausedRemedy : words.pausedViewer;
+  const remedy = cause === null ? null : isPaused ? pausedRemedy : remedyOf(texts, cause, detail);
+  const row = (label: string, value: Html | string | null) =>
+    value !== null && value !== '' && html`<dt>${label}</dt><dd>${value}</dd>`;
+  return html`<dl class="facts">
+${row(words.cause, cause === null ? null : html`${texts.causes[cause]} <code>${cause}</code>`)}
+${row(words.since, html`${timeText(since, format)}, ${words.ago((now - since) / 1_000)}`)}
+${row(words.until, until == null ? null : timeText(until, format))}
+${row(words.by, by === null ? null : outside(by))}
+${row(isPaused ? words.reason : words.detail, detail === null ? null : outside(detail))}
+${row(words.remedy, remedy)}
+</dl>`;
+}
+
+function workFigures(
+  { texts: { now: words }, format }: Shown,
+  { lastBidAt, lastWinAt }: DaemonStatus,
+  requests: NonNullable<DaemonStatus['requests']>,
+  now: number,
+): Html {
+  const figure = (label: string, value: Html | string, isSmall = false) =>
+    html`<div><dt>${label}</dt><dd${isSmall && html` class="small"`}>${value}</dd></div>`;
+  const linked = (count: number, state: string) =>
+    count === 0 ? '0' : html`<a href="/console/requests?state=${state}">${format.number(count)}</a>`;
+  const last = (at: number | null, none: string) =>
+    at === null ? none : html`${timeText(at, format)}, ${words.ago((now - at) / 1_000)}`;
+  const { oldestQueuedAt } = requests;
+  return html`${requests.known === false && html`<p class="help">${words.countsUnknown}</p>`}
+<dl class="figures">
+${figure(words.requests, format.number(requests.open))}
+${figure(words.oldest, last(oldestQueuedAt, format.texts.none), true)}
+${figure(words.queued, format.number(requests.queued))}
+${figure(words.sending, html`${format.number(requests.sending)} <span class="help">${words.sendLimit(format.number(requests.sendLimit))}</span>`)}
+${figure(words.parked, format.number(requests.parked))}
+${figure(words.unknown, linked(requests.unknown, 'unknown'))}
+${figure(words.frozen, format.number(requests.frozen))}
+${figure(words.lastBid, last(lastBidAt, words.notSinceStart), true)}
+${figure(words.lastWin, last(lastWinAt, words.notSinceStart), true)}
+</dl>`;
+}
+
+function capTable({ texts: { now: words }, format }: Shown, { caps, moreCaps }: NowFacts): Html {
+  if (caps === null) return html`<p class="help">${words.capsUnread}</p>`;
+  if (caps.length === 0) return html`<p class="soft">${words.noCaps}</p>`;
+  const rows = caps.map(({ name, usedCents, limitCents, bids }) => {
+    const limit = limitCents ?? 0;
+    const bar = html`<progress max="${Math.max(1, limit)}" value="${Math.min(usedCents, limit)}" aria-label="${name}"></progress>`;
+    return html`<tr role="row"><th scope="row" role="rowheader">${outside(name)}</th>
+<td role="cell" data-name="${words.used}"><span>${format.money(usedCents)}${bar}</span></td>
+<td role="cell" class="number" data-name="${words.limit}">${format.money(limit)}</td>
+<td role="cell" class="number" data-name="${words.bids}">${format.number(bids)}</td></tr>`;
+  });
+  return html`<table class="cards" role="table" aria-labelledby="caps-title"><thead role="rowgroup"><tr role="row">
+<th scope="col" role="columnheader">${words.cap}</th><th scope="col" role="columnheader">${words.used}</th>
+<th scope="col" role="columnheader" class="number">${words.limit}</th><th scope="col" role="columnheader" class="number">${words.bids}</th>
+</tr></thead><tbody role="rowgroup">${rows}</tbody></table>
+${moreCaps > 0 && html`<p class="help">${words.moreCaps(String(moreCaps))}</p>`}`;
+}
+
+const hashLength = 12;
+
+function processFacts({ texts: { now: words }, format }: Shown, status: DaemonStatus): Html {
+  const { version, roles, startedAt, instance, ready, ruleSet, rulesFolder, partitions } = status;
+  const { yes, no, none } = format.texts;
+  return html`<dl class="facts">
+<dt>${words.version}</dt><dd>${version} (${roles.join(' + ')})</dd>
+<dt>${words.started}</dt><dd>${timeText(startedAt, format)}</dd>
+<dt>${words.instance}</dt><dd><code>${instance}</code></dd>
+<dt>${words.ready}</dt><dd>${ready ? yes : no} <code>/readyz</code></dd>
+<dt>${words.rules}</dt><dd><code>${ruleSet?.slice(0, hashLength) ?? none}</code>${rulesFolder.refusal !== null && html`<br>${words.rulesRefused} ${outside(rulesFolder.refusal)}`}</dd>
+<dt>${words.partitions}</dt><dd>${partitions.owned.join(', ') || none}${partitions.closed.map((text) => html`<br>${outside(text)}`)}</dd>
+</dl>`;
+}
+
+/** The step between the button and the order. `pause`: the one that holds. */
+export function orderPage(
+  shown: Shown,
+  kind: 'stop' | 'resume',
+  {
+    pause,
+    reason,
+    problem,
+  }: {
+    pause: { by: string | null; reason: string | null; since: number } | null;
+    reason: string;
+    problem: string | null;
+  },
+): string {
+  const { texts, format, person } = shown;
+  const { order } = texts;
+  const title = kind === 'stop' ? order.stopTitle : order.resumeTitle;
+  const body = html`<div class="narrow">
+<h1>${title}</h1>
+<p>${kind === 'stop' ? order.stopWhat : order.resumeWhat}</p>
+${
+  kind === 'resume' &&
+  pause !== null &&
+  html`<dl class="facts panel"><dt>${order.pausedBy}</dt><dd>${outside(pause.by ?? format.texts.none)}, ${timeText(pause.since, format)}</dd>
+<dt>${texts.now.reason}</dt><dd>${outside(pause.reason ?? format.texts.none)}</dd></dl>`
+}
+${problem !== null && html`<p class="fault" role="alert">${problem}</p>`}
+<form method="post" action="/console/${kind}">
+${csrfField(person!.csrfToken)}
+<div class="field">
+<label for="reason">${order.reason}</label>
+<textarea id="reason" name="reason" rows="3" maxlength="200" required autofocus aria-describedby="reason-help">${reason}</textarea>
+<p class="help" id="reason-help">${order.reasonHelp}</p>
+</div>
+<p class="actions"><button class="button${kind === 'stop' ? ' danger' : ''}">${kind === 'stop' ? order.stop : order.resume}</button>
+<a class="button plain" href="/">${order.back}</a></p>
+</form></div>`;
+  return layout(shown, { title, body });
+}
+
+/** Why an order was not done, or is not known to be; null: it is stored. */
+export function orderProblem(
+  { format }: Shown,
+  kind: 'stop' | 'resume',
+  outcome: Exclude<ControlOutcome, { kind: 'stored' }>,
+): string {
+  const { control } = format.texts;
+  const isStop = kind === 'stop';
+  switch (outcome.kind) {
+    case 'not-stored':
+      return (isStop ? control.pauseNotStored : control.changeNotStored)(outcome.why);
+    case 'unsure':
+      return (isStop ? control.pauseUnsure : control.changeUnsure)(outcome.why);
+    case 'unkept':
+      return (isStop ? control.pauseUnkept : control.changeUnkept)(outcome.why);
+    case 'unseen':
+      return control.unseen(outcome.revision, outcome.why);
+    case 'cap-unknown':
+    case 'cap-one-more':
+    case 'identity-needed':
+      throw new Error('a pause has no cap');
+    default:
+      return outcome satisfies never;
+  }
+}
+
+const filterNames = ['state', 'code', 'batchId', 'segment', 'since', 'until'] as const;
+/** As they stand in the form. */
+export type Filters = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
+export { filterNames };
+
+export function requestsPage(
+  shown: Shown,
+  {
+    filters,
+    found,
+    isFirst,
+    problem,
+  }: { filters: Filters; found: BidPage | null; isFirst: boolean; problem: string | null },
+): string {
+  const { texts, format } = shown;
+  const words = texts.requests;
+  const isFiltered = filterNames.some((name) => filters[name] !== undefined);
+  const option = (value: string, text: string) =>
+    html`<option value="${value}"${(filters.state ?? '') === value && html` selected`}>${text}</option>`;
+  const field = (name: (typeof filterNames)[number], label: string, type = 'text') =>
+    html`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" type="${type}" value="${filters[name] ?? ''}" maxlength="200" autocomplete="off"></div>`;
+  const older = new URLSearchParams({ ...filters, before: found?.next ?? '' });
+  const nothing = isFiltered ? (found?.next == null ? words.none : words.noneYet) : words.empty;
+  const body = html`<h1>${words.title}</h1>
+<form method="get" action="/console/requests" class="row" role="search">
+<div class="field"><label for="id">${words.id}</label><input id="id" name="id" inputmode="numeric" maxlength="40" required autocomplete="off"></div>
+<button class="button">${words.open}</button>
+</form>
+<details${isFiltered && html` open`}><summary>${words.filter}</summary>
+<form method="get" action="/console/requests" class="panel">
+<div class="fields">
+<div class="field"><label for="state">${words.state}</label><select id="state" name="state">${option('', words.anyState)}${phases.map((phase) => option(phase, format.texts.states[phase]))}</select></div>
+${field('code', words.code)}${field('batchId', words.batch)}${field('segment', words.segment)}
+${field('since', words.since, 'datetime-local')}${field('until', words.until, 'datetime-local')}
+</div>
+<p class="actions"><button class="button">${words.apply}</button><a href="/console/requests">${words.clear}</a></p>
+</form></details>
+${problem !== null && html`<p class="fault" role="alert">${problem}</p>`}
+${found !== null && (found.bids.length === 0 ? html`<p class="soft">${nothing}</p>` : requestTable(shown, found))}
+<p class="actions">${found?.next != null && html`<a class="button plain" rel="next" href="/console/requests?${older.toString()}">${words.older}</a>`}
+${!isFirst && html`<a href="/console/requests?${new URLSearchParams({ ...filters }).toString()}">${words.newest}</a>`}</p>`;
+  return layout(shown, { title: words.title, body, place: 'requests' });
+}
+
+function requestTable({ texts, format }: Shown, { bids }: BidPage): Html {
+  const words = texts.requests;
+  const rows = bids.map((bid) => {
+    const { requestId, state, code, rateHundredths, amountCents, installments, position, decidedAt, frozen } = bid;
+    const mark = frozen !== undefined && html` (${words.frozen})`;
+    return html`<tr role="row"><th scope="row" role="rowheader"><a href="/console/requests/${encodeURIComponent(requestId)}">${outside(requestId)}</a></th>
+<td role="cell" data-name="${words.state}"><span>${format.texts.states[state]}${mark}</span></td>
+<td role="cell" data-name="${words.code}">${code !== null && outside(code)}</td>
+<td role="cell" class="number" data-name="${words.rate}">${rateHundredths !== null && format.rate(rateHundredths)}</td>
+<td role="cell" class="number" data-name="${words.amount}">${amountCents !== null && format.money(amountCents)}</td>
+<td role="cell" class="number" data-name="${words.term}">${installments}</td>
+<td role="cell" class="number" data-name="${words.position}">${position}</td>
+<td role="cell" data-name="${words.decided}">${decidedAt !== null && timeText(decidedAt, format)}</td></tr>`;
+  });
+  const head = (text: string, isNumber = false) =>
+    html`<th scope="col" role="columnheader"${isNumber && html` class="number"`}>${text}</th>`;
+  return html`<table class="cards" role="table" aria-label="${words.title}"><thead role="rowgroup"><tr role="row">
+${head(words.request)}${head(words.state)}${head(words.code)}${head(words.rate, true)}${head(words.amount, true)}${head(words.term, true)}${head(words.position, true)}${head(words.decided)}
+</tr></thead><tbody role="rowgroup">${rows}</tbody></table>`;
+}
+
+export function requestPage(shown: Shown, decision: Decision): string {
+  const { texts, format } = shown;
+  const words = texts.request;
+  const { requestId, batchId, state, code, position, auction, offer, next, frozen } = decision;
+  const title = format.texts.show.title(requestId);
+  const won = ['won', 'contemplated', 'proposed'].includes(state);
+  const best = auction?.bestRivalCell ?? null;
+  const body = html`<p><a href="/console/requests">${words.back}</a></p>
+<h1>${title}</h1>
+<section class="panel${won ? ' live' : ''}" aria-label="${words.result}">
+<p class="state">${format.texts.states[state]}</p>
+${frozen !== undefined && html`<p class="fault">${texts.requests.frozen}: ${outside(frozen)}</p>`}
+${code !== null && html`<p>${codeText(code, format)} <code>${outside(code)}</code></p>`}
+${auction !== null && position !== null && html`<p>${words.position(String(position), String(auction.bidCount))}</p>`}
+${auction !== null && best !== null && html`<p>${words.bestRival}: ${best > 497 ? words.noRival : format.rate(best)}</p>`}
+${next !== null && html`<p>${words.next}</p>`}
+${batchId !== null && html`<p class="help">${words.batch} ${outside(batchId)}</p>`}
+</section>
+<section aria-labelledby="offer-title"><h2 id="offer-title">${offer !== null && state === 'passed' ? words.notSent : words.offer}</h2>${offer === null ? html`<p class="soft">${words.noOffer}</p>` : offerFacts(shown, offer)}</section>
+${decision.reasons.length > 0 && html`<section aria-labelledby="why-title"><h2 id="why-title">${words.why}</h2><ul class="reasons">${decision.reasons.map((reason) => reasonItem(shown, reason))}</ul></section>`}
+<section aria-labelledby="history-title"><h2 id="history-title">${words.history}</h2>${historyList(shown, decision)}</section>
+<section aria-labelledby="attempts-title"><h2 id="attempts-title">${words.attempts}</h2>${attemptList(shown, decision)}</section>`;
+  return layout(shown, { title, body, place: 'requests' });
+}
+
+function offerFacts({ texts, format }: Shown, offer: NonNullable<Decision['offer']>): Html {
+  const words = texts.request;
+  const figure = (label: string, value: string) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`;
+  return html`<dl class="figures">
+${figure(words.rate, format.rate(offer.rateHundredths))}
+${figure(words.amount, format.money(offer.amountCents))}
+${figure(words.term, format.number(offer.installments))}
+${figure(words.installment, format.money(offer.installmentCents))}
+${figure(words.cet, format.annualRate(offer.cetAnnualHundredths))}
+${figure(words.expected, format.money(offer.expectedValueCents))}
+${figure(words.chance, format.share(offer.winProbability))}
+<div><dt>${words.validUntil}</dt><dd class="small">${timeText(offer.validUntil, format)}</dd></div>
+</dl>`;
+}
+
+/** What a rule says is the risk team's own text; of our own reasons the code says it in each language. */
+function reasonItem({ texts, format, language }: Shown, { code, rule, text }: Decision['reasons'][number]): Html {
+  if (rule !== null)
+    return html`<li>${texts.request.rule} ${outside(rule)}: ${outside(text)} <code>${outside(code)}</code></li>`;
+  const words = codeText(code, format);
+  return html`<li>${words}${language === 'en' && text !== words && html`: ${outside(text)}`} <code>${outside(code)}</code></li>`;
+}
+
+function historyList({ texts, format }: Shown, { decidedAt, auction, unclaimed }: Decision): Html {
+  const words = texts.request;
+  const events = [
+    { at: decidedAt, text: html`${words.decided}` },
+    { at: auction?.startedAt ?? null, text: html`${words.auctionStarted}` },
+    { at: auction?.endedAt ?? null, text: html`${words.auctionEnded}` },
+    ...unclaimed.map(({ event, at, sharedWith }) => ({
+      at,
+      text: html`${words.told(format.texts.states[event])} ${outside(sharedWith.join(', '))}`,
+    })),
+  ]
+    .flatMap(({ at, text }) => (at === null ? [] : [{ at, text }]))
+    .sort((one, other) => one.at - other.at);
+  if (events.length === 0) return html`<p class="soft">${words.notDecided}</p>`;
+  return html`<ol class="events">${events.map(({ at, text }) => html`<li><time datetime="${new Date(at).toISOString()}">${format.time(at)}</time> ${text}</li>`)}</ol>`;
+}
+
+function attemptList({ texts, format, person }: Shown, { hindrances }: Decision): Html {
+  const words = texts.request;
+  if (person?.role === 'viewer') return html`<p class="soft">${words.attemptsHidden}</p>`;
+  if (hindrances.length === 0) return html`<p class="soft">${words.noAttempts}</p>`;
+  return html`<ol class="events">${hindrances.map((each) => html`<li>${timeText(each.from, format)} ${outside(hindranceText(each, format))}</li>`)}</ol>`;
+}
+
+export function controlsPage(shown: Shown, { orders, more }: { orders: readonly OrderGiven[]; more: boolean }): string {
+  const { texts, format } = shown;
+  const words = texts.controls;
+  const rows = orders.map(
+    (order) => html`<tr role="row"><td role="cell" data-name="${words.at}">${timeText(order.at, format)}</td>
+<td role="cell" data-name="${words.by}">${order.by === null ? words.folder : outside(order.by)}</td>
+<td role="cell" data-name="${words.what}">${outside(whatText(order, format))}</td>
+<td role="cell" data-name="${words.reason}">${order.reason !== null && outside(order.reason)}</td></tr>`,
+  );
+  const head = (text: string) => html`<th scope="col" role="columnheader">${text}</th>`;
+  const table = html`<table class="cards" role="table" aria-label="${words.title}"><thead role="rowgroup"><tr role="row">${head(words.at)}${head(words.by)}${head(words.what)}${head(words.reason)}</tr></thead><tbody role="rowgroup">${rows}</tbody></table>`;
+  const body = html`<h1>${words.title}</h1>
+<p class="soft">${words.about}</p>
+${orders.length === 0 ? html`<p class="soft">${words.none}</p>` : table}
+${more && html`<p class="help">${words.more}</p>`}`;
+  return layout(shown, { title: words.title, body, place: 'controls' });
+}
+
+export function problemPage(shown: Shown, { title, text }: { title: string; text: string }): string {
+  const body = html`<div class="narrow"><h1>${title}</h1><p>${text}</p>
+<p class="actions"><a class="button plain" href="/">${shown.texts.problem.home}</a></p></div>`;
+  return layout(shown, { title, body });
+}

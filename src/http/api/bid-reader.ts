@@ -1,0 +1,94 @@
+/** Requests and decisions as each role may see them: for the routes of the API and for the pages of the console. */
+import type { z } from 'zod';
+import { listedBid } from '../../bidding/bid-list.ts';
+import { type BidSearch, searchBids } from '../../bidding/bid-search.ts';
+import { shownReasons } from '../../bidding/decide.ts';
+import { hindrancesIn } from '../../bidding/hindrances.ts';
+import type { EventLog, Views } from '../../bidding/ports.ts';
+import type { DecisionTrace } from '../../domain/offer.ts';
+import type { ApiRole } from '../../domain/roles.ts';
+import type { RequestState } from '../../domain/states.ts';
+import type { Vault } from '../../domain/vault.ts';
+import { withoutCpfs } from '../../wire/hidden-cpf.ts';
+import { namesOfBatch } from '../../wire/plain-ids.ts';
+import { createLine } from './line.ts';
+import type { bidPage, decisionSchema } from './schemas.ts';
+
+/** `limit` is at most 200; `before`: cursor of the page before. */
+type BidPageQuery = Omit<BidSearch, 'batchIds'> & {
+  batchId?: string | undefined;
+  limit: number;
+  before?: string | undefined;
+};
+export type BidPage = z.infer<typeof bidPage>;
+export type Decision = z.infer<typeof decisionSchema>;
+
+export type BidReader = {
+  /** `name`: who asks. `not-done`: too many searches are under way. */
+  page: (name: string, query: BidPageQuery) => Promise<{ kind: 'page'; page: BidPage } | { kind: 'not-done' }>;
+  /** Null: no request has this id. */
+  one: (requestId: string, role: ApiRole) => Promise<Decision | null>;
+};
+
+/** A search parses up to 2,000 rows on the main thread. Two, so that one token does not keep the others out. */
+const searches = { atOnce: 2, longestWaitMs: 2_000 };
+
+type BidReaderParts = { views: Pick<Views, 'read' | 'query'>; log: Pick<EventLog, 'readKey'>; vault: Vault };
+
+export function createBidReader({ views, log, vault }: BidReaderParts): BidReader {
+  const line = createLine(searches);
+  return {
+    page: async (name, { limit, before = null, batchId, ...search }) => {
+      const batchIds = batchId === undefined ? undefined : namesOfBatch(vault, batchId);
+      const searched = await line(name, () => searchBids(views, { ...search, batchIds }, { limit, before }));
+      if (searched.kind === 'not-done') return searched;
+      const { found, next } = searched.result;
+      return { kind: 'page', page: { bids: found.map(listedBid), next } };
+    },
+    one: async (requestId, role) => {
+      const state = (await views.read([requestId])).get(requestId)?.state;
+      if (state === undefined) return null;
+      const detailed = role !== 'viewer';
+      const entries = detailed ? await log.readKey('auctions', requestId, state.places) : [];
+      const records = entries.map(({ record }) => record);
+      const traces = records.map((record) =>
+        record.kind === 'claimed' || record.kind === 'passed' ? record.trace : null,
+      );
+      const trace = traces.find((each) => each !== null) ?? null;
+      return {
+        ...listedBid(state),
+        offer: state.claim === null || state.claim.unread ? null : { ...state.claim.offer },
+        reasons: shownReasons(trace?.reasons ?? state.pass?.reasons ?? []),
+        trace: trace === null ? null : plainTrace(trace),
+        hindrances: hindrancesIn(records).map((hindrance) => ({ ...hindrance })),
+        unclaimed: unclaimedIn(state),
+        auction: auctionIn(state, role === 'operator' || role === 'admin'),
+      };
+    },
+  };
+}
+
+function auctionIn({ auction }: RequestState, seesPersons: boolean) {
+  if (auction === null) return null;
+  const shown = { ...auction, candidates: [...auction.candidates] };
+  return seesPersons ? shown : withoutCpfs(shown);
+}
+
+/** Winner events that several requests may have, without what the service wrote. */
+function unclaimedIn({
+  unclaimed = {},
+}: RequestState): { event: 'contemplated' | 'proposed'; at: number; sharedWith: string[] }[] {
+  return (['contemplated', 'proposed'] as const).flatMap((event) => {
+    const told = unclaimed[event];
+    return told === undefined ? [] : [{ event, at: told.at, sharedWith: [...told.sharedWith] }];
+  });
+}
+
+/** Without the keys that stand for a worker: caps are kept under them too, and rows of value tables found by them. */
+function plainTrace({ link, caps: _caps, usage: _usage, tables, ...rest }: DecisionTrace): Record<string, unknown> {
+  const looks = tables?.map(({ key: _key, ...look }) => look);
+  const trace = { ...rest, reasons: shownReasons(rest.reasons), ...(looks === undefined ? {} : { tables: looks }) };
+  if (link === null) return { ...trace, link };
+  const { linkKey: _link, workerKey: _worker, birthDate: _birth, ...facts } = link;
+  return { ...trace, link: facts };
+}

@@ -1,0 +1,114 @@
+/** The pages of the console as texts: whatever others wrote stays a text, in every place where it is shown. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { html, outside } from '../../src/console/html.ts';
+import {
+  controlsPage,
+  nowPage,
+  orderPage,
+  problemPage,
+  requestPage,
+  requestsPage,
+  type Shown,
+  wordsIn,
+} from '../../src/console/pages.ts';
+import { consoleEn } from '../../src/console/texts-en.ts';
+import { consolePt } from '../../src/console/texts-pt.ts';
+import { exampleOf } from '../../src/http/api/described.ts';
+import { bidPage, decisionSchema } from '../../src/http/api/schemas.ts';
+import { statusSchema } from '../../src/http/api/status.ts';
+
+const hostile = [
+  `<script>alert(1)</script>`,
+  `"><img src=x onerror=alert(1)>`,
+  `' onmouseover='alert(1)`,
+  `\u202Egnp.exe\u2066 \u200F`,
+  `</bdi></main></body>`,
+  `&lt;script&gt;`,
+  `\u001b[2J\u0007`,
+  'a'.repeat(10_240),
+];
+/** What our own templates never have. */
+const foreign = /<script>|<img|onmouseover='|\u202E|\u2066|\u200F|<\/bdi><\/main>|\p{Cc}(?<!\n)|a{400}/u;
+
+function shownIn(language: 'pt' | 'en', name: string): Shown {
+  const person = { name, role: 'admin' as const, csrfToken: 'c' };
+  return { ...wordsIn(language), otherHref: `/?lang=${name}`, assetVersion: 'v', person };
+}
+
+/** Every text of a value, but for those that code looks at. */
+function withText<T>(value: T, text: string, kept: readonly string[], key = ''): T {
+  if (typeof value === 'string') return (kept.includes(key) ? value : text) as T;
+  if (Array.isArray(value)) return value.map((each: unknown) => withText(each, text, kept, key)) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [name, withText(each as unknown, text, kept, name)]),
+  ) as T;
+}
+
+test('what is put into a template is escaped, in text and in attributes', () => {
+  assert.equal(
+    html`<a title="${`"'<>&`}">${`"'<>&`}</a>`.text,
+    '<a title="&quot;&#39;&lt;&gt;&amp;">&quot;&#39;&lt;&gt;&amp;</a>',
+  );
+  assert.equal(html`${html`<b>${'<'}</b>`}${['<', html`<i></i>`]}${null}${false}${0}`.text, '<b>&lt;</b>&lt;<i></i>0');
+  assert.equal(html`${{ text: '<b>' } as unknown as string}`.text, '[object Object]', 'no object passes as a template');
+  assert.equal(outside(`\u202E<`).text, '<bdi>\\u202e&lt;</bdi>');
+  assert.equal(outside('😀'.repeat(301)).text, `<bdi>${'😀'.repeat(300)}…</bdi>`, 'no character is cut in two');
+});
+
+test('no page shows the markup of others, or turns its direction', () => {
+  const status = exampleOf(statusSchema) as Parameters<typeof nowPage>[1]['status'];
+  const decision = exampleOf(decisionSchema) as Parameters<typeof requestPage>[1];
+  const page = exampleOf(bidPage) as NonNullable<Parameters<typeof requestsPage>[1]['found']>;
+  for (const text of hostile) {
+    for (const language of ['pt', 'en'] as const) {
+      const shown = shownIn(language, text);
+      const caps = [{ name: text, usedCents: 5, bids: 1, limitCents: 10 }];
+      const facts = { caps, moreCaps: 3, now: status.at, notice: 'late' as const };
+      const closed = withText(status, text, ['kind', 'cause', 'version', 'roles', 'instance']);
+      const paused = { ...closed, bidding: { ...closed.bidding!, cause: 'paused' as const, by: text } };
+      const ruled = [
+        { code: text, rule: text, text },
+        { code: text, rule: null, text },
+      ];
+      const seen = {
+        ...withText(decision, text, ['state', 'kind', 'event', 'next', 'requestId']),
+        reasons: ruled,
+        frozen: text,
+      };
+      const order = { at: 1, by: text, via: 'api' as const, reason: text, revision: 1 };
+      const orders = [
+        { ...order, kind: 'paused' as const },
+        { ...order, kind: 'cap-set' as const, name: text, limitCents: 5 },
+      ];
+      const found = withText(page, text, ['state', 'next']);
+      const made = [
+        nowPage(shown, { ...facts, status: closed }),
+        nowPage(shown, { ...facts, status: paused }),
+        requestPage(shown, seen),
+        requestsPage(shown, { filters: { code: text, since: text }, found, isFirst: false, problem: text }),
+        controlsPage(shown, { orders, more: true } as Parameters<typeof controlsPage>[1]),
+        problemPage(shown, { title: text, text }),
+        orderPage(shown, 'resume', { pause: { by: text, reason: text, since: 1 }, reason: '', problem: null }),
+      ];
+      for (const [index, each] of made.entries()) {
+        // A page's own fields are as long as they were typed.
+        const looked = each.replaceAll(/(?:value|content|data-page|href|aria-label)="[^"]*"|<title>.*?<\/title>/gs, '');
+        const isLong = text.length > 400 && [3, 5].includes(index);
+        if (!isLong) assert.doesNotMatch(looked, foreign, `page ${index}, ${language}: ${text.slice(0, 40)}`);
+        assert.doesNotMatch(each, /<script>|<img|\u202E|\u2066|\u200F/u);
+        assert.equal(each.split('</main>').length, 2);
+      }
+    }
+  }
+});
+
+test('both languages have every text, and none is empty', () => {
+  const pathsOf = (value: object, path = ''): string[] =>
+    Object.entries(value).flatMap(([name, each]) => {
+      assert.notEqual(each, '', `${path}.${name}`);
+      return typeof each === 'object' ? pathsOf(each as object, `${path}.${name}`) : [`${path}.${name}`];
+    });
+  assert.deepEqual(pathsOf(consoleEn), pathsOf(consolePt));
+});
