@@ -3,6 +3,7 @@ import type { RequestId } from '../domain/glossary.ts';
 import type { Answered, Contemplated, Proposed } from '../domain/records.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
+import { withoutCpf, withoutKnownCpf } from '../wire/hidden-cpf.ts';
 import { parseJson } from '../wire/json.ts';
 import { errorsOf } from '../wire/service-errors.ts';
 import type { CommandWorld } from './world.ts';
@@ -37,19 +38,22 @@ export function createScrubber(
   });
   if (pseudonymKey === null || sealed === null) return saying(withheld);
   const vault = world.createVault(pseudonymKey);
-  let parts: string[];
+  let person: Person;
   try {
-    parts = personalParts(vault.open(sealedPlaces.request(requestId), sealed));
+    person = personIn(vault.open(sealedPlaces.request(requestId), sealed));
   } catch (fault) {
     if (fault instanceof Fault && fault.code === 'sealed-unreadable') return saying(unreadable);
     throw fault;
   }
+  const blotted = (text: string) => withoutPerson(text, person);
+  // How a request is asked for: it stays, also where it looks like a CPF.
+  const isHidden = blotted(requestId) !== requestId;
+  const ownId = new RegExp(`(?<!\\p{N})${RegExp.escape(requestId)}(?!\\p{N})`, 'gu');
+  /** First blotted out and then cut: a part of a name or of a CPF would not be known for one. */
   function scrubbed(text: string): string {
-    let shown = text
-      .slice(0, maxLength)
-      .replace(/(?<!\d)\d{3}\.?\d{3}\.?\d{3}-?\d{2}(?!\d)/g, (digits) => (digits === requestId ? digits : '***'));
-    for (const part of parts) shown = shown.replaceAll(new RegExp(RegExp.escape(part), 'giu'), '***');
-    return text.length > maxLength ? `${shown} …` : shown;
+    const plain = unescaped(text).normalize('NFC');
+    const shown = isHidden ? plain.split(ownId).map(blotted).join(requestId) : blotted(plain);
+    return shown.length > maxLength ? `${shown.slice(0, maxLength)} …` : shown;
   }
   return {
     text: scrubbed,
@@ -65,9 +69,37 @@ export function createScrubber(
   };
 }
 
-function personalParts(sealedText: string): string[] {
+/** `names`: the name as a whole first, then its parts. */
+type Person = { cpf: string; names: readonly RegExp[] };
+
+function personIn(sealedText: string): Person {
   const { identity } = JSON.parse(sealedText) as { identity?: { cpf?: string | null; name?: string | null } };
-  const name = identity?.name ?? '';
-  const parts = [name, ...name.split(/\s+/), identity?.cpf ?? ''];
-  return parts.filter((part) => part.length >= shortestPart);
+  const words = (identity?.name ?? '').split(/\s+/);
+  const names = [words, ...words.map((word) => [word])]
+    .map((group) => group.map(withoutMarks).filter((word) => word !== ''))
+    .filter((group) => group.join(' ').length >= shortestPart)
+    .map((group) => new RegExp(group.map(inAnyAccents).join('\\s+'), 'giu'));
+  return { cpf: identity?.cpf ?? '', names };
+}
+
+function withoutMarks(text: string): string {
+  return text.normalize('NFD').replaceAll(/\p{M}/gu, '');
+}
+
+function inAnyAccents(word: string): string {
+  return Array.from(word, (letter) => `${RegExp.escape(letter)}\\p{M}*`).join('');
+}
+
+function withoutPerson(text: string, { cpf, names }: Person): string {
+  let shown = withoutCpf(withoutKnownCpf(text, cpf)).normalize('NFD');
+  for (const name of names) shown = shown.replaceAll(name, '***');
+  return shown.normalize('NFC');
+}
+
+/** With the letters and digits that JSON may write as `\uXXXX`, also JSON inside of JSON. */
+function unescaped(text: string): string {
+  return text.replaceAll(/\\+u([0-9a-f]{4})/gi, (whole, code: string) => {
+    const character = String.fromCharCode(Number.parseInt(code, 16));
+    return /[\p{L}\p{M}\p{N}]/u.test(character) ? character : whole;
+  });
 }

@@ -133,7 +133,7 @@ function inForm(value: unknown, form: Form): unknown {
     case 'code':
       return typeof value === 'string' && code.test(value) ? value : undefined;
     case 'text':
-      return typeof value === 'string' ? printable(withoutCpf(value.slice(0, maxTextLength))) : undefined;
+      return typeof value === 'string' ? printable(withoutCpf(value, maxTextLength)) : undefined;
     default:
       return form satisfies never;
   }

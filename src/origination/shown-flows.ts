@@ -36,7 +36,7 @@ const longestLine = 300;
 /** What the service said against it, one line for each error; whole answers are read one by one. */
 function wordsIn(open: Vault['open'], ...sealed: Parameters<Vault['open']>): readonly string[] {
   const body = opened(open, ...sealed) as JsonValue;
-  return errorLines(body).map((line) => withoutCpf(line.slice(0, longestLine)));
+  return errorLines(body).map((line) => withoutCpf(line, longestLine));
 }
 
 /** The errors in an answer of the service, a line for each. It may name the worker. */

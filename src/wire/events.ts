@@ -15,6 +15,7 @@ import {
   tooManyElements,
   type WireFault,
 } from './casing.ts';
+import { cutText } from './hidden-cpf.ts';
 import { isJsonObject, isRawNumber, type JsonObject, type JsonValue, kindOf, parseJson } from './json.ts';
 import { formatDigits, formatWallClock } from './local-time.ts';
 import { readCode, readId } from './plain-ids.ts';
@@ -351,12 +352,13 @@ const maxErrorLength = 300;
 
 /** Items of error arrays have no documented shape: texts as they are, of objects the code and the message. */
 function errorText(item: unknown): string {
-  if (typeof item === 'string') return item.slice(0, maxErrorLength);
+  if (typeof item === 'string') return cutText(item, maxErrorLength);
   if (isRawNumber(item)) return item.rawJSON;
   if (!isJsonObject(item)) return String(item);
   const parts = errorKeys.flatMap((key) => {
     const value = fieldOf(item, key);
     return typeof value === 'string' || typeof value === 'number' ? [String(value)] : [];
   });
-  return (parts.length > 0 ? parts.join(': ') : `${kindOf(item)} without code or message`).slice(0, maxErrorLength);
+  const text = parts.length > 0 ? parts.join(': ') : `${kindOf(item)} without code or message`;
+  return cutText(text, maxErrorLength);
 }

@@ -118,9 +118,42 @@ export function withoutCpfs<T>(shown: T): T {
 /** As people write it, right or mistyped. */
 const typedCpf = /(?<!\d)\d{3}[. ]?\d{3}[. ]?\d{3}[-/. ]?\d{2}(?!\d)/g;
 
-/** Free text of the service or of an operator may quote a CPF; what is kept in clear does not. */
-export function withoutCpf(text: string): string {
-  return withoutBareCpf(text.replace(typedCpf, blot));
+/**
+ * Free text of the service or of an operator may quote a CPF; what is kept in clear does not. It is cut after the CPFs are out, for
+ * the first half of one is not known as such.
+ */
+export function withoutCpf(text: string, maxLength = Number.POSITIVE_INFINITY): string {
+  return withoutBareCpf(text.replace(typedCpf, blot)).slice(0, maxLength);
+}
+
+/** Of a CPF that a service sent as a number, so many digits are left at least without its zeros in front. */
+const fewestDigits = 8;
+
+/**
+ * Without the CPF of a person that is known, in any grouping, also where it is not valid, stands inside of a longer number, or has
+ * lost its zeros in front.
+ */
+export function withoutKnownCpf(text: string, cpf: string): string {
+  if (!/^\d{11}$/.test(cpf)) return text;
+  const between = '[^\\p{L}\\p{N}]{0,3}';
+  const zeros = Math.min(cpf.search(/[1-9]|$/), cpfLength - fewestDigits);
+  const digits = [...cpf].map((digit) => `[${digit}${String.fromCharCode(0xff10 + Number(digit))}]`);
+  const inFront = digits.slice(0, zeros).map((digit) => `(?:${digit}${between})?`);
+  return text.replaceAll(new RegExp(inFront.join('') + digits.slice(zeros).join(between), 'gu'), blot);
+}
+
+/** The digits and separators with which a text ends, as many as a CPF may have before its last digit. */
+const lastDigits = /(?:\p{Nd}[^\p{L}\p{N}]{0,3}){1,10}$/u;
+const mostBeforeCut = 80;
+
+/** The beginning of a text from which nothing is taken out yet: never with a part of a CPF at its end. */
+export function cutText(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  const kept = text.slice(0, maxLength);
+  const last = kept.slice(-mostBeforeCut);
+  // The number goes on behind the cut, or may.
+  if (!/^[^\p{L}\p{N}]{0,3}\p{Nd}/u.test(text.slice(maxLength))) return kept;
+  return kept.slice(0, kept.length - (lastDigits.exec(last)?.[0].length ?? 0));
 }
 
 /**

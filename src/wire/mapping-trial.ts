@@ -44,8 +44,8 @@ const longestKey = 100;
 
 /** A key as it may be shown: one that looks like a sentence, or holds a CPF, may be somebody's. */
 function shownKey(key: string): string {
-  const short = printable(key.slice(0, longestKey));
-  return /^[\p{L}\p{N}_.$@-]+$/u.test(short) ? withoutCpf(short) : '***';
+  const short = printable(withoutCpf(key, longestKey));
+  return /^[\p{L}\p{N}_.$@*-]+$/u.test(short) ? short : '***';
 }
 
 type Leaf = { key: string; lower: string; path: string; value: JsonValue };

@@ -1,5 +1,6 @@
 /** How the service says no: the envelope's messages, and the error arrays of acknowledgements and callbacks (contract, Errors). */
 import { fieldOf } from './casing.ts';
+import { cutText } from './hidden-cpf.ts';
 import { isJsonObject, isRawNumber, type JsonObject, type JsonValue } from './json.ts';
 
 /** `text` may name a person: it is for whoever may see the operation, never for a log. `whole` is the item as it came. */
@@ -52,7 +53,7 @@ function errorOf(item: JsonValue): ServiceError {
 }
 
 function textOf(value: JsonValue | undefined): string | null {
-  if (typeof value === 'string') return value === '' ? null : value.slice(0, maxTextLength);
+  if (typeof value === 'string') return value === '' ? null : cutText(value, maxTextLength);
   if (typeof value === 'number') return String(value);
   return isRawNumber(value) ? value.rawJSON : null;
 }

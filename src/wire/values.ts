@@ -2,6 +2,7 @@
 import { cpf as cpfRules } from 'cpf-cnpj-validator';
 import { dayOf } from '../domain/clock.ts';
 import type { AmountCents, Day, EpochMs, RateHundredths } from '../domain/glossary.ts';
+import { cutText } from './hidden-cpf.ts';
 import { canonicalDigits, isRawNumber, kindOf } from './json.ts';
 import { fromWallClock } from './local-time.ts';
 
@@ -221,7 +222,7 @@ export function readText(value: unknown): Reading<string> {
 export function readMessage(value: unknown): Reading<string> {
   if (isMissing(value)) return missing;
   const text = plainText(value);
-  return text === null ? wrong(value, 'send a text') : read(text.slice(0, 2_000));
+  return text === null ? wrong(value, 'send a text') : read(cutText(text, 2_000));
 }
 
 /** Employer ids are reused exactly as received (contract, Employment link): nothing is trimmed, padded or upper-cased. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { mayHoldCpf, withoutBareCpf, withoutCpf } from '../../src/wire/hidden-cpf.ts';
+import { cutText, mayHoldCpf, withoutBareCpf, withoutCpf } from '../../src/wire/hidden-cpf.ts';
 import { namesOfBatch, shownBatch } from '../../src/wire/plain-ids.ts';
 import { createTestVault } from './vault.ts';
 
@@ -41,6 +41,19 @@ test('a mistyped CPF goes from free text where it is written as people do, other
   assert.equal(withoutCpf('604.629.148-88 e 604 629 148 88'), '*** e ***');
   const kept = 'em 2026-11-24 13:05:01, 15.000,00 reais, pedido 37400000012345 e 12 3456 7890';
   assert.equal(withoutCpf(kept), kept);
+});
+
+test('a text that is cut keeps no part of a CPF', () => {
+  for (const written of [cpf, '604.629.148-87', '604 629 148 88', '6 0462914887', '60 - 462 - 914887']) {
+    for (let longest = 1; longest <= 40; longest += 1) {
+      const text = `do cliente ${written}, conferido`;
+      assert.equal(withoutCpf(text, longest), 'do cliente ***, conferido'.slice(0, longest));
+      if (longest < text.indexOf(',')) assert.doesNotMatch(cutText(text, longest), /\d/);
+      assert.ok(text.startsWith(cutText(text, longest)) && cutText(text, longest).length <= longest);
+    }
+  }
+  assert.equal(cutText('HTTP 422 sem corpo', 12), 'HTTP 422 sem');
+  assert.equal(cutText(`${'9'.repeat(30)} x`, 20), '9'.repeat(10));
 });
 
 test('a batch whose code may hold a CPF goes by a pseudonym, and is found by either (defect line 13)', () => {

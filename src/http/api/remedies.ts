@@ -32,7 +32,7 @@ export const mostKeys = 10;
 
 /** Keys are the sender's own: shortened, and never a CPF. */
 export function keyText(key: string): string {
-  return withoutCpf(printable(key.slice(0, longestKey)));
+  return printable(withoutCpf(key, longestKey));
 }
 
 function keysText(keys: readonly string[]): string {
