@@ -2,13 +2,23 @@
 import type { Clock, Timer } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { Fault } from '../errors.ts';
-import type { Control, House, HouseMark } from './ports.ts';
+import type { Control, House, HouseMark, UnreadableMark } from './ports.ts';
 
 /** How often a running process looks whether the desk was moved from under it. */
 const lookEveryMs = 5_000;
 const showEveryMs = 500;
 
-function away({ kind, file, at }: HouseMark): Fault {
+/** The mark is in the table or the topic `house`. */
+export function unreadableHouse(): Fault {
+  return new Fault(
+    'store-damaged',
+    'The mark in house that says whether the desk was moved cannot be read: it was edited or is damaged. If the desk was never moved from here and never half imported, lance export --undo takes the mark away; otherwise run it where it was imported, or put back a backup of the whole store, and accept it with: lance audit accept-restore --by NAME --reason TEXT.',
+  );
+}
+
+function away(mark: HouseMark | UnreadableMark): Fault {
+  if (mark.kind === 'unreadable') return unreadableHouse();
+  const { kind, file, at } = mark;
   const when = new Date(at).toISOString();
   switch (kind) {
     case 'moved':
@@ -31,7 +41,8 @@ function away({ kind, file, at }: HouseMark): Fault {
   }
 }
 
-async function refusalBy(house: Visitor['house']): Promise<Fault | null> {
+/** Why no process may run here; null: nothing is against it. */
+export async function refusalBy(house: Visitor['house']): Promise<Fault | null> {
   const mark = await house.read();
   return mark === null ? ((await house.refusal?.()) ?? null) : away(mark);
 }

@@ -445,9 +445,28 @@ export type RuleWatch = {
  */
 export type HouseMark = { kind: 'leaving' | 'moved' | 'arriving'; file: string; at: EpochMs };
 
+/** Something stands where the mark should be: nobody can say whether the desk lives here. */
+export type UnreadableMark = { kind: 'unreadable' };
+
+/** Of a stored row. */
+export function readHouseMark(text: string): HouseMark | UnreadableMark {
+  try {
+    const { kind, file, at } = JSON.parse(text) as Partial<HouseMark>;
+    const isKind = kind === 'leaving' || kind === 'moved' || kind === 'arriving';
+    if (isKind && typeof file === 'string' && isTime(at)) return { kind, file, at };
+  } catch {
+    // No JSON.
+  }
+  return { kind: 'unreadable' };
+}
+
+function isTime(at: unknown): at is EpochMs {
+  return typeof at === 'number' && !Number.isNaN(new Date(at).getTime());
+}
+
 export type House = {
   /** Null: the desk lives here. */
-  read: () => Promise<HouseMark | null>;
+  read: () => Promise<HouseMark | UnreadableMark | null>;
   /** Why a process that keeps its views as this one does may not run here; null: it may. Left out: there is one way only. */
   refusal?: () => Promise<Fault | null>;
   /** Durable when it resolves. */

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { whyAbsentIn } from '../absent-facts.ts';
+import { refusalBy } from '../bidding/house.ts';
 import { judgeKey } from '../bidding/key-check.ts';
 import { type EventLog, lastChanges, type Views } from '../bidding/ports.ts';
 import { mayFollow, proposalOf, rollbackIn } from '../bidding/rule-book.ts';
@@ -301,7 +302,10 @@ async function examineStore(
   const findings: Finding[] = [];
   try {
     reader = await world.openReader(store);
-    findings.push(await soon(checkPlace(reader, store, path)), ...(await checkFollowed(reader, place, rulesHash)));
+    findings.push(await soon(checkPlace(reader, store, path)));
+    const unkept = await checkKept(reader);
+    findings.push(...unkept);
+    if (unkept.length === 0) findings.push(...(await checkFollowed(reader, place, rulesHash)));
     findings.push(...(await checkDaemon(world, reader, store)));
     findings.push(...(await checkCaps(world, reader)));
     findings.push(...(await checkBidding(world, reader, store)));
@@ -323,6 +327,22 @@ async function examineStore(
   } finally {
     await reader?.close();
   }
+}
+
+/** What every start reads beside the log: where the desk lives, where it comes from, what became of rule sets and tokens. */
+async function checkKept({ house, ruleBook, tokenBook }: DeskReader): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const away = await refusalBy(house);
+  if (away !== null) findings.push(found('data-directory', 'fail', 'start-refused', { text: away.message }));
+  for (const read of [house.origins, ruleBook.read, tokenBook.read]) {
+    try {
+      await read();
+    } catch (fault) {
+      if (!(fault instanceof Fault && fault.code === 'store-damaged')) throw fault;
+      findings.push(found('data-directory', 'fail', 'store-unreadable', { text: fault.message }));
+    }
+  }
+  return findings;
 }
 
 /** What the log and its anchors make a start refuse; another pseudonym key is a finding of its own. */

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { deadlineOf } from '../bidding/evolve.ts';
+import { unreadableHouse } from '../bidding/house.ts';
 import {
   callbackPartition,
   type EventLog,
@@ -71,7 +72,7 @@ export async function undoExport(world: CommandWorld): Promise<void> {
     if (mark === null) throw new Fault('not-found', move.notMoved);
     if (mark.kind === 'arriving') throw new Fault('not-allowed', move.halfArrived(mark.file));
     await store.house.write(null);
-    world.terminal.write(move.undone(mark.file));
+    world.terminal.write(mark.kind === 'unreadable' ? move.unreadableGone : move.undone(mark.file));
   } finally {
     await store.close();
   }
@@ -80,6 +81,7 @@ export async function undoExport(world: CommandWorld): Promise<void> {
 async function refuseRunning({ format }: CommandWorld, { house, control }: WholeStore): Promise<void> {
   const { move } = format.texts;
   const mark = await house.read();
+  if (mark?.kind === 'unreadable') throw unreadableHouse();
   if (mark?.kind === 'arriving') throw new Fault('not-allowed', move.halfArrived(mark.file));
   if (mark !== null) throw new Fault('not-allowed', move.movedAlready(mark.file));
   if ((await control.read()).pause === null) throw new Fault('not-allowed', move.notPaused);

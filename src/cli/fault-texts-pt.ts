@@ -93,6 +93,14 @@ const sentences: readonly Sentence[] = [
     /^A stored row of the views cannot be read\. They are made again from the log: stop the desk, run lance views rebuild and start it\.$/,
     'Uma linha guardada das visões não pode ser lida. Elas são refeitas a partir do log: pare a mesa, execute lance views rebuild e inicie-a.',
   ],
+  [
+    /^The mark in house that says whether the desk was moved cannot be read: it was edited or is damaged\. If the desk was never moved from here and never half imported, lance export --undo takes the mark away; otherwise run it where it was imported, or put back a backup of the whole store, and accept it with: (.*)\.$/,
+    'A marca em house que diz se a mesa foi mudada não pode ser lida: foi editada ou está danificada. Se a mesa nunca saiu daqui e nunca foi importada pela metade, lance export --undo retira a marca; senão rode-a onde foi importada, ou ponha de volta uma cópia de todo o lugar e aceite-a com: $1.',
+  ],
+  [
+    /^Record (\S+) of the table (\S+) cannot be read: it was edited or is damaged; see lance audit verify\. Put back a backup of the whole store, and accept it with: (.*)\.$/,
+    'O registro $1 da tabela $2 não pode ser lido: foi editado ou está danificado; veja lance audit verify. Ponha de volta uma cópia de todo o lugar e aceite-a com: $3.',
+  ],
   [/^The log did not keep it: (.*)$/, 'O log ainda não guardou a ordem: $1'],
   [/^The configuration is refused:$/, 'A configuração foi recusada:'],
   [new RegExp(`^(${setting}) is missing: (.*)$`), '$1 falta: REMEDY'],

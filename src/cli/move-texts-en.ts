@@ -10,6 +10,7 @@ export const moveEn: Texts['move'] = {
   imported: (count, from, to) =>
     `${count} records taken in from ${from} to ${to}. The desk is still paused.\nNext: lance run, which makes the views from the log, and lance resume.`,
   undone: (file) => `The desk lives here again. ${file} must not be imported anywhere; delete it.`,
+  unreadableGone: 'The mark that could not be read is gone: the desk lives here. It must not run anywhere else.',
   notMoved: 'The desk was never moved from here: there is nothing to undo.',
   movedAlready: (file) => `The desk was moved to ${file}, or is being moved; lance export --undo takes that back.`,
   halfArrived: (file) =>

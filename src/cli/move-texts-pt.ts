@@ -10,6 +10,7 @@ export const movePt = {
     `${count} registros trazidos de ${from} para ${to}. A mesa continua em pausa.\nA seguir: lance run, que refaz as visões a partir do registro, e lance resume.`,
   undone: (file: string) =>
     `A mesa volta a morar aqui. ${file} não pode ser importado em lugar nenhum; apague o arquivo.`,
+  unreadableGone: 'A marca que não podia ser lida saiu: a mesa mora aqui. Ela não pode rodar em nenhum outro lugar.',
   notMoved: 'A mesa nunca saiu daqui: não há o que desfazer.',
   movedAlready: (file: string) =>
     `A mesa foi mudada para ${file}, ou está sendo; lance export --undo desfaz a mudança.`,

@@ -9,6 +9,7 @@ import { Fault } from '../errors.ts';
 import type { EpochMs } from './glossary.ts';
 import type { Via } from './roles.ts';
 import { joinFiles, splitFiles } from './set-source.ts';
+import { readStoredRow } from './stored-rows.ts';
 
 export type RuleSetChange = {
   what:
@@ -117,6 +118,8 @@ type Whereabouts = { kind: 'whole'; place: number } | { kind: 'files'; files: re
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex');
 
+const keptRow = ({ place, text }: BookRow) => readStoredRow<KeptRow>('rule_book', place, text);
+
 export function createKeptBook(rows: BookRows): RuleBook {
   let entries: readonly RuleBookEntry[] = [];
   let last: number | null = null;
@@ -126,7 +129,7 @@ export function createKeptBook(rows: BookRows): RuleBook {
   let reading: Promise<void> = Promise.resolve();
 
   function take(row: BookRow): RuleBookEntry | null {
-    const kept = JSON.parse(row.text) as KeptRow;
+    const kept = keptRow(row);
     if (kept.kind === 'file') {
       if (!files.has(kept.hash)) files.set(kept.hash, row.place);
       return null;
@@ -159,18 +162,22 @@ export function createKeptBook(rows: BookRows): RuleBook {
     return done.then(() => entries);
   }
 
+  async function rowAt<T extends { kind: string }>(place: number): Promise<T> {
+    return readStoredRow<T>('rule_book', place, await rows.at(place));
+  }
+
   async function textOf({ path, hash }: NamedFile): Promise<{ path: string; text: string }> {
     const place = files.get(hash);
     if (place === undefined)
       throw new Fault('log-unavailable', `The rule book lacks the file ${path} of a set (${hash}).`);
-    return { path, text: (JSON.parse(await rows.at(place)) as { text: string }).text };
+    return { path, text: (await rowAt<{ kind: 'file'; text: string }>(place)).text };
   }
 
   async function source(hash: string): Promise<string | null> {
     await read();
     const found = sets.get(hash);
     if (found === undefined) return null;
-    if (found.kind === 'whole') return (JSON.parse(await rows.at(found.place)) as { source: string }).source;
+    if (found.kind === 'whole') return (await rowAt<{ kind: 'proposed'; source: string }>(found.place)).source;
     const texts = [];
     for (const file of found.files) texts.push(await textOf(file));
     return joinFiles(texts);

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { anchorFileOf } from '../../src/adapters/embedded/anchor.ts';
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
@@ -205,4 +206,44 @@ test('a desk with a record that cannot be read moves when what that froze was en
   await arrived.close();
   assert.deepEqual([request?.frozen, request?.phase, request?.exposure], [undefined, 'unknown', 'held']);
   assert.deepEqual([flow?.frozen, flow?.phase], [undefined, 'cancelled']);
+});
+
+/** A new desk whose `table` has a first row that says nothing. */
+async function withRow(table: string, columns: string, text: string) {
+  const home = newHome();
+  await (await openStore(home.LANCE_DATA_DIR)).close();
+  const database = new DatabaseSync(join(home.LANCE_DATA_DIR, 'lance.sqlite'));
+  database.prepare(`INSERT OR REPLACE INTO ${table} ${columns} VALUES (1, ?)`).run(text);
+  database.close();
+  return home;
+}
+
+async function doctorOf(home: typeof environment, finding: string, why: RegExp): Promise<void> {
+  const { stdout } = await lance(home, 'doctor', '--json');
+  assert.match(stdout, new RegExp(`"${finding}"`));
+  assert.match(stdout, why);
+  assert.doesNotMatch(stdout, /SyntaxError|garbage/);
+}
+
+test('a mark that cannot be read refuses the start, doctor says so, and undo takes it away (stranger, finding 3)', async () => {
+  for (const text of ['garbage', '{"kind":"moved","file":"x","at":1e99}']) {
+    const home = await withRow('house', '(id, mark)', text);
+    const why = /The mark in house .*lance export --undo.*accept-restore/;
+    await refused(['run'], 65, why, home);
+    await doctorOf(home, 'start-refused', why);
+    await refused(['export', file(randomUUID())], 65, why, home);
+    const undone = await lance(home, 'export', '--undo');
+    assert.equal(undone.code, 0, undone.stderr);
+    assert.match(undone.stdout, /must not run anywhere else/);
+    await refused(['export', '--undo'], 66, /nothing to undo/, home);
+  }
+});
+
+test('a row beside the log that cannot be read is named by its table (stranger, finding 3)', async () => {
+  for (const table of ['origins', 'token_book', 'rule_book']) {
+    const home = await withRow(table, '(number, entry)', table === 'origins' ? 'null' : 'garbage');
+    const why = new RegExp(`Record 1 of the table ${table} .*accept-restore`);
+    if (table === 'origins') await refused(['run'], 65, why, home);
+    await doctorOf(home, 'store-unreadable', why);
+  }
 });

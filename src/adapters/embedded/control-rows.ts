@@ -9,7 +9,9 @@ import {
   type OperatorWord,
   type Pause,
   type RuleOrder,
+  readHouseMark,
   type Snooze,
+  type UnreadableMark,
   withChanges,
   withOrder,
   withoutSnooze,
@@ -19,6 +21,7 @@ import type { OriginEntry } from '../../domain/audit.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 import type { BookRows } from '../../domain/kept-book.ts';
 import type { TokenEntry } from '../../domain/roles.ts';
+import { readStoredRow } from '../../domain/stored-rows.ts';
 import { Fault } from '../../errors.ts';
 import { controlEntry, createChain, createRowCheck, readControlEntry } from './chain.ts';
 
@@ -70,7 +73,7 @@ export type ControlRows = {
   acknowledge: (acknowledgement: Acknowledgement) => void;
   /** By the process that holds the directory, before its first sign of life: nobody else can live there. */
   forgetOthers: () => void;
-  house: () => HouseMark | null;
+  house: () => HouseMark | UnreadableMark | null;
   setHouse: (mark: HouseMark | null) => void;
   /** Without `add`: whose transaction that is inside of differs. */
   ruleBook: Omit<BookRows, 'add'>;
@@ -84,6 +87,7 @@ export type ControlRows = {
   addToTokenBook: (entry: TokenEntry) => void;
 };
 
+type NumberedRow = { number: number; entry: string };
 type Row = { revision: number; pause: string | null; caps: string };
 /** `snoozes` stands in chained records alone, and only where there are any. */
 type StoredControl = Row & { orders: string; changes: string; snoozes?: string };
@@ -145,8 +149,8 @@ export function createControlRows(database: DatabaseSync): ControlRows {
   const isWritten = createRowCheck(database, 'control_changes');
   const selectBookRow = database.prepare('SELECT entry FROM rule_book WHERE number = ?');
   const selectNext = database.prepare('SELECT number, entry FROM rule_book WHERE number > ? ORDER BY number LIMIT 1');
-  const selectTokens = database.prepare('SELECT entry FROM token_book ORDER BY number');
-  const selectOrigins = database.prepare('SELECT entry FROM origins ORDER BY number');
+  const selectTokens = database.prepare('SELECT number, entry FROM token_book ORDER BY number');
+  const selectOrigins = database.prepare('SELECT number, entry FROM origins ORDER BY number');
   const chains = {
     ruleBook: createChain(database, 'rule_book'),
     changes: createChain(database, 'control_changes'),
@@ -224,7 +228,7 @@ export function createControlRows(database: DatabaseSync): ControlRows {
     forgetOthers: () => forgetAll.run(),
     house: () => {
       const row = selectHouse.get() as { mark: string } | undefined;
-      return row === undefined ? null : JSON.parse(row.mark);
+      return row === undefined ? null : readHouseMark(row.mark);
     },
     ruleBook: {
       // One at a time: a row may be megabytes long.
@@ -239,9 +243,10 @@ export function createControlRows(database: DatabaseSync): ControlRows {
       at: async (place) => (selectBookRow.get(place) as { entry: string }).entry,
     },
     addToRuleBook: (text) => chained('ruleBook', text),
-    origins: () => (selectOrigins.all() as { entry: string }[]).map(({ entry }) => JSON.parse(entry)),
+    origins: () => (selectOrigins.all() as NumberedRow[]).map((row) => readStoredRow('origins', row.number, row.entry)),
     addOrigin: (entry) => chained('origins', JSON.stringify(entry)),
-    tokenBook: () => (selectTokens.all() as { entry: string }[]).map(({ entry }) => JSON.parse(entry)),
+    tokenBook: () =>
+      (selectTokens.all() as NumberedRow[]).map((row) => readStoredRow('token_book', row.number, row.entry)),
     addToTokenBook: (entry) => chained('tokens', JSON.stringify(entry)),
     setHouse: (mark) => {
       if (mark === null) clearHouse.run();

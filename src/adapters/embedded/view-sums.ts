@@ -42,13 +42,11 @@ type Position = readonly [partition: number, next: number];
 type SumsWriter<P extends Part> = (positions: readonly Position[], added: Figures<P>, restart?: boolean) => void;
 
 export function createSumsWriter<P extends Part>(database: DatabaseSync, part: P): SumsWriter<P> {
-  const read = database.prepare('SELECT sums FROM view_sums WHERE name = ?');
   const write = database.prepare('UPDATE view_sums SET sums = ? WHERE name = ?');
   return (positions, added, restart = false) => {
-    const row = read.get(part) as { sums: string } | undefined;
-    // Given up by `discardViews` while this was under way.
-    if (row === undefined) throw new Error('the views do not fit the log; they are made again at the next start');
-    const sums = JSON.parse(row.sums) as Sums;
+    const sums = storedSums(database, part);
+    // Given up by `discardViews` while this was under way, or edited.
+    if (sums === null) throw new Error('the views do not fit the log; they are made again at the next start');
     for (const [partition, next] of positions) sums.applied[partition] = next;
     if (restart) sums.rows = {};
     for (const [name, more] of Object.entries(added)) sums.rows[name] = (sums.rows[name] ?? 0) + (more ?? 0);

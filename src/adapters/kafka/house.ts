@@ -5,11 +5,20 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Kafka } from 'kafkajs';
-import type { ControlCopies, House, HouseMark, RuleBook, TokenBook } from '../../bidding/ports.ts';
+import {
+  type ControlCopies,
+  type House,
+  type HouseMark,
+  type RuleBook,
+  readHouseMark,
+  type TokenBook,
+  type UnreadableMark,
+} from '../../bidding/ports.ts';
 import type { OriginEntry } from '../../domain/audit.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
 import type { TokenEntry } from '../../domain/roles.ts';
+import { readStoredRow } from '../../domain/stored-rows.ts';
 import { Fault } from '../../errors.ts';
 import type { CapBookLost } from '../../state/cap-book.ts';
 import type { CapControls } from '../../state/cap-keeper.ts';
@@ -69,16 +78,16 @@ export function createHouse(kafka: Kafka, settings: KafkaSettings, reader: Parti
   const { values, write } = createKept(kafka, settings, reader, 'house');
   return {
     read: async () => {
-      let mark: HouseMark | null = null;
+      let mark: HouseMark | UnreadableMark | null = null;
       for await (const { key, value } of values()) {
-        if (key === markKey) mark = value === null ? null : JSON.parse(value.toString());
+        if (key === markKey) mark = value === null ? null : readHouseMark(value.toString());
       }
       return mark;
     },
     origins: async () => {
       const entries: OriginEntry[] = [];
       for await (const { key, value } of values()) {
-        if (key.startsWith(originKey) && value !== null) entries.push(JSON.parse(value.toString()));
+        if (key.startsWith(originKey) && value !== null) entries.push(readStoredRow('house', key, value.toString()));
       }
       return entries;
     },
@@ -242,7 +251,7 @@ export function createTokenBook(kafka: Kafka, settings: KafkaSettings, reader: P
     const { values, end } = isAnother ? await since(0) : found;
     const entries: TokenEntry[] = isAnother ? [] : [...known];
     for await (const { key, value } of values) {
-      if (key.startsWith(tokenKey) && value !== null) entries.push(JSON.parse(value.toString()));
+      if (key.startsWith(tokenKey) && value !== null) entries.push(readStoredRow('tokens', key, value.toString()));
     }
     known = entries;
     next = end;

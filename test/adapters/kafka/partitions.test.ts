@@ -74,7 +74,7 @@ test('where the broker goes on giving nothing they are not read at all (defect l
 });
 
 test('a compacted topic ends before its end offset where its last records are gone, and nowhere else', async () => {
-  const mark = { kind: 'moved' };
+  const mark = { kind: 'moved', file: 'desk.export', at: 1 };
   const kept = [record(2, 'mark', mark), record(7, 'origin/1', { kind: 'imported' })];
   const house = (answer?: Parameters<typeof readerOf>[2]) => createHouse(kafka, settings, readerOf(kept, 12, answer));
   assert.deepEqual(await house().read(), mark);
