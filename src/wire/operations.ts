@@ -4,8 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { canonicalCode } from '../domain/request-codes.ts';
+import { fieldOf } from './casing.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
-import { isId } from './plain-ids.ts';
+import { isId, readCode } from './plain-ids.ts';
 import {
   type AccountUpdateRequest,
   accountUpdateMessage,
@@ -259,9 +260,8 @@ export function readOperationAnswer<N extends OperationName>(
   const errors = value === null ? [] : errorsOf(value);
   const isRefused = status >= 400 || errors.length > 0;
   if (isRefused && !operations[operation].reads) {
-    // The code of something that was done stands beside the refusal.
-    const code = codeIn(operation, value);
-    if (code !== null) return { kind: 'unknown', reason: refusedWithCode, code };
+    const done = doneBeside(operation, value);
+    if (done !== null) return done;
     // A conflict says that there is something already, unless an error says more.
     if (status === 409 && errors.length === 0) return { kind: 'unknown', reason: 'status-409' };
   }
@@ -278,19 +278,55 @@ export function readOperationAnswer<N extends OperationName>(
   return answer === null ? { kind: 'unknown', reason: 'incomplete-success' } : { kind: 'accepted', answer };
 }
 
-/** The code under which the service goes on with what was done, if there is one. */
-function codeIn(operation: OperationName, value: JsonValue): string | null {
+/** A refusal of any status, 401 and 429 too, that says all the same that the operation was done; null: it is none, or does not. */
+export function doneDespiteRefusal(operation: OperationName, status: number, bodyText: string): Doubt | null {
+  if (status < 400 || status >= 500 || operations[operation].reads) return null;
+  const parsed = parseJson(bodyText);
+  return parsed.kind === 'parsed' ? doneBeside(operation, parsed.value) : null;
+}
+
+type Doubt = Extract<AnswerReading<never>, { kind: 'unknown' }>;
+
+/**
+ * The code of something that was done stands beside the refusal, or the body is that of a success. What stands where the code does
+ * and is none that can be read says as much.
+ */
+function doneBeside(operation: OperationName, value: JsonValue): Doubt | null {
   if (!isJsonObject(value)) return null;
   switch (operation) {
     case 'contract':
     case 'renegotiation':
     case 'endorsement':
-      return readAcknowledgement(value)?.requestCode ?? null;
+      return refusedWith(codesWithin(value, 'CodigoRequisicao'));
     case 'inclusion':
-      return operations.inclusion.read(value)?.proposalCode ?? null;
+      return refusedWith(codesWithin(value, 'CodigoProposta'));
+    case 'splits':
+    case 'signers':
+    case 'finalisation':
+    case 'account-update': {
+      const answer = readProposalAnswer(value);
+      const isBare = answer !== null && (answer.text ?? '') === '' && (answer.messages ?? []).length === 0;
+      return isBare ? { kind: 'unknown', reason: 'refused-as-done' } : null;
+    }
     default:
       return null;
   }
+}
+
+function refusedWith(codes: readonly JsonValue[]): Doubt | null {
+  if (codes.length === 0) return null;
+  const readings = codes.map(readCode);
+  const known = readings.find((reading) => reading.kind === 'value');
+  return { kind: 'unknown', reason: refusedWithCode, ...(known === undefined ? {} : { code: known.value }) };
+}
+
+/** What stands under the name of the code, in the answer itself and in the objects that the contract wraps contents in. */
+function codesWithin(value: JsonObject, name: string): readonly JsonValue[] {
+  const inner = ['Conteudo', 'Payload'].map((each) => fieldOf(value, each));
+  return [value, ...inner.filter((each) => isJsonObject(each))].flatMap((each) => {
+    const code = fieldOf(each, name) ?? '';
+    return code === '' ? [] : [code];
+  });
 }
 
 /** What became of one operation. */
@@ -307,8 +343,8 @@ export type OperationResult<A> =
       attempts: number;
     }
   /**
-   * Not done: nothing was written, or it was turned away with 401 or 429. `attempts`: how often it was written without a key and
-   * turned away; absent: it has a key, or nothing was written.
+   * Not done: nothing was written, or it was turned away with 401 or 429. `attempts`: how often it was written and turned away;
+   * absent: nothing was written.
    */
   | {
       kind: 'not-sent';

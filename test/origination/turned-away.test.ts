@@ -114,3 +114,17 @@ test('an endorsement that was turned away is not sent again while an event waits
   assert.equal((await ask('c-701', { step: 'confirm', reason: 'x', requestCode: null })).kind, 'taken');
   await reaches('c-701', 'endorsed');
 });
+
+test('what is turned away beside its code is unclear at once, and the note under that code settles it', async (context) => {
+  const { start, world, sent, reaches, state, noteFor, tellNote } = await takingHouse(context);
+  world.answerTo = () => ({
+    ...{ kind: 'unknown', reason: 'refused-with-code', code: 'q-9', attempts: 1, firstByteAt: Date.now() },
+    response: { status: 429, body: '{"codigoRequisicao":"q-9"}' },
+  });
+  await start('701');
+  await reaches('c-701', 'unclear');
+  assert.equal((await state('c-701'))!.requestCode, 'q-9');
+  await tellNote('c-701', await noteFor('c-701', { noteNumber: 'N-1' }));
+  await reaches('c-701', 'awaiting-signature');
+  assert.equal(sent.length, 1);
+});

@@ -1,13 +1,14 @@
 /**
  * The operations after a bid (port `LoanService`). Where the contract has an idempotency key, an unknown answer is asked for
  * again with the same bytes and key; where it has none, what was written once is never written again by one call, not even
- * after a 401.
+ * after a 401. Every write is counted.
  */
 import type { Clock } from '../../domain/clock.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 import type { LoanService } from '../../origination/ports.ts';
 import {
   type AnswerOf,
+  doneDespiteRefusal,
   type OperationName,
   type OperationResult,
   operations,
@@ -41,21 +42,42 @@ export function createOperations(parts: {
   const { clock, settings } = parts;
   let open = 0;
 
+  /** `left`: how often it may be written. After a 401 that is twice at most, the second time with a renewed token. */
   async function attempt<N extends OperationName>(
     lane: Lane,
     prepared: Prepared<N>,
     mayWrite: () => boolean,
+    left: number,
   ): Promise<OperationResult<AnswerOf<N>>> {
-    const once = prepared.idempotencyKey === null;
-    const gate = () => (mayWrite() ? null : 'stopped');
-    const result = await parts.send(lane, prepared, { deadlineAt: null, gate, once });
-    const written = once ? { attempts: 1 } : {};
-    if (result === null || (once && refusesToken(result))) {
-      const refused = { kind: 'not-sent', reason: 'unauthorised', retryAt: parts.blockedUntil() } as const;
-      return result === null ? refused : { ...refused, ...written };
+    const { operation } = prepared;
+    const isUnkeyed = prepared.idempotencyKey === null;
+    let attempts = 0;
+    const gate = () => {
+      if (!mayWrite()) return 'stopped' as const;
+      attempts += 1;
+      return null;
+    };
+    const isLast = (refused: Exchange) => isUnkeyed || left < 2 || saysDone(operation, refused) !== null;
+    const result = await parts.send(lane, prepared, { deadlineAt: null, gate, isLast });
+    const written = attempts > 0 ? { attempts } : {};
+    if (result === null) {
+      return { kind: 'not-sent', reason: 'unauthorised', retryAt: parts.blockedUntil(), ...written };
     }
-    const said = resultOf(prepared.operation, result, clock.now(), parts.skewMs());
-    return said.kind === 'not-sent' && said.reason === 'throttled' ? { ...said, ...written } : said;
+    if (result.kind === 'withheld') return { kind: 'not-sent', reason: result.reason, retryAt: null, ...written };
+    const { response, writtenAt: firstByteAt } = result;
+    if (result.kind === 'broken') return { kind: 'unknown', reason: result.reason, response, firstByteAt, attempts };
+    const done = saysDone(operation, result);
+    if (done !== null) return { ...done, response, firstByteAt, attempts };
+    const { status, body } = result.response;
+    if (status === 429) {
+      const retryAt = retryTime(result.retryAfter, clock.now(), parts.skewMs());
+      return { kind: 'not-sent', reason: 'throttled', retryAt, attempts };
+    }
+    // With a key and a renewed token, a 400 or 403 is about the request, whatever its words are.
+    if (status === 401 || (refusesToken(result) && (isUnkeyed || attempts === 1))) {
+      return { kind: 'not-sent', reason: 'unauthorised', retryAt: parts.blockedUntil(), attempts };
+    }
+    return { ...readOperationAnswer(operation, status, body), response: result.response, firstByteAt, attempts };
   }
 
   async function insist<N extends OperationName>(
@@ -67,18 +89,21 @@ export function createOperations(parts: {
     const { reads } = operations[prepared.operation];
     const attempts = prepared.idempotencyKey === null ? 1 : Math.min(1 + settings.retries, maxAttempts);
     let doubt: Extract<OperationResult<never>, { kind: 'unknown' }> | null = null;
+    let written = 0;
     for (let made = 1; ; made += 1) {
-      const result = await attempt(lane, prepared, mayWrite);
-      if (result.kind === 'accepted') return { ...result, attempts: made };
+      const result = await attempt(lane, prepared, mayWrite, attempts - written);
+      written += result.attempts ?? 0;
+      if (result.kind === 'accepted') return { ...result, attempts: written };
       if (result.kind === 'not-sent' && doubt === null) return result;
       if (result.kind === 'rejected') {
-        if (doubt === null || reads) return { ...result, attempts: made };
+        if (doubt === null || reads) return { ...result, attempts: written };
         // An earlier attempt may have been taken: this "no" may only say that it was.
         const { response, firstByteAt } = result;
-        return { kind: 'unknown', reason: 'rejected-on-retry', response, firstByteAt, attempts: made };
+        return { kind: 'unknown', reason: 'rejected-on-retry', response, firstByteAt, attempts: written };
       }
-      if (result.kind === 'unknown') doubt = { ...result, attempts: made };
-      if (doubt !== null && (made >= attempts || !mayWrite())) return doubt;
+      if (result.kind === 'unknown') doubt = result;
+      const isOver = made >= attempts || written >= attempts || !mayWrite();
+      if (doubt !== null && isOver) return { ...doubt, attempts: written };
       const retryAt = result.kind === 'not-sent' ? (result.retryAt ?? 0) : 0;
       const pauseMs = Math.min(Math.max(settings.pauseMs, retryAt - clock.now()), longestPauseMs);
       await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
@@ -100,19 +125,8 @@ export function createOperations(parts: {
   };
 }
 
-function resultOf<N extends OperationName>(
-  operation: N,
-  result: Exchange,
-  now: EpochMs,
-  skewMs: number,
-): OperationResult<AnswerOf<N>> {
-  if (result.kind === 'withheld') return { kind: 'not-sent', reason: result.reason, retryAt: null };
-  const { response, writtenAt: firstByteAt } = result;
-  if (result.kind === 'broken') return { kind: 'unknown', reason: result.reason, response, firstByteAt, attempts: 1 };
-  const { status, body } = result.response;
-  if (status === 429) {
-    return { kind: 'not-sent', reason: 'throttled', retryAt: retryTime(result.retryAfter, now, skewMs) };
-  }
-  const reading = readOperationAnswer(operation, status, body);
-  return { ...reading, response: result.response, firstByteAt, attempts: 1 };
+/** It is turned away, or refused otherwise, and says all the same that it was done. */
+function saysDone(operation: OperationName, result: Exchange): ReturnType<typeof doneDespiteRefusal> {
+  if (result.kind !== 'answered') return null;
+  return doneDespiteRefusal(operation, result.response.status, result.response.body);
 }

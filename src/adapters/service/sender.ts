@@ -72,8 +72,11 @@ export function createLane(options: LaneOptions): Lane {
   };
 }
 
-/** `once`: kept out by its token it is not sent again here, the caller decides; the token is renewed all the same. */
-type Gate = Pick<Post, 'deadlineAt' | 'gate'> & { once?: boolean };
+/**
+ * `isLast`: asked of an answer that refuses the token, which is renewed all the same. True: it is not sent again here, and the caller
+ * decides. Where it is given, every answer that came is handed back.
+ */
+type Gate = Pick<Post, 'deadlineAt' | 'gate'> & { isLast?: (refused: Exchange) => boolean };
 
 type Letter = { operation: Operation; path: string; body: string; idempotencyKey?: string | null };
 
@@ -132,12 +135,12 @@ export function createSender(
     const first = await sendOnce(lane, letter, token, gate);
     if (!refusesToken(first.result)) return first.result;
     const renewed = await tokens.refused(token, first.attempt);
-    if (gate.once === true) return first.result;
+    if (gate.isLast?.(first.result) === true || (gate.isLast && renewed === null)) return first.result;
     if (renewed === null) return null;
     const second = await sendOnce(lane, letter, renewed, gate);
     if (statusOf(second.result) !== 401) return second.result;
     await tokens.refused(renewed, second.attempt);
-    return null;
+    return gate.isLast === undefined ? null : second.result;
   };
   return { send, show };
 }

@@ -276,3 +276,82 @@ test('an expired token is renewed once, and the operation goes with the new one'
     ['Bearer first', 'Bearer second'].map((token) => [token, keyed[1]!.idempotencyKey]),
   );
 });
+
+test('what is turned away beside the code of what was done is unknown, and sent no more', async (t) => {
+  let status = 429;
+  let body = '{}';
+  const { baseUrl, received } = await startHttp(t, (response) => response.writeHead(status).end(body));
+  // A client of its own for each: a fixed token that is refused twice is not used again at once.
+  const perform = (prepared: (typeof unkeyed)[number]) =>
+    startClient(t, baseUrl, roots(baseUrl)).service.perform(prepared);
+  const sentOf = ({ path }: (typeof unkeyed)[number]) => received.filter(({ url }) => url.endsWith(path)).length;
+  const code = '831090d4-0000-4000-8000-000000000001';
+  const bodies = [
+    { codigoRequisicao: code },
+    { CodigoRequisicao: code, Conteudo: 'não é um objeto', Erros: [{ Codigo: 'E' }] },
+    { Conteudo: { codigoRequisicao: code, Mensagem: 'ok' } },
+  ];
+  const expired = 'token de acesso expirado';
+  for (status of [401, 429, 400, 403, 404, 409, 422]) {
+    for (const prepared of unkeyed) {
+      for (const each of bodies) {
+        body = JSON.stringify({ ...each, texto: expired });
+        const before = sentOf(prepared);
+        const result = await perform(prepared);
+        assert.ok(result.kind === 'unknown', `${status} ${prepared.operation} ${body} ${JSON.stringify(result)}`);
+        assert.deepEqual([result.reason, result.code, result.attempts], ['refused-with-code', code, 1]);
+        assert.equal(result.response?.status, status);
+        assert.equal(sentOf(prepared), before + 1);
+      }
+    }
+  }
+  // A code that cannot be read is one all the same.
+  body = '{"codigoRequisicao":" 831090d4 0000 "}';
+  const unreadable = await perform(contract);
+  assert.ok(unreadable.kind === 'unknown' && unreadable.code === undefined, JSON.stringify(unreadable));
+});
+
+test('an inclusion that is turned away beside its proposal is a doubt, which no later refusal takes away', async (t) => {
+  let answers: { status: number; body: object }[] = [];
+  const { baseUrl, received } = await startHttp(t, (response) => {
+    const { status, body } = answers.shift()!;
+    response.writeHead(status).end(JSON.stringify(body));
+  });
+  const tokenCommand = [process.execPath, '-e', "console.log('second')"];
+  const { service } = startClient(t, baseUrl, { ...roots(baseUrl), tokenCommand });
+  const refused = { status: 422, body: { HasError: true, Messages: [{ Code: 'E' }] } };
+  for (const status of [429, 401, 403]) {
+    answers = [{ status, body: { HasError: false, CodigoProposta: 'P-1', Msg: 'token de acesso expirado' } }, refused];
+    const result = await service.perform(keyed[1]!);
+    assert.ok(result.kind === 'unknown' && result.attempts === 2, `${status} ${JSON.stringify(result)}`);
+  }
+  for (const prepared of keyed.slice(4)) {
+    answers = [{ status: 429, body: { msg: null, hasError: false } }, refused];
+    const result = await service.perform(prepared);
+    assert.ok(result.kind === 'unknown' && result.attempts === 2, `${prepared.operation} ${JSON.stringify(result)}`);
+  }
+  assert.equal(new Set(received.slice(0, 6).map(({ idempotencyKey }) => idempotencyKey)).size, 1);
+});
+
+test('with a key, too, it is said how often what was turned away was written', async (t) => {
+  let status = 429;
+  const { baseUrl, received } = await startHttp(t, (response) => response.writeHead(status).end());
+  const tokenCommand = [process.execPath, '-e', "console.log('second')"];
+  const { service } = startClient(t, baseUrl, { ...roots(baseUrl), tokenCommand });
+  const throttled = await service.perform(keyed[1]!);
+  assert.ok(throttled.kind === 'not-sent' && throttled.attempts === 1, JSON.stringify(throttled));
+  status = 401;
+  const before = received.length;
+  const refused = await service.perform(keyed[1]!);
+  assert.ok(refused.kind === 'not-sent' && refused.reason === 'unauthorised', JSON.stringify(refused));
+  assert.deepEqual([refused.attempts, received.length - before], [2, 2]);
+});
+
+test('with a key the last attempt that is left is not made twice after a 401', async (t) => {
+  const { baseUrl, received } = await startHttp(t, (response) => response.writeHead(401).end());
+  const tokenCommand = [process.execPath, '-e', "console.log('second')"];
+  const { service } = startClient(t, baseUrl, { ...roots(baseUrl), tokenCommand });
+  const refused = await service.perform(keyed[1]!, () => true, 1);
+  assert.ok(refused.kind === 'not-sent' && refused.attempts === 1, JSON.stringify(refused));
+  assert.equal(received.length, 1);
+});
