@@ -124,7 +124,9 @@ export const flowsEn: Texts['flows'] = {
   factValues: {},
   /** Why nothing is known of an operation, or why it was not sent. */
   reasons: {
-    'turned-away': 'the service turned it away three times with 401 or 429, and may have done it',
+    'turned-away': 'the service turned it away each time with 401 or 429, and may have done it',
+    'refused-with-code': 'the service refused it beside the code of what was done',
+    'refused-as-done': 'the service refused it with the answer of what was done',
     'turned-away-and-noted': 'the service turned it away with 401 or 429, and a note came after that',
     'headers-timeout': 'no answer came in time',
     'body-timeout': 'the answer broke off in the middle',
@@ -302,6 +304,7 @@ export const flowsEn: Texts['flows'] = {
   },
   begins: 'begins',
   noteFailed: 'the contract failed',
+  noteUnread: 'a callback under its code that cannot be read as its note; see the dead letters, or its history',
   lateNote: {
     taken: 'it stands at the service, unsigned: accept takes it up and the flow goes on with it',
     seen: 'it stands at the service and counts no more; nothing is signed until accept says that somebody has seen it',

@@ -138,7 +138,9 @@ export const flowsPt = {
   } as Readonly<Record<string, string>>,
   /** Why nothing is known of an operation, or why it was not sent. */
   reasons: {
-    'turned-away': 'o serviço a recusou três vezes com 401 ou 429, e pode tê-la feito',
+    'turned-away': 'o serviço a recusou todas as vezes com 401 ou 429, e pode tê-la feito',
+    'refused-with-code': 'o serviço a recusou ao lado do código do que foi feito',
+    'refused-as-done': 'o serviço a recusou com a resposta do que foi feito',
     'turned-away-and-noted': 'o serviço a recusou com 401 ou 429, e depois veio uma CCB',
     'headers-timeout': 'nenhuma resposta veio a tempo',
     'body-timeout': 'a resposta parou no meio',
@@ -311,6 +313,8 @@ export const flowsPt = {
   },
   begins: 'inicia',
   noteFailed: 'o contrato falhou',
+  noteUnread:
+    'um callback com o código dela que não se lê como a sua CCB; veja as mensagens não entendidas, ou o histórico',
   lateNote: {
     taken: 'está no serviço, sem assinatura: com accept o fluxo a retoma e segue com ela',
     seen: 'está no serviço e já não vale; nada é assinado até que accept diga que alguém a viu',

@@ -311,8 +311,10 @@ function noteAgainText(format: Format, state: FlowState): string | null {
   const others = [...notesToldAgain(state), ...(lateNote?.others ?? [])].filter((note) => note !== noteAgain?.note);
   const earlier = others.map((note) => noteText(format, note));
   if (noteAgain == null) return joined(earlier);
-  const { at, note } = noteAgain;
-  const latest = `${format.time(at)}: ${note === null ? format.texts.flows.noteFailed : noteText(format, note)}`;
+  const { at, note, unread } = noteAgain;
+  const { noteUnread, noteFailed } = format.texts.flows;
+  const said = note === null ? (unread ? noteUnread : noteFailed) : noteText(format, note);
+  const latest = `${format.time(at)}: ${said}`;
   return joined([latest, ...earlier]);
 }
 

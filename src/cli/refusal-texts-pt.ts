@@ -461,6 +461,10 @@ const whole: readonly Sentence[] = [
     'o serviço informou depois que uma operação foi feita, com um código que nenhum fluxo conhece ($1): se é esta, outra seria um segundo empréstimo; quando souber que não é, envie true em despiteEvents',
   ],
   [
+    /^a callback under the code of this flow came that cannot be read as its note: its contract may stand at the service, and another would be a second loan; look at it first \(its history, or lance letters\), and once you know, send true in despiteEvents$/,
+    'veio um callback com o código deste fluxo que não se lê como a sua CCB: o contrato pode estar no serviço, e outro seria um segundo empréstimo; veja-o primeiro (o histórico, ou lance letters) e, quando souber, envie true em despiteEvents',
+  ],
+  [
     /^the service says that the contract of this flow is endorsed already, and (.*) would lead to a second loan: take the step confirm$/,
     'o serviço diz que o contrato deste fluxo já está averbado, e $1 levaria a um segundo empréstimo: use a etapa confirm',
   ],

@@ -239,7 +239,9 @@ export type FlowTold = OfFlow & {
   holder?: string | null;
   /** Of the note of a renegotiation: what it should say, reckoned from its loan; absent: none came, or an earlier version wrote it. */
   reckoned?: ExpectedLoan;
-  /** Of `operation`: a pseudonym of the body, the same for the same bytes; absent: it could not be read, or an earlier version wrote it. */
+  /** It cannot be read but for its code; absent: it can. */
+  unread?: true;
+  /** Of `operation` and of what is unread: a pseudonym of the body, the same for the same bytes; absent: it could not be read, or an earlier version wrote it. */
   bodyKey?: string;
   errors: readonly string[];
   sealed: string;

@@ -173,8 +173,11 @@ export type FlowState = {
   differences: readonly NoteDifference[];
   /** Another flow that has had the note, or this one where it was replaced; absent or null: none is known. */
   noteHolder?: string | null;
-  /** What was told last for the same contract, where it is not this note; `note` null: that it failed. Absent or null: nothing. */
-  noteAgain?: { at: EpochMs; note: CreditNote | null } | null;
+  /**
+   * What was told last for the same contract, where it is not this note; `note` null: that it failed, or with `unread`, something that
+   * cannot be read or is of another kind. `bodyKey`: of that. Absent or null: nothing.
+   */
+  noteAgain?: { at: EpochMs; note: CreditNote | null; unread?: true; bodyKey?: string } | null;
   /**
    * All notes that were told for the same contract and are not this one, each once, the one of `noteAgain` too: callbacks may come in
    * any order. Of many the worst and the latest. Absent: none, or an earlier version kept `noteAgain` alone.

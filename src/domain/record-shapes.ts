@@ -338,6 +338,7 @@ const callbackRecord = byName('kind', {
   'credit-note': object({
     ...{ at: time, requestCode: text, of: oneOf('contract', 'renegotiation') },
     ...{ note: nullable(creditNote), holder: added(nullable(text)), errors: texts, sealed: text },
+    unread: added(isTrue),
   }),
   'operation-event': object({ at: time, requestCode: text, endpoint: nullable(text), errors: texts, sealed: text }),
   unreadable: object({ at: time, problem: text }),
@@ -405,6 +406,7 @@ const flowRecord = byName('kind', {
     ...{ ...ofFlow, requestCode: text, of: oneOf('contract', 'renegotiation', 'operation', 'link-query') },
     ...{ note: nullable(creditNote), holder: added(nullable(text)), reckoned: added(map(finite)) },
     bodyKey: added(text),
+    unread: added(isTrue),
     ...{ errors: texts, sealed: text },
   }),
   'link-told': object({

@@ -209,13 +209,17 @@ export type CallbackRecord =
       proposalNumber: string | null;
       validUntil: EpochMs | null;
     } & WinnerWords)
-  /** Ends a contract or a renegotiation; `note` is null when it failed. `sealed` is the whole body. */
+  /**
+   * Ends a contract or a renegotiation; `note` is null when it failed. `sealed` is the whole body. `unread`: it cannot be read but for
+   * its code, and is a dead letter too; absent: it can.
+   */
   | {
       kind: 'credit-note';
       at: EpochMs;
       requestCode: string;
       of: 'contract' | 'renegotiation';
       note: CreditNote | null;
+      unread?: true;
       errors: readonly string[];
       sealed: string;
     }

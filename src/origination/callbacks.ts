@@ -145,8 +145,8 @@ export function createFlowCallbacks({
   }
 
   /** Sealed twice the same body reads otherwise, so the fold compares a pseudonym of it. */
-  function withBodyKey({ of, requestCode, sealed }: FlowTold): Pick<FlowTold, 'bodyKey'> {
-    if (of !== 'operation') return {};
+  function withBodyKey({ of, requestCode, sealed, unread }: FlowTold): Pick<FlowTold, 'bodyKey'> {
+    if (of !== 'operation' && !unread) return {};
     try {
       const body = vault.open(sealedPlaces.callback(requestCode), sealed);
       return { bodyKey: vault.pseudonym(`event:${requestCode}\n${body}`) };
@@ -305,8 +305,9 @@ function toldBy(record: CallbackRecord): Told | null {
     return { kind: 'link-told', flowId: '', at, requestCode, workerKey, linkKey, sealed };
   }
   if (record.kind === 'credit-note') {
-    const { at, requestCode, of, note, errors, sealed } = record;
-    return { kind: 'told', flowId: `${eventPrefix}${requestCode}`, at, requestCode, of, note, errors, sealed };
+    const { at, requestCode, of, note, errors, sealed, unread } = record;
+    const told = { at, requestCode, of, note, errors, sealed, ...(unread ? { unread } : {}) };
+    return { kind: 'told', flowId: `${eventPrefix}${requestCode}`, ...told };
   }
   if (record.kind !== 'operation-event') return null;
   const { at, requestCode, endpoint, errors, sealed } = record;

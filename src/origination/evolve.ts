@@ -17,7 +17,7 @@ import { isSameCode } from '../domain/request-codes.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { differencesOf } from './differences.ts';
 import { attemptsOf, isTurnedAway, takeAnswer } from './fold-answers.ts';
-import { codeOf, generated, markStep, move, stray, takeCounted } from './fold-steps.ts';
+import { codeOf, generated, markStep, move, stray, takeCounted, withdraw } from './fold-steps.ts';
 import { isSameNote, noteCodes, notesToldAgain, withToldAgain } from './notes.ts';
 import { allowsStep, mayCorrect } from './steps.ts';
 import { isAside, isFinished, isOperation } from './transitions.ts';
@@ -375,7 +375,7 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
       return { ...signed, signature: { signedAt: record.signedAt ?? at, sealed: record.sealed ?? '' } };
     }
     case 'cancel':
-      return withoutSignature({ ...move(state, 'cancel')!, steps: entry('done') });
+      return withoutSignature(withdraw({ ...move(state, 'cancel')!, steps: entry('done') }));
     case 'regenerate':
       return { ...anew(move(state, 'regenerate')!), steps: entry('done'), marginAsks: null };
     case 'accept':
@@ -525,7 +525,10 @@ function isOurs(state: FlowState, record: FlowTold): boolean {
   );
 }
 
-function takeEvent(before: FlowState, record: FlowTold): FlowState {
+function takeEvent(before: FlowState, told: FlowTold): FlowState {
+  const isOfOtherKind = isUnderOwnCode(before, told) && told.of !== before.flow;
+  if (isUnderOwnCode(before, told) && (told.unread || !isGeneration(told.of))) return takeUnread(before, told);
+  const record = isOfOtherKind ? { ...told, of: before.flow as FlowTold['of'] } : told;
   const state = record.of === before.flow ? doneAfterAll(before, record) : before;
   if (state.flow === 'event') {
     return state.phase === 'unclaimed' || state.phase === 'closed' ? takeToldAgain(state, record) : stray(state);
@@ -535,6 +538,7 @@ function takeEvent(before: FlowState, record: FlowTold): FlowState {
     const failed = isSameCode(record.requestCode, state.marginAsks?.code ?? '') ? move(state, 'margin-refused') : null;
     return failed === null ? stray(state) : { ...failed, errors: record.errors, errorsIn: bodyOf(record) };
   }
+  if (record.unread) return stray(state);
   if (!isOurs(state, record)) return takeLateNote(state, record);
   const { note, errors, holder } = record;
   if (state.note !== null && holder !== undefined) return takeNoteAgain(state, record);
@@ -547,8 +551,10 @@ function takeEvent(before: FlowState, record: FlowTold): FlowState {
   if (noted === null) return takeLateNote(state, record);
   const dated = state.generatedAt === null ? generated(noted, state.operation?.intent?.at ?? record.at) : noted;
   const known = { ...settled(dated), ...codeOf(dated, record.requestCode) };
-  // A note that comes with errors is not signed before somebody has looked.
-  const noteAgain = errors.length > 0 ? { at: record.at, note: null } : null;
+  // A note that comes with errors, under the endpoint of another kind or beside what is unread is not signed before somebody has looked.
+  const unreadBefore = state.noteAgain?.unread ? state.noteAgain : null;
+  const again = isOfOtherKind ? { at: record.at, note: null, unread: true as const } : unreadBefore;
+  const noteAgain = errors.length > 0 ? { at: record.at, note: null } : again;
   const doubts = holder === undefined ? {} : { noteHolder: holder, noteAgain };
   const expected = record.reckoned === undefined ? state.expected : { ...state.expected, ...record.reckoned };
   return {
@@ -561,6 +567,33 @@ function takeEvent(before: FlowState, record: FlowTold): FlowState {
     errors,
     errorsIn: errors.length > 0 ? bodyOf(record) : null,
   };
+}
+
+function isGeneration(of: FlowTold['of']): boolean {
+  return of === 'contract' || of === 'renegotiation';
+}
+
+/**
+ * Told under a code of its own generation: it is about its contract, whatever kind of event it says to be. Earlier versions wrote no
+ * holder, and their records fold as they did.
+ */
+function isUnderOwnCode(
+  { flow, requestCode, codes, endorsementCode, marginAsks }: FlowState,
+  { of, requestCode: code, holder, unread }: FlowTold,
+): boolean {
+  if (!isGeneration(flow as FlowTold['of']) || holder === undefined) return false;
+  const isOfOther = [endorsementCode, marginAsks?.code ?? null].some((each) => isSameCode(each ?? '', code));
+  if (isGeneration(of) && !unread) return codes.some((known) => isSameCode(known, code));
+  if (!isGeneration(of) && isOfOther) return false;
+  return requestCode !== null && isSameCode(requestCode, code);
+}
+
+/** Nobody knows what it says of the contract: somebody has to look before it is signed or generated again. */
+function takeUnread(state: FlowState, { at, bodyKey }: FlowTold): FlowState {
+  const isRepeated = bodyKey !== undefined && state.noteAgain?.bodyKey === bodyKey;
+  if (isRepeated) return stray(state);
+  const noteAgain = { at, note: null, unread: true as const, ...(bodyKey === undefined ? {} : { bodyKey }) };
+  return { ...stray(state), errors: ['callback-unread'], errorsIn: null, noteAgain, noteAccepted: null };
 }
 
 /**

@@ -6,7 +6,7 @@ import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-
 import { sealedPlaces } from '../domain/vault.ts';
 import { refusedWithCode } from '../wire/operations.ts';
 import { proposalDifferences, unsaidIn } from './differences.ts';
-import { codeOf, generated, markStep, move, stray, takeCounted } from './fold-steps.ts';
+import { codeOf, generated, isWithdrawn, markStep, move, stray, takeCounted, undoWithdrawal } from './fold-steps.ts';
 import { isAside, readsOnly } from './transitions.ts';
 
 /** How often the bytes of an operation are known to have been written. */
@@ -15,10 +15,15 @@ export function attemptsOf({ attempts, unknowns }: FlowOperationState): number {
 }
 
 export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: FlowRetryTerms): FlowState {
-  const state = counted(before, record);
+  const { result } = record;
+  const mayBeDone = result.kind === 'accepted' || result.kind === 'unknown';
+  const known = counted(before, record);
+  const isOfWithdrawn = isWithdrawn(known) && known.operation?.intent?.intentId === record.intentId;
+  // What only asks has changed nothing.
+  if (isOfWithdrawn && (!mayBeDone || readsOnly(known.operation!.operation))) return stray(known);
+  const state = isOfWithdrawn ? undoWithdrawal(known) : known;
   const { operation } = state;
   if (operation?.intent?.intentId !== record.intentId) return stray(state);
-  const { result } = record;
   const retry = operation.intent.retry ?? earlier;
   if (isAside(state)) return takeAside(state, operation, record);
   // Turned away, and something was told since then that may be its own.
@@ -35,7 +40,8 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
       return doubt(kept, operation, record.at, reason, retry);
     }
     case 'unknown': {
-      const terms = result.isFinal ? { ...retry, keyedAttempts: 0 } : retry;
+      // Nobody wants it done any more: somebody looks before it is sent once more.
+      const terms = result.isFinal || isOfWithdrawn ? { ...retry, keyedAttempts: 0 } : retry;
       const kept = result.reason === refusedWithCode ? withRefusal(state, operation, record) : state;
       const doubtful = doubt(kept, operation, record.at, result.reason, terms);
       // What is told under the code that was named says what became of it.
@@ -44,11 +50,11 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
     }
     case 'not-sent': {
       if (operation.status === 'unclear') return stray(state);
-      const retryAt = Math.max(result.retryAt ?? 0, record.at + retry.retryMs);
       const turned = turnedAway(operation, record);
-      if (turned.turnedAwayAt !== undefined && attemptsOf(turned) >= mostTurnedAway) {
-        return doubt(state, turned, record.at, 'turned-away', retry);
+      if (isTurnedAwayForGood(turned, record, retry)) {
+        return doubt(state, turned, record.at, 'turned-away', { ...retry, keyedAttempts: 0 });
       }
+      const retryAt = retryTimeOf(turned, record, retry);
       const waiting = { ...state, operation: { ...turned, retryAt, reason: result.reason } };
       // With a key the same bytes are sent again; without one it is prepared anew, for a process that dies now knows nothing.
       if (operation.intent.idempotencyKey !== null) return waiting;
@@ -61,6 +67,29 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
 
 /** How often one without a key is sent that the service turns away, before somebody has to look. */
 const mostTurnedAway = 3;
+
+/** With a key as often as it may be written; nobody knows how often it was, where nothing was. */
+function isTurnedAwayForGood(
+  operation: FlowOperationState,
+  { attempts = 0 }: FlowAnswered,
+  { keyedAttempts }: FlowRetryTerms,
+): boolean {
+  if (operation.intent!.idempotencyKey !== null) return attempts > 0 && attemptsOf(operation) >= keyedAttempts;
+  return operation.turnedAwayAt !== undefined && attemptsOf(operation) >= mostTurnedAway;
+}
+
+/** What the service asks for is heeded up to the longest pause: a flow stands still no longer than is set here. */
+function retryTimeOf(
+  operation: FlowOperationState,
+  { at, result, attempts = 0 }: FlowAnswered,
+  { retryMs, retryMaxMs }: FlowRetryTerms,
+): number {
+  const asked = result.kind === 'not-sent' ? (result.retryAt ?? 0) : 0;
+  const longestMs = Math.max(retryMs, retryMaxMs);
+  const isWritten = operation.intent!.idempotencyKey !== null && attempts > 0;
+  const pauseMs = isWritten ? Math.min(longestMs, retryMs * 2 ** (attemptsOf(operation) - 1)) : retryMs;
+  return Math.min(Math.max(asked, at + pauseMs), at + longestMs);
+}
 
 /** Without a key and with a byte written: the service said that it did nothing, and may have. */
 function turnedAway(operation: FlowOperationState, { attempts = 0 }: FlowAnswered): FlowOperationState {
@@ -104,6 +133,9 @@ function takeAside(state: FlowState, operation: FlowOperationState, record: Flow
 function counted(state: FlowState, { intentId, attempts }: FlowAnswered): FlowState {
   const { operation } = state;
   if (operation?.intent?.intentId !== intentId || attempts === undefined) return state;
+  // Without a key its bytes are written once, however often that is told.
+  const isTold = operation.intent.idempotencyKey === null && operation.status === 'not-sent';
+  if (isTold) return state;
   return { ...state, operation: { ...operation, attempts: attemptsOf(operation) + attempts } };
 }
 

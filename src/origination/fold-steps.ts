@@ -24,6 +24,31 @@ export function generated(state: FlowState, at: number): FlowState {
   return { ...state, generatedAt: at, generations: state.generations + 1 };
 }
 
+/** A person ended the flow while its operation waited to be sent again. */
+export function isWithdrawn({ flow, phase, operation, steps }: FlowState): boolean {
+  if (flow !== 'withdrawal' || phase !== 'cancelled' || operation?.status !== 'not-sent') return false;
+  return steps.some(({ stepId, outcome }) => stepId === operation.stepId && outcome === 'withheld');
+}
+
+/** Its bytes are not written any more. */
+export function withdraw(state: FlowState): FlowState {
+  const { operation } = state;
+  if (operation?.status !== 'intended') return state;
+  return markStep(
+    { ...state, operation: { ...operation, status: 'not-sent', retryAt: null } },
+    operation.stepId,
+    'withheld',
+  );
+}
+
+/** The inclusion was on its way already, and may have been taken: the flow goes on where it stood. */
+export function undoWithdrawal(state: FlowState): FlowState {
+  const operation = { ...state.operation!, status: 'intended' as const };
+  const cancel = state.steps.findLast(({ step, outcome }) => step === 'cancel' && outcome === 'done');
+  const reopened = markStep({ ...state, phase: 'simulated', operation }, operation.stepId, 'pending');
+  return markStep(reopened, cancel?.stepId ?? null, 'ignored');
+}
+
 export function codeOf(state: FlowState, requestCode: string | null): Pick<FlowState, 'requestCode' | 'codes'> {
   if (requestCode === null) return { requestCode: state.requestCode, codes: state.codes };
   return { requestCode, codes: [...new Set([...state.codes, requestCode])] };

@@ -777,6 +777,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const doesAgain =
       asked.step === 'deny' || asked.step === 'regenerate' || asked.step === 'cancel' || asked.step === 'amend';
     if (doesAgain && asked.despiteEvents !== true && allowsStep(state, asked.step)) {
+      if (state.noteAgain?.unread && state.noteAccepted == null) return unreadUnseen();
       const waiting = await eventsOfNobody(flows, state, pricing);
       if (waiting.length > 0) return mayBeDone(waiting, asked.step);
     }
@@ -1060,6 +1061,12 @@ function mayBeDone(codes: readonly string[], step: 'deny' | 'regenerate' | 'canc
       ? `the service has told since then that an operation was done, under a code that no flow knows (${named}): if it is this one, take the step confirm with that code; once you know that it is not, send true in despiteEvents`
       : `the service has told since then that an operation was done, under a code that no flow knows (${named}): if it is this one, another would be a second loan; once you know that it is not, send true in despiteEvents`;
   return refusal('breach', 'event-of-nobody', step === 'start' ? 'despiteEvents' : 'step', text);
+}
+
+function unreadUnseen(): FrontResult {
+  const text =
+    'a callback under the code of this flow came that cannot be read as its note: its contract may stand at the service, and another would be a second loan; look at it first (its history, or lance letters), and once you know, send true in despiteEvents';
+  return refusal('breach', 'event-unread', 'step', text);
 }
 
 function endorsedAlready(step: FlowStep): FrontResult {

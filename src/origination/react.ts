@@ -15,6 +15,7 @@ export const flowAlarms = [
   'flow-frozen',
   'partition-closed',
   'operation-unclear',
+  'operation-late',
   'margin-late',
   'note-late',
   'note-differs',
@@ -116,8 +117,8 @@ function reactToIntent(state: FlowState, around: Surroundings, settings: FlowSet
   const { now, instance, tried } = around;
   const operation = state.operation!;
   const intent = operation.intent!;
-  const retryAt = operation.retryAt ?? 0;
-  if (now < retryAt) return [{ kind: 'wait', until: retryAt }];
+  const retryAt = retryTime(state, settings);
+  if (now < retryAt) return waiting(state, retryAt, around, settings);
   const { intentId } = intent;
   if (maySend(state, intentId, around, settings)) return [{ kind: 'send' }];
   const mine = intent.instance === instance;
@@ -130,6 +131,26 @@ function reactToIntent(state: FlowState, around: Surroundings, settings: FlowSet
     ...{ earlierAttemptPossible: !mine, firstByteAt: null, status: null, sealedAnswer: null },
   };
   return [{ kind: 'append', record }];
+}
+
+/** Earlier versions waited as long as the service asked for. */
+function retryTime({ operation, changedAt }: FlowState, { retryMs, retryMaxMs }: FlowSettings): EpochMs {
+  return Math.min(operation?.retryAt ?? 0, changedAt + Math.max(retryMs, retryMaxMs));
+}
+
+/** What waits longer than the longest pause is told of each time: the service has not taken it since. */
+function waiting(
+  { operation }: FlowState,
+  until: EpochMs,
+  { now }: Surroundings,
+  { retryMs, retryMaxMs }: FlowSettings,
+): readonly FlowCommand[] {
+  const intent = operation?.intent ?? null;
+  const since = operation?.turnedAwayAt ?? (intent?.idempotencyKey == null ? now : intent.at);
+  const wait: FlowCommand = { kind: 'wait', until };
+  if (now - since <= Math.max(retryMs, retryMaxMs)) return [wait];
+  const text = `${operation!.operation} waits since ${new Date(since).toISOString()}: ${operation!.reason ?? ''}`;
+  return [{ kind: 'alarm', code: 'operation-late', text }, wait];
 }
 
 /** Asked before an intent is sent, and once more where its first byte is written. */
@@ -153,8 +174,8 @@ export function maySend(
 
 function reactToOrder(state: FlowState, around: Surroundings, settings: FlowSettings): readonly FlowCommand[] {
   const { now, margin } = around;
-  const retryAt = state.operation?.status === 'not-sent' ? (state.operation.retryAt ?? 0) : 0;
-  if (now < retryAt) return [{ kind: 'wait', until: retryAt }];
+  const retryAt = state.operation?.status === 'not-sent' ? retryTime(state, settings) : 0;
+  if (now < retryAt) return waiting(state, retryAt, around, settings);
   if (margin !== null && now - margin.receivedAt <= marginValidityMs) {
     return [prepare(state, state.flow === 'renegotiation' ? 'renegotiation' : 'contract')];
   }
@@ -206,8 +227,8 @@ function watchCompetence(state: FlowState, { now }: Surroundings, settings: Flow
 function reactToSignature(state: FlowState, around: Surroundings, settings: FlowSettings): readonly FlowCommand[] {
   const { now } = around;
   if (hasTurned(state, now, settings)) return [turned(state, now)];
-  const retryAt = state.operation?.status === 'not-sent' ? (state.operation.retryAt ?? 0) : 0;
-  if (now < retryAt) return [{ kind: 'wait', until: retryAt }];
+  const retryAt = state.operation?.status === 'not-sent' ? retryTime(state, settings) : 0;
+  if (now < retryAt) return waiting(state, retryAt, around, settings);
   return [prepare(state, 'endorsement')];
 }
 
@@ -232,6 +253,8 @@ export function alarmsOf(before: FlowState | null, after: FlowState, settings: F
   const alarms: FlowAlarm[] = [];
   if (after.operation?.status === 'unclear' && before?.operation?.status !== 'unclear')
     alarms.push('operation-unclear');
+  // It was done while somebody cancelled it.
+  else if (before?.phase === 'cancelled' && after.phase === 'included') alarms.push('operation-unclear');
   const isNew = after.note !== null && before?.note === null && doubtsOf(after, settings).length > 0;
   const isOtherwise = after.noteAgain != null && after.noteAgain !== before?.noteAgain;
   if (isNew || isOtherwise) alarms.push('note-differs');

@@ -10,6 +10,12 @@ export function isBusy(state: FlowState): boolean {
   return status === 'asked' || status === 'intended' || status === 'unclear';
 }
 
+/** With a key and turned away so far: as long as it waits to be sent again nothing was done, as the service says. */
+function isHeldUp({ flow, operation }: FlowState): boolean {
+  if (flow !== 'withdrawal' || operation?.status !== 'intended' || operation.intent === null) return false;
+  return operation.unknowns === 0 && operation.reason !== null && operation.retryAt !== null;
+}
+
 /** The endorsement was refused and may be done all the same: an earlier one was denied by a person, or the service says so. */
 function mayBeEndorsed({ phase, operation, generatedAt, steps }: FlowState): boolean {
   if (phase !== 'endorsement-refused' || operation?.operation !== 'endorsement') return false;
@@ -37,6 +43,7 @@ export function allowsStep(state: FlowState, step: FlowStep): boolean {
   if (step === 'accept' && (isAsOrdered || state.noteAccepted)) return false;
   if (step === 'accept' && state.phase === 'cancelled' && state.lateNote == null) return false;
   const row = transitions[state.flow][state.phase] ?? {};
+  if (step === 'cancel' && isHeldUp(state)) return row.cancel !== undefined;
   return (
     row[step] !== undefined &&
     !((isOperation(step) || step === 'cancel' || step === 'amend' || step === 'regenerate') && isBusy(state))

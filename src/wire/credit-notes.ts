@@ -59,7 +59,8 @@ export function decodeOperationEvent(value: JsonValue): Decoded<OperationEvent> 
   return { kind: 'decoded', value: { requestCode, endpoint: told, errors: errorsOf(value) } };
 }
 
-function requestCodeOf(value: JsonValue): string | null {
+/** The code of an event of which nothing else may be readable; null: that is not either. */
+export function requestCodeOf(value: JsonValue): string | null {
   const reading = readCode(isJsonObject(value) ? fieldOf(value, 'CodigoRequisicao') : undefined);
   return reading.kind === 'value' ? reading.value : null;
 }

@@ -8,7 +8,7 @@ import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
 import { type SealedRequest, splitRequest } from '../domain/sealed-facts.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { type Decoded, describeFaults, fieldOf, type WireFault } from './casing.ts';
-import { decodeCreditNote, decodeOperationEvent } from './credit-notes.ts';
+import { decodeCreditNote, decodeOperationEvent, requestCodeOf } from './credit-notes.ts';
 import {
   decodeContemplated,
   decodeEndOfAuction,
@@ -210,7 +210,7 @@ function readOne(value: JsonValue, deps: LimitedDeps): WebhookReading {
       );
     case 'contract':
     case 'renegotiation':
-      return orDeadLetter(decodeCreditNote(value, event), value, deps, ({ requestCode, of, note, errors }) =>
+      return orUnread(decodeCreditNote(value, event), event, value, deps, ({ requestCode, of, note, errors }) =>
         callbackEntries(event, requestCode, {
           kind: 'credit-note',
           at: deps.now,
@@ -247,6 +247,24 @@ function orDeadLetter<T>(
 ): WebhookReading {
   if (decoded.kind === 'decoded') return toEntries(decoded.value);
   return wholeDeadLetter(describeFaults(decoded.faults), decoded.faults[0]?.pointer ?? null, value, deps);
+}
+
+/** The flow that has its code has to know that it came: it is told to it beside the letter. */
+function orUnread<T>(
+  decoded: Decoded<T>,
+  of: 'contract' | 'renegotiation',
+  value: JsonValue,
+  deps: WebhookDeps,
+  toEntries: (value: T) => WebhookReading,
+): WebhookReading {
+  const reading = orDeadLetter(decoded, value, deps, toEntries);
+  const requestCode = requestCodeOf(value);
+  if (reading.kind !== 'dead-letter' || decoded.kind === 'decoded' || requestCode === null) return reading;
+  const sealed = sealedCallback(requestCode, value, deps);
+  const told = callbackEntries(of, requestCode, {
+    ...{ kind: 'credit-note', at: deps.now, requestCode, of, note: null, unread: true, errors: [], sealed },
+  });
+  return { ...told, entries: [reading.letter, ...told.entries], deadLetters: 1, faults: decoded.faults };
 }
 
 function wholeDeadLetter(reason: string, pointer: string | null, value: JsonValue, deps: WebhookDeps): WebhookReading {

@@ -8,6 +8,7 @@ import { openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createAuthorisations, noting } from '../../src/bidding/authorisations.ts';
 import type { LinkQuery, QueryAnswer } from '../../src/bidding/ports.ts';
+import type { FlowSettings } from '../../src/config/sections.ts';
 import type { FlowRecord } from '../../src/domain/flow-records.ts';
 import type { CallbackRecord } from '../../src/domain/records.ts';
 import type { LinkDetail } from '../../src/domain/request.ts';
@@ -39,6 +40,7 @@ export const orderOf = (requestId: string): ContractAsked => {
 export async function startFlowHouse(
   context: TestContext,
   addresses: { desk: Addresses; front: Addresses | null } = { desk: allSet, front: allSet },
+  change: Partial<FlowSettings> = {},
 ) {
   const directory = mkdtempSync(join(tmpdir(), 'lance-flows-'));
   const clock = createSystemClock();
@@ -97,7 +99,7 @@ export async function startFlowHouse(
     await world.beforeAppend(entries.map(({ record }) => ('kind' in record ? record.kind : '')));
     await store.log.append(entries);
   };
-  const own = { ...settings, pollMs: 20, marginRetryMs: 20, retryMs: 20, retryMaxMs: 20 };
+  const own = { ...settings, pollMs: 20, marginRetryMs: 20, retryMs: 20, retryMaxMs: 20, ...change };
   const desk = createFlowDesk({
     ...parts,
     ...{

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
+import type { FlowSettings } from '../../src/config/sections.ts';
 import type { CreditNote } from '../../src/domain/records.ts';
 import type { FrontResult } from '../../src/origination/front.ts';
 import type { StepAsked } from '../../src/origination/orders.ts';
@@ -19,8 +20,8 @@ export const heard = { firstByteAt: Date.now(), attempts: 1 };
 export const uuid = (last: number) => `a1b2c3d4-0000-4000-8000-${String(last).padStart(12, '0')}`;
 
 /** A house whose service takes everything, each call under a code of its own. */
-export async function takingHouse(context: TestContext) {
-  const house = await startFlowHouse(context);
+export async function takingHouse(context: TestContext, change: Partial<FlowSettings> = {}) {
+  const house = await startFlowHouse(context, undefined, change);
   const { world, won, details, front, state, reaches, tell } = house;
   const { cpf, registration, employerIdType, employerId } = orderOf('1').link!;
   const linkKey = linkKeyOf(plainVault, cpf, registration, employerIdType, employerId);

@@ -28,8 +28,8 @@ test('a contract that is turned away every time is sent three times, and then so
   const shown = (language: 'pt' | 'en', flow: FlowState) =>
     flowText(createFormat(language), flow, { open: null, settings });
   const unclear = (await state('c-701'))!;
-  assert.match(shown('en', unclear), /3×.*turned it away three times with 401 or 429/);
-  assert.match(shown('pt', unclear), /3×.*recusou três vezes com 401 ou 429/);
+  assert.match(shown('en', unclear), /3×.*turned it away each time with 401 or 429/);
+  assert.match(shown('pt', unclear), /3×.*recusou todas as vezes com 401 ou 429/);
   assert.equal((await ask('c-701', { step: 'deny', reason: 'não está no portal' })).kind, 'taken');
   await eventually(() => sent.length === 4);
   await eventually(async () => (await state('c-701'))!.operation?.attempts === 1, 5_000);
@@ -46,7 +46,9 @@ test('an answer that brings no byte out is tried without end, and counts for non
 });
 
 test('a contract that was turned away is not sent again while a note waits that may be its own', async (context) => {
-  const { start, world, sent, reaches, state, ask, noteFor, tell, flows } = await takingHouse(context);
+  const { start, world, sent, reaches, state, ask, noteFor, tell, flows } = await takingHouse(context, {
+    retryMaxMs: 2_000,
+  });
   world.answerTo = () => turnedAway(Date.now() + 400);
   await start('701');
   await eventually(() => sent.length === 1);
@@ -67,7 +69,9 @@ test('a contract that was turned away is not sent again while a note waits that 
 });
 
 test('whoever denies what was turned away has it sent again, whatever waits', async (context) => {
-  const { start, world, sent, reaches, state, ask, noteFor, tell, flows } = await takingHouse(context);
+  const { start, world, sent, reaches, state, ask, noteFor, tell, flows } = await takingHouse(context, {
+    retryMaxMs: 2_000,
+  });
   const taking = world.answerTo;
   world.answerTo = () => turnedAway(Date.now() + 300);
   await start('701');
@@ -83,7 +87,7 @@ test('whoever denies what was turned away has it sent again, whatever waits', as
 });
 
 test('a note that names its proposal settles a contract that was turned away', async (context) => {
-  const { start, world, sent, reaches, state, noteFor, tell } = await takingHouse(context);
+  const { start, world, sent, reaches, state, noteFor, tell } = await takingHouse(context, { retryMaxMs: 2_000 });
   world.answerTo = () => turnedAway(Date.now() + 400);
   await start('701');
   await eventually(async () => (await state('c-701'))?.operation?.status === 'not-sent');
@@ -99,7 +103,9 @@ test('a note that names its proposal settles a contract that was turned away', a
 });
 
 test('an endorsement that was turned away is not sent again while an event waits that may be its own', async (context) => {
-  const { start, noted, world, sent, reaches, sign, tell, flows, state, ask } = await takingHouse(context);
+  const { start, noted, world, sent, reaches, sign, tell, flows, state, ask } = await takingHouse(context, {
+    retryMaxMs: 2_000,
+  });
   await start('701');
   await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
   world.answerTo = () => turnedAway(Date.now() + 400);

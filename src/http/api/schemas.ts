@@ -980,7 +980,7 @@ export const flowSchema = answerNamed(
           at: said(time, 'When it was told', exampleTime + 8_000),
           note: saidOfParts(
             noteSchema.nullable(),
-            'The other note; null: the service told that it failed, see `errors`',
+            'The other note; null: the service told that it failed, or something that cannot be read (`callback-unread` in `errors`)',
           ),
         })
         .nullable(),

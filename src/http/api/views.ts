@@ -122,7 +122,7 @@ export function flowView(state: FlowState, open: OpenSealed, settings: StepSetti
     ending: state.ending ?? null,
     notSaid: [...unsaidIn(state)],
     noteHolder: state.noteHolder ?? null,
-    noteAgain: state.noteAgain ?? null,
+    noteAgain: state.noteAgain == null ? null : { at: state.noteAgain.at, note: state.noteAgain.note },
     notesAgain: [...notesToldAgain(state), ...(state.lateNote?.others ?? [])],
     lateNote: lateNoteOf(state),
     earlierNotes: [...notesGivenUp(state)],
