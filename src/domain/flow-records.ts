@@ -179,6 +179,8 @@ export type FlowIntended = OfFlow & {
   path: string;
   sealedBody: string;
   expected: ExpectedLoan | null;
+  /** Of an inclusion: what its proposal may come to at most; absent: it is none, or an earlier version wrote it. */
+  most?: ExpectedLoan;
   /** Absent in records of earlier versions. */
   retry?: FlowRetryTerms;
 };

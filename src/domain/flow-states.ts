@@ -169,6 +169,8 @@ export type FlowState = {
   /** Contracts generated: more than one where the competence turned. */
   generations: number;
   expected: ExpectedLoan | null;
+  /** Of a withdrawal: what its proposal may come to at most; absent: it is not included, or an earlier version included it. */
+  most?: ExpectedLoan;
   note: CreditNote | null;
   differences: readonly NoteDifference[];
   /** Another flow that has had the note, or this one where it was replaced; absent or null: none is known. */

@@ -394,7 +394,7 @@ const flowRecord = byName('kind', {
   }),
   intended: object({
     ...{ ...ofFlow, intentId: id, instance: id, operation, slot, idempotencyKey: nullable(id), path: id },
-    ...{ sealedBody: text, expected: nullable(map(finite)) },
+    ...{ sealedBody: text, expected: nullable(map(finite)), most: added(map(finite)) },
     retry: added(object({ keyedAttempts: count, retryMs: count, retryMaxMs: count })),
   }),
   withheld: object({ ...ofFlow, operation, slot, breaches: list(object({ rule: text, field: text, problem: text })) }),

@@ -313,7 +313,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     };
     const prepared = processed(flowId, () => prepareOperation(state, operation, slot, facts));
     if (prepared === null) return;
-    const { preparation, expected } = prepared;
+    const { preparation, expected, most } = prepared;
     if (preparation.kind === 'withheld') {
       const { breaches } = preparation;
       append({ kind: 'withheld', flowId, at: now, operation, slot, breaches });
@@ -329,6 +329,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     const record: FlowRecord = {
       ...{ kind: 'intended', flowId, at: now, intentId, instance, operation, slot },
       ...{ idempotencyKey, path, sealedBody, expected },
+      ...(most === undefined ? {} : { most }),
       retry: { keyedAttempts, retryMs, retryMaxMs },
     };
     spawn(outbox.keep([entryOf(record)]).then(() => observer({ kind: 'step', step: 'flow-intended' })));

@@ -244,7 +244,7 @@ function differing(
 
 /** The same of what is said of a proposal. What it leaves out stands as it was said before. */
 export function proposalDifferences(
-  { expected, differences }: Pick<FlowState, 'expected' | 'differences'>,
+  { expected, most = {}, differences }: Pick<FlowState, 'expected' | 'most' | 'differences'>,
   { figures }: Pick<ProposalSaid, 'figures'>,
 ): readonly NoteDifference[] {
   const unsaid = differences.filter(({ field }) => figures[field] === undefined);
@@ -252,7 +252,8 @@ export function proposalDifferences(
   const told = differing(expected ?? {}, figures).filter(
     ({ field, ours, theirs }) => field !== 'iofCents' || theirs > ours,
   );
-  return [...told, ...unsaid];
+  const above = differing(most, figures).filter(({ ours, theirs }) => theirs > ours);
+  return [...told, ...above, ...unsaid];
 }
 
 /** Figures without which nobody can tell what would be signed, and that the note leaves out or writes unreadably. */

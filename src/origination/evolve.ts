@@ -456,7 +456,8 @@ function takeIntent(state: FlowState, record: FlowIntended): FlowState {
   const intent = retry === undefined ? bytes : { ...bytes, retry };
   if (state.operation?.status === 'asked') {
     const expected = record.expected ?? state.expected;
-    return { ...state, expected, operation: { ...state.operation, status: 'intended', intent } };
+    const most = record.most === undefined ? {} : { most: record.most };
+    return { ...state, expected, ...most, operation: { ...state.operation, status: 'intended', intent } };
   }
   // The table has no such operation here: prepared for where the flow stood before.
   const fits = operation === 'endorsement' ? state.phase === 'signed' : state.phase === 'preparing';

@@ -16,6 +16,7 @@ import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import type { Preparation } from '../wire/checks/breach.ts';
 import {
+  feeOfShare,
   prepareAccountUpdate,
   prepareFinalisation,
   prepareInclusion,
@@ -142,7 +143,12 @@ export function readStored(text: string): unknown {
 
 const deepestStored = 1_000;
 
-type PreparedStep = { preparation: Preparation<OperationName>; expected: ExpectedLoan | null };
+/** `most`: of an inclusion; absent: it is none. */
+type PreparedStep = {
+  preparation: Preparation<OperationName>;
+  expected: ExpectedLoan | null;
+  most?: ExpectedLoan;
+};
 
 export function prepareOperation(
   state: FlowState,
@@ -165,7 +171,9 @@ export function prepareOperation(
       return unpriced(endorsement(state, operationId, facts));
     default: {
       const preparation = withdrawal(state, operation, operationId, facts);
-      return { preparation, expected: operation === 'inclusion' ? expectedProposal(state, facts) : null };
+      return operation === 'inclusion'
+        ? { preparation, ...expectedProposal(state, facts) }
+        : { preparation, expected: null };
     }
   }
 }
@@ -302,8 +310,14 @@ function withdrawal(
   }
 }
 
-/** What is said of the proposal should be what is included: what the order names, else what was simulated for its period. */
-function expectedProposal(state: FlowState, { open, now }: PreparationFacts): ExpectedLoan {
+/**
+ * What is said of the proposal should be what is included: what the order names, else what was simulated for its period. What cannot
+ * be told to the cent comes to no more than `most`.
+ */
+function expectedProposal(
+  state: FlowState,
+  { open, now }: PreparationFacts,
+): { expected: ExpectedLoan; most: ExpectedLoan } {
   const { cpf } = readStored(open(sealedPlaces.flowOrder(state.flowId), state.sealed!)) as WithdrawalOrder;
   const sealed = open(sealedPlaces.flowStep(state.flowId), state.operation!.sealedRequest!);
   const asked = readStored(sealed) as StepRequests['inclusion'];
@@ -312,24 +326,65 @@ function expectedProposal(state: FlowState, { open, now }: PreparationFacts): Ex
   const creditCents = asked.amountCents ?? simulated?.releasedCents ?? null;
   const rateHundredths = asked.rateHundredths ?? simulated?.rateHundredths ?? null;
   const isToday = state.results.simulation !== undefined && dayOf(state.results.simulation.at) === dayOf(now);
-  const isAsSimulated = item !== undefined && isToday && isOrderedAs(asked, simulated!);
+  const isAsSimulated = item !== undefined && isToday && isOrderedAs(asked, item, simulated!);
   const figures = {
     ...{ creditCents, rateHundredths, installments: asked.period ?? null, insuranceCents: asked.insuranceCents ?? 0 },
-    ...{ feeCents: asked.feeCents ?? null, otherServicesCents: 0, foreignSplitCents: 0 },
+    ...{ feeCents: feeOrdered(asked, item), otherServicesCents: 0, foreignSplitCents: 0 },
     ...(item === undefined ? {} : { rateAnnualHundredths: hundredthsOf(item.rateAnnualPercent) }),
     ...(item?.otherCostsCents === 0 ? { otherCostsCents: 0 } : {}),
     ...(isAsSimulated ? figuresSimulated(item, simulated!) : {}),
   };
+  const expected = withoutNull(figures);
+  const most = item === undefined ? {} : withoutNull(mostSimulated(asked, item, simulated!));
+  return { expected, most: Object.fromEntries(Object.entries(most).filter(([field]) => !(field in expected))) };
+}
+
+function withoutNull(figures: { readonly [field: string]: number | null }): ExpectedLoan {
   return Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== null));
 }
 
+/** Null: the order leaves it to the service, or by a share that comes to none that was simulated. */
+function feeOrdered(
+  { feeCents = null, feePercent = null }: Pick<InclusionRequest, 'feeCents' | 'feePercent'>,
+  item: SimulationItem | undefined,
+): AmountCents | null {
+  if (feePercent === null || feePercent === 0) return feePercent ?? feeCents;
+  if (item === undefined || item.feeCents === null) return null;
+  const bases = [item.releasedCents, item.customerLoanCents, item.operationCents];
+  const isSimulated = bases.some((cents) => cents !== null && feeOfShare(feePercent, cents) === item.feeCents);
+  return isSimulated ? item.feeCents : null;
+}
+
+/** A part of the loan that was simulated costs no more than all of it. Insurance is financed, and the tax and the debt grow with it. */
+function mostSimulated(
+  { insuranceCents, feePercent = null }: Pick<InclusionRequest, 'insuranceCents' | 'feePercent'>,
+  item: SimulationItem,
+  { transferCents = null, releasedCents }: Simulated,
+) {
+  const { operationCents, iofCents, additionalIofCents } = item;
+  const loanCents = mostOf(operationCents, releasedCents);
+  const share = loanCents === null || loanCents <= 0 ? 1 : 1 + (insuranceCents ?? 0) / loanCents;
+  const grown = (cents: AmountCents | null) => (cents === null ? null : Math.ceil(cents * share));
+  const feeCents = feePercent === null || loanCents === null ? null : feeOfShare(feePercent, loanCents);
+  return {
+    financedCents: grown(operationCents),
+    feeCents: item.feeCents ?? feeCents,
+    iofCents: iofCents === null ? null : grown(iofCents + (additionalIofCents ?? 0)),
+    totalDebtCents: grown(transferCents),
+  };
+}
+
 /** Nothing in the order makes it another loan than was simulated. */
-function isOrderedAs(asked: StepRequests['inclusion'], { releasedCents, feeCents = null }: Simulated): boolean {
+function isOrderedAs(
+  asked: StepRequests['inclusion'],
+  item: SimulationItem,
+  { releasedCents, feeCents = null }: Simulated,
+): boolean {
   const { amountCents = null, feePercent = null, insuranceCents = null, transfers = null } = asked;
+  const isFeeLeft = (asked.feeCents ?? null) === null && feePercent === null;
   return (
     (amountCents === null || amountCents === releasedCents) &&
-    ((asked.feeCents ?? null) === null || asked.feeCents === feeCents) &&
-    feePercent === null &&
+    (isFeeLeft || (feeCents !== null && feeOrdered(asked, item) === feeCents)) &&
     (insuranceCents ?? 0) === 0 &&
     (transfers ?? []).length === 0
   );

@@ -275,6 +275,52 @@ test('less than was simulated is not held to figures of the whole', async (conte
   assert.deepEqual((await state(flowId))!.differences, []);
 });
 
+test('a loan with its fee by percent is compared as one with the fee in cents', async (context) => {
+  const { bodies, simulate, include, step, state, flowId } = await withdrawing(context, whole);
+  await simulate({ cpf: '52998224725' });
+  assert.deepEqual(refusedBy(await include({ feePercent: 50 })), [['fee-simulated', 'feePercent']]);
+  await include({ feePercent: 1 });
+  const differing = async (more: object) => {
+    bodies.proposal = JSON.stringify({ ...proposedWhole, ...more });
+    await step({ step: 'proposal', request: { dto: {} } });
+    return (await state(flowId))!.differences.map(({ field }) => field);
+  };
+  assert.deepEqual(await differing({}), []);
+  const raised = { VlrTAC: 293.86, VlrFinanciado: 1893.05, VlrTotalDivida: 1997.5, PercCETMensal: 4.9 };
+  const fields = ['financedCents', 'feeCents', 'totalDebtCents', 'cetMonthlyHundredths'];
+  assert.deepEqual((await differing(raised)).toSorted(), fields.toSorted());
+  assert.deepEqual(refusedBy(await step({ ...signed })), [['proposal-accepted', 'step']]);
+});
+
+test('a loan that is not as simulated comes to no more than was simulated', async (context) => {
+  for (const [order, honest] of [
+    [{ amountCents: 50_000 }, { VlrTotalCredito: 500, VlrFinanciado: 520, VlrIOF: 9.4, VlrTotalDivida: 610 }],
+    [{ feePercent: 0.5 }, { VlrTAC: 5, VlrFinanciado: 1023.8 }],
+    [{ feeCents: 0 }, { VlrTAC: 0, VlrFinanciado: 1018.8 }],
+    [{ insuranceCents: 10_000 }, { VlrSeguro: 100, VlrFinanciado: 1128.8, VlrIOF: 20.6, VlrTotalDivida: 1316.6 }],
+    [{ transfers: [{ onDay: `${new Date().getFullYear() + 1}-06-01`, amountCents: 70_000 }] }, {}],
+  ] as const) {
+    const { bodies, simulate, include, step, state, flowId } = await withdrawing(context, whole);
+    await simulate({ cpf: '52998224725' });
+    assert.equal((await include(order)).kind, 'taken');
+    const differing = async (more: object) => {
+      bodies.proposal = JSON.stringify({ ...proposedWhole, ...honest, ...more });
+      await step({ step: 'proposal', request: { dto: {} } });
+      return (await state(flowId))!.differences.map(({ field }) => field);
+    };
+    assert.deepEqual(await differing({}), [], JSON.stringify(order));
+    for (const [name, value, field] of [
+      ['VlrFinanciado', 1893.05, 'financedCents'],
+      ['VlrTAC', 293.86, 'feeCents'],
+      ['VlrTotalDivida', 1997.5, 'totalDebtCents'],
+      ['VlrIOF', 90, 'iofCents'],
+    ] as const) {
+      assert.deepEqual(await differing({ [name]: value }), [field], JSON.stringify(order));
+      assert.deepEqual(refusedBy(await step({ ...signed })), [['proposal-accepted', 'step']]);
+    }
+  }
+});
+
 test('a split of the proposal that nobody ordered is a difference', async (context) => {
   const { bodies, simulate, include, step, state, flowId } = await withdrawing(context, whole);
   await simulate({ cpf: '52998224725' });

@@ -199,7 +199,7 @@ export function prepareInclusion(
     amountSimulated(request.amountCents, mostCents),
     rateInBounds(request.rateHundredths) ?? rateSimulated(request.rateHundredths, own?.rateHundredths ?? null),
     oneFee(request),
-    feeOfLoan(request, loanCents) ?? feeSimulated(request.feeCents, own?.feeCents ?? null),
+    feeOfLoan(request, loanCents) ?? feeSimulated(request, own),
     insuranceOfLoan(request.insuranceCents, loanCents, facts.insuranceLimitPercent),
     request.contractType === null || request.contractType === undefined
       ? null
@@ -212,14 +212,26 @@ export function prepareInclusion(
 }
 
 /** Instalments and what is released were reckoned with it; it may be waived. */
-function feeSimulated(asked: AmountCents | null | undefined, simulated: AmountCents | null): Check {
-  if (asked === null || asked === undefined || asked === 0 || simulated === null) return null;
+function feeSimulated(
+  { feeCents, feePercent }: Pick<InclusionRequest, 'feeCents' | 'feePercent'>,
+  own: Simulated | null,
+): Check {
+  const simulated = own?.feeCents ?? null;
+  const isShare = feePercent !== null && feePercent !== undefined;
+  // Of the loan that was simulated: a part of it has a part of the fee.
+  const asked = isShare ? feeOfShare(feePercent, own?.releasedCents ?? 0) : feeCents;
+  if (asked === null || asked === undefined || (feePercent ?? asked) === 0 || simulated === null) return null;
   if (asked <= simulated && !isOfOtherUnit(asked, simulated)) return null;
   return breach(
     'fee-simulated',
-    'feeCents',
+    isShare ? 'feePercent' : 'feeCents',
     `the fee simulated for this period was ${simulated} cents: send that or leave it out, or simulate with the other one first`,
   );
+}
+
+/** What a share of a loan comes to. The contract does not say whether the costs that are financed count in the loan. */
+export function feeOfShare(percent: number, loanCents: AmountCents): AmountCents {
+  return Math.round((loanCents * percent) / 100);
 }
 
 /** With its interest a loan takes more than it releases; so much more than it nobody pays. */
@@ -275,6 +287,8 @@ function feeOfLoan(
 ): Check {
   const isTooMuch = feeCents !== null && feeCents !== undefined && loanCents !== null && feeCents >= loanCents;
   if (isTooMuch) return breach('fee-of-loan', 'feeCents', 'send less than the loan: amounts are in cents');
+  const negative = notNegative('feePercent', feePercent);
+  if (negative !== null) return negative;
   if (feePercent === null || feePercent === undefined || feePercent < 100) return null;
   return breach('fee-of-loan', 'feePercent', 'send less than 100 percent of the loan');
 }

@@ -42,6 +42,10 @@ const withCosts = {
   ...included,
   simulated: new Map([[3, { releasedCents: 300_000, rateHundredths: 180, feeCents: 1_000, transferCents: 400_000 }]]),
 };
+const withoutFee = {
+  ...included,
+  simulated: new Map([[3, { releasedCents: 300_000, rateHundredths: 180, feeCents: 0 }]]),
+};
 const paid = { pixKey: { key: '+5511987654321' } };
 const split = { ...paid, amountCents: 1 };
 /** Included the day before. */
@@ -95,8 +99,13 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
     prepareInclusion('op', { ...inclusion, amountCents: 100_000, feeCents: 500_000 }, included),
     prepareInclusion('op', { ...inclusion, feePercent: 100 }, included),
   ],
-  'inclusion fee-simulated': () =>
-    [1, 100, 1_001, 250_000].map((feeCents) => prepareInclusion('op', { ...inclusion, feeCents }, withCosts)),
+  'inclusion fee-simulated': () => [
+    ...[1, 100, 1_001, 250_000].map((feeCents) => prepareInclusion('op', { ...inclusion, feeCents }, withCosts)),
+    ...[0.03, 0.4, 50].map((feePercent) => prepareInclusion('op', { ...inclusion, feePercent }, withCosts)),
+    prepareInclusion('op', { ...inclusion, feePercent: 50 }, withoutFee),
+    prepareInclusion('op', { ...inclusion, amountCents: 2_000, feePercent: 50 }, withoutFee),
+  ],
+  'inclusion not-negative': () => [prepareInclusion('op', { ...inclusion, feePercent: -1 }, included)],
   'inclusion transfers-simulated': () => [
     prepareInclusion('op', { ...inclusion, transfers: [{ onDay: '2027-06-01', amountCents: 400_001 }] }, withCosts),
     prepareInclusion('op', { ...inclusion, transfers: [{ onDay: '2027-06-01', amountCents: 3_000_001 }] }, included),
@@ -411,6 +420,9 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
     prepareInclusion('op', { cpf, period: 1, pix: { key: cpf } }, included),
     prepareInclusion('op', { ...inclusion, period: 2, rateHundredths: 90, feeCents: 5_000 }, included),
     prepareInclusion('op', { ...inclusion, feePercent: 3 }, included),
+    ...[0, 0.33].map((feePercent) => prepareInclusion('op', { ...inclusion, feePercent }, withCosts)),
+    prepareInclusion('op', { ...inclusion, amountCents: 20_000, feePercent: 0.33 }, withCosts),
+    prepareInclusion('op', { ...inclusion, feePercent: 0 }, withoutFee),
     prepareInclusion('op', { cpf, period: 1, splits: [{ ...paid, amountCents: 100_000 }] }, included),
     prepareInclusion(
       'op',
