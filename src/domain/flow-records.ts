@@ -195,8 +195,16 @@ type FlowWithheld = OfFlow & {
   breaches: readonly FlowBreach[];
 };
 
-/** `ending`: the answer names a reason for which the proposal has ended; null: none. */
-export type ProposalSaid = { figures: ExpectedLoan; ending: ProposalEnding | null };
+/**
+ * `ending`: the answer names a reason for which the proposal has ended; null: none. `unread`: figures that it names and that cannot
+ * be read; `empty`: that it names with nothing in them. Absent: an earlier version wrote it.
+ */
+export type ProposalSaid = {
+  figures: ExpectedLoan;
+  unread?: readonly LoanFigure[];
+  empty?: readonly LoanFigure[];
+  ending: ProposalEnding | null;
+};
 export type ProposalEnding = 'cancellation' | 'rejection';
 
 export type FlowResult =

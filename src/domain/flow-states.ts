@@ -216,6 +216,8 @@ export type FlowState = {
   situation: number | null;
   /** Of a withdrawal: what was said of its proposal, each figure as it was said last; absent: nothing, or an earlier version took it. */
   saidFigures?: ExpectedLoan;
+  /** Of these, and of others that are compared, the ones that were said last in no way that can be used; absent: none. */
+  unusableFigures?: readonly LoanFigure[];
   /** Of a withdrawal: why its proposal has ended, as was last said of it; absent or null: nothing says that it has. */
   ending?: ProposalEnding | null;
   /** `links`: of a lookup. */

@@ -262,14 +262,22 @@ const needed = ['loanCents', 'installmentCents', 'rateHundredths'] as const sati
 /** The same of a proposal that the service was asked for. */
 const neededOfProposal = ['creditCents', 'rateHundredths', 'installments'] as const satisfies readonly LoanFigure[];
 
+type FiguresSaid = Pick<FlowState, 'flow' | 'expected' | 'most' | 'note' | 'saidFigures' | 'unusableFigures'>;
+
 export function unsaidIn({
   flow,
   expected,
   note,
+  most = {},
   saidFigures,
-}: Pick<FlowState, 'flow' | 'expected' | 'note' | 'saidFigures'>): readonly LoanFigure[] {
+  unusableFigures = [],
+}: FiguresSaid): readonly LoanFigure[] {
   if (flow === 'withdrawal' && expected !== null && saidFigures !== undefined) {
-    return neededOfProposal.filter((field) => expected[field] !== undefined && saidFigures[field] === undefined);
+    const missing = neededOfProposal.filter(
+      (field) => expected[field] !== undefined && saidFigures[field] === undefined,
+    );
+    const isCompared = (field: LoanFigure) => [expected, most, saidFigures].some((figures) => field in figures);
+    return [...new Set([...missing, ...unusableFigures.filter(isCompared)])];
   }
   if (expected === null || note === null) return [];
   const told = { ...note, rateHundredths: note.rateMonthlyPercent };
@@ -295,7 +303,7 @@ export function marksOf({ noteHolder, noteAgain, lateNote, ending }: Marks): rea
 
 /** What somebody has to look at before the note is signed: a figure where ours is another or that it does not say, and `marksOf`. */
 export function doubtsOf(
-  state: Pick<FlowState, 'flow' | 'terms' | 'expected' | 'note' | 'differences' | 'saidFigures'> & Marks,
+  state: Pick<FlowState, 'terms' | 'differences'> & FiguresSaid & Marks,
   settings: Pick<FlowSettings, 'noteTolerance'>,
 ): readonly string[] {
   return [...beyondTolerance(state, settings), ...unsaidIn(state), ...marksOf(state)];

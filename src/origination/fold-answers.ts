@@ -1,7 +1,7 @@
 /** How an answer changes a flow: accepted > rejected > unknown, whoever asked and however often. */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { FlowAnswered, FlowBreach, FlowRetryTerms, ProposalSaid } from '../domain/flow-records.ts';
+import type { FlowAnswered, FlowBreach, FlowRetryTerms, LoanFigure, ProposalSaid } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-states.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { refusedWithCode } from '../wire/operations.ts';
@@ -181,12 +181,26 @@ function accept(state: FlowState, operation: FlowOperationState, record: FlowAns
 function takeSaid(state: FlowState, said: ProposalSaid): FlowState {
   const { ending } = said;
   const differences = proposalDifferences(state, said);
-  const next = { ...state, saidFigures: { ...state.saidFigures, ...said.figures } };
+  const next = {
+    ...state,
+    saidFigures: { ...state.saidFigures, ...said.figures },
+    unusableFigures: unusableFigures(state, said),
+  };
   const isSame = ending === (state.ending ?? null) && isDeepStrictEqual(differences, state.differences);
   // What it leaves out once it was taken stays taken.
   if (isSame && isDeepStrictEqual(unsaidIn(next), unsaidIn(state))) return next;
   if (isSame && state.noteAccepted && unsaidIn(next).length === 0) return next;
   return { ...next, differences, ending, noteAccepted: null };
+}
+
+/** What was never said may be empty, and what is left out stands as it was said. */
+function unusableFigures(
+  { saidFigures = {}, unusableFigures: before = [] }: Pick<FlowState, 'saidFigures' | 'unusableFigures'>,
+  { figures, unread = [], empty = [] }: ProposalSaid,
+): readonly LoanFigure[] {
+  const lost = empty.filter((field) => saidFigures[field] !== undefined);
+  const still = before.filter((field) => figures[field] === undefined);
+  return [...new Set([...unread, ...lost, ...still])].toSorted();
 }
 
 /** A refusal is looked for where answers are; what an earlier attempt brought stays in the history. */

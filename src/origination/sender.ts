@@ -1,16 +1,15 @@
 /** From an intent read back to the answer as a record: sends the intent's bytes, and nothing else. */
 import type { Clock } from '../domain/clock.ts';
-import type { FlowAnswered, FlowResult, ProposalSaid } from '../domain/flow-records.ts';
+import type { FlowAnswered, FlowResult, LoanFigure, ProposalSaid } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState } from '../domain/flow-states.ts';
-import type { AmountCents } from '../domain/glossary.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { AnswerOf, OperationName, OperationResult, Prepared } from '../wire/operations.ts';
 import { shownCode, shownError } from '../wire/plain-ids.ts';
 import type { ServiceError } from '../wire/service-errors.ts';
-import { isToldOfAsked, type ProposalRecord, simulationProblemOfAsked } from '../wire/withdrawals.ts';
+import { isToldOfAsked, type ProposalRecord, simulationProblemOfAsked, unusableIn } from '../wire/withdrawals.ts';
 import { attemptsOf, type Contradiction } from './fold-answers.ts';
 import type { LoanService } from './ports.ts';
-import { foreignSplits } from './shown-payments.ts';
+import { type ForeignSplits, foreignSplits } from './shown-payments.ts';
 import { alreadyEndorsed } from './transitions.ts';
 
 /** What is sent of an intent, and what binds it. */
@@ -108,14 +107,14 @@ const saysEndorsed = /\bj[aá][ _-]?averbad[oa]\b|_ja_?averbad[oa]/i;
 function resultOf(
   prepared: Prepared,
   result: OperationResult<AnswerOf<OperationName>>,
-  foreignOf: (answer: ProposalRecord) => AmountCents | null,
+  foreignOf: (answer: ProposalRecord) => ForeignSplits | null,
 ): FlowResult {
   switch (result.kind) {
     case 'accepted': {
       const problem = contradictionIn(prepared, result.answer);
       if (problem !== null) return { kind: 'rejected', code: problem, errors: [] };
       const nothing = { requestCode: null, proposalCode: null, situation: null };
-      return { kind: 'accepted', ...nothing, ...factsOf(prepared, result.answer, foreignOf) };
+      return { kind: 'accepted', ...nothing, ...factsOf(prepared, result, foreignOf) };
     }
     case 'rejected': {
       const words = [result.code, ...result.errors.flatMap(({ code, text }) => [code, text])];
@@ -147,8 +146,8 @@ function contradictionIn({ operation, body }: Prepared, answer: AnswerOf<Operati
 /** What the flow goes on with, of an answer that is kept whole beside it. */
 function factsOf(
   { operation }: Prepared,
-  answer: AnswerOf<OperationName>,
-  foreignOf: (answer: ProposalRecord) => AmountCents | null,
+  { answer, response }: Extract<OperationResult<AnswerOf<OperationName>>, { kind: 'accepted' }>,
+  foreignOf: (answer: ProposalRecord) => ForeignSplits | null,
 ) {
   switch (operation) {
     case 'contract':
@@ -158,7 +157,7 @@ function factsOf(
     case 'inclusion':
       return { proposalCode: (answer as AnswerOf<'inclusion'>).proposalCode };
     case 'proposal':
-      return proposalFacts(answer as AnswerOf<'proposal'>, foreignOf(answer as AnswerOf<'proposal'>));
+      return proposalFacts(answer as AnswerOf<'proposal'>, response.body, foreignOf(answer as AnswerOf<'proposal'>));
     case 'simulation':
     case 'installments':
     case 'splits':
@@ -171,33 +170,47 @@ function factsOf(
   }
 }
 
+/** The figures of a proposal, each as the service's answer names it. */
+const figureFields = {
+  creditCents: 'totalCreditCents',
+  rateHundredths: 'interestMonthlyPercent',
+  installments: 'installments',
+  insuranceCents: 'insuranceCents',
+  financedCents: 'financedCents',
+  feeCents: 'feeCents',
+  iofCents: 'iofCents',
+  otherCostsCents: 'otherCostsCents',
+  otherServicesCents: 'otherServicesCents',
+  totalDebtCents: 'totalDebtCents',
+  cetAnnualHundredths: 'cetAnnualPercent',
+  cetMonthlyHundredths: 'cetMonthlyPercent',
+  rateAnnualHundredths: 'interestAnnualPercent',
+} as const satisfies { readonly [F in LoanFigure]?: keyof ProposalRecord };
+
 function proposalFacts(
   answer: ProposalRecord,
-  foreignSplitCents: AmountCents | null,
+  body: string,
+  foreign: ForeignSplits | null,
 ): { situation: number | null; said: ProposalSaid } {
   const { cancellationReason, rejectionReason } = answer;
-  const hundredths = (percent: number | null) => (percent === null ? null : Math.round(percent * 100));
-  const figures = {
-    creditCents: answer.totalCreditCents,
-    rateHundredths: hundredths(answer.interestMonthlyPercent),
-    installments: answer.installments,
-    insuranceCents: answer.insuranceCents,
-    financedCents: answer.financedCents,
-    feeCents: answer.feeCents,
-    iofCents: answer.iofCents,
-    otherCostsCents: answer.otherCostsCents,
-    otherServicesCents: answer.otherServicesCents,
-    totalDebtCents: answer.totalDebtCents,
-    cetAnnualHundredths: hundredths(answer.cetAnnualPercent),
-    cetMonthlyHundredths: hundredths(answer.cetMonthlyPercent),
-    rateAnnualHundredths: hundredths(answer.interestAnnualPercent),
-    foreignSplitCents,
-  };
+  const { unread, empty } = unusableIn(answer, body);
+  const named = Object.entries(figureFields) as [LoanFigure, (typeof figureFields)[keyof typeof figureFields]][];
+  const inUnit = (figure: LoanFigure, value: number | null) =>
+    value !== null && figure.endsWith('Hundredths') ? Math.round(value * 100) : value;
+  const figures = Object.fromEntries([
+    ...named.map(([figure, field]) => [figure, inUnit(figure, answer[field])] as const),
+    ['foreignSplitCents', foreign?.cents ?? null] as const,
+  ]);
+  const figuresOf = (fields: readonly string[]) =>
+    named.filter(([, field]) => fields.includes(field)).map(([figure]) => figure);
+  const isForeignUnread = unread.includes('entries') || foreign?.isWhole === false;
   const isNamed = (reason: string | null) => reason !== null && reason.trim() !== '';
   return {
     situation: answer.situation ?? null,
     said: {
       figures: Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== null)),
+      unread: [...figuresOf(unread), ...(isForeignUnread ? (['foreignSplitCents'] as const) : [])],
+      empty: figuresOf(empty),
       ending: isNamed(cancellationReason) ? 'cancellation' : isNamed(rejectionReason) ? 'rejection' : null,
     },
   };

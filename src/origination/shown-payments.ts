@@ -8,7 +8,7 @@ import { sealedPlaces } from '../domain/vault.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { type JsonObject, scalarsIn } from '../wire/json.ts';
 import { accountFieldOf } from '../wire/proposals.ts';
-import type { ProposalRecord } from '../wire/withdrawals.ts';
+import { entryCents, type ProposalEntry, type ProposalRecord } from '../wire/withdrawals.ts';
 import { isPayment } from './fold-steps.ts';
 import type { ContractOrder, StepRequests, WithdrawalOrder } from './preparation.ts';
 import { type OpenSealed, opened } from './shown-flows.ts';
@@ -76,37 +76,47 @@ export function splitsTaken(state: FlowState, open: NonNullable<OpenSealed>): re
   });
 }
 
+/** `isWhole`: every entry that is counted says what it comes to. */
+export type ForeignSplits = { cents: AmountCents; isWhole: boolean };
+
 /**
- * What a proposal pays by entries that nobody ordered here and that name another payee than the worker. Null: it names no entries, or
- * it was made elsewhere, where nobody here knows what was ordered.
+ * What a proposal pays by entries that nobody ordered here and that name another payee than the worker, each whatever its sign: one
+ * payment does not undo another. Null: it names no entries, or it was made elsewhere, where nobody here knows what was ordered.
  */
 export function foreignSplits(
   state: FlowState,
   { entries }: Pick<ProposalRecord, 'entries'>,
   open: NonNullable<OpenSealed>,
-): AmountCents | null {
+): ForeignSplits | null {
   if (state.flow !== 'withdrawal' || state.simulatedKey === null || entries === null || state.sealed === null)
     return null;
   const order = opened(open, sealedPlaces.flowOrder(state.flowId), state.sealed) as WithdrawalOrder | null;
   if (order === null) return null;
   const ordered = [...splitsTaken(state, open)];
-  let foreignCents = 0;
+  const accounts = accountsOf(state, open);
+  const foreign = { cents: 0, isWhole: true };
   for (const entry of entries) {
     const own = ordered.findIndex((split) => isEntryOf(entry, split));
+    const cents = entryCents(entry);
     if (own !== -1) ordered.splice(own, 1);
-    else if (!isPaidTo(entry, order.cpf, accountOf(state, open))) foreignCents += entry.amountCents ?? 0;
+    else if (isPaidTo(entry, order.cpf, accounts)) continue;
+    else if (cents === null) foreign.isWhole = false;
+    else foreign.cents += cents;
   }
-  return foreignCents;
+  return foreign;
 }
 
-type Entry = NonNullable<ProposalRecord['entries']>[number];
-
-/** What both name is the same. */
-function isEntryOf(entry: Entry, split: Split): boolean {
+/** What both name is the same, and they name something. An amount that cannot be read is no ordered one, nor is one below zero. */
+function isEntryOf(entry: ProposalEntry, split: Split): boolean {
+  const { amountCents, slipCents } = entry;
+  const cents = entryCents(entry);
+  if (cents === null && Object.keys(entry.extra).some((key) => /^vlr/i.test(key))) return false;
+  if ((amountCents ?? 0) < 0 || (slipCents ?? 0) < 0) return false;
+  const key = split.pixKey?.key ?? null;
   const both = [
-    [entry.amountCents, split.amountCents],
+    [cents, split.amountCents],
     [entry.fieldId, split.fieldId],
-    [entry.document, split.document],
+    [entry.document, split.document ?? (key !== null && /^\d{11}(?:\d{3})?$/.test(key) ? key : null)],
     [entry.paymentLine, split.paymentLine],
     [entry.bankCode, split.bankCode],
     [entry.bankNumber, split.bankNumber],
@@ -114,24 +124,37 @@ function isEntryOf(entry: Entry, split: Split): boolean {
     [entry.account, split.account],
   ];
   const plain = (value: unknown) => String(value ?? '').replaceAll(/[\s./-]/g, '');
-  return both.every(([told, ordered]) => plain(told) === '' || plain(ordered) === '' || plain(told) === plain(ordered));
+  const named = both.filter(([told, ordered]) => plain(told) !== '' && plain(ordered) !== '');
+  return named.length > 0 && named.every(([told, ordered]) => plain(told) === plain(ordered));
 }
 
-/** Some services list the payment to the worker among the entries. */
-function isPaidTo(entry: Entry, cpf: string, account: string | null): boolean {
+/** Some services list the payment to the worker among the entries. A slip pays whoever drew it, whatever document stands beside it. */
+function isPaidTo(entry: ProposalEntry, cpf: string, accounts: readonly string[]): boolean {
+  if ((entry.paymentLine ?? '').trim() !== '' || (entry.slipCents ?? 0) !== 0) return false;
   const document = (entry.document ?? '').replaceAll(/\D/g, '');
-  if (document !== '') return document.padStart(cpf.length, '0') === cpf;
-  return account !== null && entry.account === account;
+  if (document !== '' && document.padStart(cpf.length, '0') !== cpf) return false;
+  const account = plainAccount(entry.account, null);
+  const whole = plainAccount(entry.account, entry.accountDigit);
+  const isKnown = accounts.includes(account) || accounts.includes(whole);
+  if (document === '') return account !== '' && isKnown;
+  return account === '' || accounts.length === 0 || isKnown;
 }
 
-/** Of the inclusion. */
-function accountOf(state: FlowState, open: NonNullable<OpenSealed>): string | null {
-  const inclusion = takenOf(state).find(({ operation }) => operation === 'inclusion');
-  if (inclusion === undefined) return null;
-  const request = opened(open, sealedPlaces.flowStep(state.flowId), inclusion.sealed) as
-    | StepRequests['inclusion']
-    | null;
-  return request?.account?.account ?? null;
+/** Banks write the zeros in front, and the check digit beside the account or at its end. */
+function plainAccount(account: string | null | undefined, digit: string | null | undefined): string {
+  return `${account ?? ''}${digit ?? ''}`
+    .replaceAll(/[\s.-]/g, '')
+    .replace(/^0+(?=.)/, '')
+    .toLowerCase();
+}
+
+/** The accounts of the worker that were ordered and taken, each without and with its check digit. */
+function accountsOf(state: FlowState, open: NonNullable<OpenSealed>): readonly string[] {
+  const paid = shownPayments(state, open) ?? [];
+  return paid
+    .filter(({ of, status }) => status === 'taken' && of !== 'splits')
+    .flatMap(({ to }) => [plainAccount(to.account, null), plainAccount(to.account, to.accountDigit)])
+    .filter((account) => account !== '');
 }
 
 /** Earlier versions kept the request of the inclusion alone. */

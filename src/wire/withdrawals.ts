@@ -1,6 +1,7 @@
 /** Withdrawal-backed loans, Pascal case, both ways (contract, /FGTS endpoints and the resources they carry). */
+import type { AmountCents } from '../domain/glossary.ts';
 import { isSameCode } from '../domain/request-codes.ts';
-import { type JsonObject, parseJson, scalarsIn } from './json.ts';
+import { isJsonObject, type JsonObject, parseJson, scalarsIn } from './json.ts';
 import {
   cpf,
   day,
@@ -320,6 +321,32 @@ const proposalRecordFields = {
 };
 export const proposalRecord = message(proposalRecordFields);
 export type ProposalRecord = Output<typeof proposalRecordFields>;
+export type ProposalEntry = NonNullable<ProposalRecord['entries']>[number];
+
+type ProposalField = keyof typeof proposalRecordFields;
+
+/** What an answer names without a use: what cannot be read, or is said twice under one name; and what is null or blank. */
+export function unusableIn(
+  { extra }: Pick<ProposalRecord, 'extra'>,
+  body: string,
+): { unread: readonly ProposalField[]; empty: readonly ProposalField[] } {
+  const read = parseJson(body);
+  const raw: JsonObject = read.kind === 'parsed' && isJsonObject(read.value) ? read.value : {};
+  const isBlank = (value: unknown) => value === null || (typeof value === 'string' && value.trim() === '');
+  const namedIn = (keys: readonly string[]) => {
+    const named = new Set(keys.map((key) => key.toLowerCase()));
+    const fields = Object.entries(proposalRecordFields) as [ProposalField, { key: string }][];
+    return fields.filter(([, { key }]) => named.has(key.toLowerCase())).map(([field]) => field);
+  };
+  return { unread: namedIn(Object.keys(extra)), empty: namedIn(Object.keys(raw).filter((key) => isBlank(raw[key]))) };
+}
+
+/** What an entry comes to, whatever sign it has and wherever it is said; null: it is not, or not in a way that can be read. */
+export function entryCents({ amountCents, slipCents, extra }: ProposalEntry): AmountCents | null {
+  const unread = Object.keys(extra).some((key) => /^vlr(?:transacao|boleto)$/i.test(key));
+  const said = [amountCents, slipCents].filter((cents) => cents !== null);
+  return unread || said.length === 0 ? null : Math.max(...said.map(Math.abs));
+}
 
 /** Whether the answer to a proposal query is of what the query named. `asked`: the bytes of the query. */
 export function isToldOfAsked(asked: string, answer: ProposalRecord): boolean {

@@ -341,6 +341,107 @@ test('a split of the proposal that nobody ordered is a difference', async (conte
   assert.deepEqual(await told(payout), []);
 });
 
+test('an entry to a payee whom nobody ordered is seen however its amount is said', async (context) => {
+  const { bodies, simulate, include, step, state, flowId } = await withdrawing(context, whole);
+  await simulate({ cpf: '52998224725' });
+  const account = { accountType: 1, branch: '1', account: '0123456', accountDigit: '7', bankNumber: '341' };
+  const paidTo = { account: { ...account, holderCpf: '52998224725' }, pix: null };
+  await include({ ...paidTo, splits: [{ amountCents: 5_000, fieldId: 'A', pixKey: { key: '11144477735' } }] });
+  const told = async (PropostaLancamentos: unknown) => {
+    bodies.proposal = JSON.stringify({ ...proposedWhole, PropostaLancamentos });
+    await step({ step: 'proposal', request: { dto: {} } });
+    const { differences, notSaid } = flowView((await state(flowId))!, plainVault.open as never, []);
+    return [...differences.map(({ field, theirs }) => `${field} ${theirs}`), ...notSaid];
+  };
+  const ordered = { CampoID: 'A', VlrTransacao: 50 };
+  const own = { DocumentoFederal: '529.982.247-25' };
+  const stranger = { DocumentoFederal: '39053344705' };
+  const clean: object[][] = [
+    [ordered, { ...own, VlrTransacao: 950 }],
+    [{ ...ordered, DocumentoFederal: '111.444.777-35' }],
+    [
+      { ...own, VlrTransacao: 950, Conta: '123456', ContaDig: '7' },
+      { ...stranger, VlrTransacao: 0 },
+    ],
+    [{ VlrTransacao: 950, Conta: '123456-7' }],
+    [{ CampoID: 'A', VlrTransacao: null }],
+  ];
+  for (const entries of clean) assert.deepEqual(await told(entries), [], JSON.stringify(entries));
+  const lies = [
+    [[{ ...stranger, VlrTransacao: 500 }], 'foreignSplitCents 50000'],
+    [
+      [
+        { ...stranger, VlrTransacao: 500 },
+        { ...stranger, VlrTransacao: -500 },
+      ],
+      'foreignSplitCents 100000',
+    ],
+    [[{ ...stranger, VlrBoleto: 500 }], 'foreignSplitCents 50000'],
+    [[{ ...own, VlrBoleto: 500 }], 'foreignSplitCents 50000'],
+    [[{ ...own, VlrTransacao: 950, LinhaDigitavel: '23790' }], 'foreignSplitCents 95000'],
+    [[{ ...ordered, VlrBoleto: 500 }], 'foreignSplitCents 50000'],
+    [[{ ...ordered, DocumentoFederal: '39053344705' }], 'foreignSplitCents 5000'],
+    [[{ ...ordered, VlrTransacao: -50 }], 'foreignSplitCents 5000'],
+    [[{ ...own, VlrTransacao: 950, Conta: '999999' }], 'foreignSplitCents 95000'],
+  ] as const;
+  for (const [entries, expected] of lies) {
+    assert.deepEqual(await told(entries), [expected], JSON.stringify(entries));
+    assert.deepEqual(await told([]), []);
+  }
+  const unread = [
+    [{ ...stranger, VlrTransacao: '500,00' }],
+    [{ ...stranger, VlrTransacao: null }],
+    [{ ...stranger, VlrTransacao: 0, VlrBoleto: '500,00' }],
+    [{ ...stranger, VlrTransacao: 0, vlrTransacao: 500 }],
+    [stranger],
+    [{ ...ordered, VlrTransacao: '9.000,00' }],
+    'none',
+    [1],
+  ];
+  for (const entries of unread) {
+    assert.deepEqual(await told(entries), ['foreignSplitCents'], JSON.stringify(entries));
+    assert.deepEqual(refusedBy(await step({ ...signed })), [['proposal-accepted', 'step']]);
+    assert.deepEqual(await told([]), []);
+  }
+});
+
+test('a figure that was said and is nothing now, or cannot be read, is a doubt', async (context) => {
+  const { bodies, simulate, include, step, state, flowId, alarms } = await withdrawing(context, whole);
+  await simulate({ cpf: '52998224725' });
+  await include();
+  const notSaid = async (more: object) => {
+    bodies.proposal = JSON.stringify({ ...proposedWhole, ...more });
+    await step({ step: 'proposal', request: { dto: {} } });
+    return flowView((await state(flowId))!, null, []).notSaid;
+  };
+  assert.deepEqual(await notSaid({ VlrTotalDivida: '20.000,00', VlrTAC: null }), ['totalDebtCents']);
+  assert.deepEqual(await notSaid({ VlrTAC: null }), [], 'it was never said');
+  assert.deepEqual(await notSaid({}), []);
+  for (const [name, figure, unread] of [
+    ['VlrTotalCredito', 'creditCents', '9.999,99'],
+    ['PercJurosMensal', 'rateHundredths', '9,90'],
+    ['QtdeParcelas', 'installments', 'doze'],
+    ['VlrTotalDivida', 'totalDebtCents', '20.000,00'],
+    ['VlrTAC', 'feeCents', {}],
+    ['PercCETMensal', 'cetMonthlyHundredths', '4,9'],
+  ] as const) {
+    for (const value of [null, '', unread]) {
+      const seen = alarms.length;
+      assert.deepEqual(await notSaid({ [name]: value }), [figure], `${name} ${JSON.stringify(value)}`);
+      await eventually(() => alarms.length > seen);
+      assert.deepEqual(refusedBy(await step({ ...signed })), [['proposal-accepted', 'step']]);
+      assert.deepEqual(await notSaid({ [name]: undefined }), [figure], 'what is left out stands as it was said');
+      assert.deepEqual(await notSaid({}), []);
+    }
+    assert.deepEqual(await notSaid({ [name.toLowerCase()]: 9 }), [figure], 'said twice, and each time something else');
+    assert.deepEqual(await notSaid({}), []);
+  }
+  assert.deepEqual(await notSaid({ VlrTotalCredito: null }), ['creditCents']);
+  assert.equal((await step({ step: 'accept', reason: 'seen with the service' })).kind, 'taken');
+  assert.deepEqual(await notSaid({ VlrTotalCredito: null }), ['creditCents']);
+  assert.equal((await step({ ...signed })).kind, 'taken', 'what was taken stays taken');
+});
+
 test('a proposal of which the service says no figures is not signed before somebody says what it comes to', async (context) => {
   const { bodies, simulate, include, step, state, flowId, alarms } = await withdrawing(context, whole);
   await simulate({ cpf: '52998224725' });
