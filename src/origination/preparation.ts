@@ -234,6 +234,9 @@ function endorsement(state: FlowState, operationId: string, facts: PreparationFa
     cutoffDay: facts.settings.cutoffDay,
     doubts: noteDoubts(state, facts.settings),
     ...noteFactsOf(state, facts.settings),
+    ownCodes: [note?.noteNumber, note?.proposalCode, state.proposal?.code, state.proposal?.number].filter(
+      (code) => typeof code === 'string',
+    ),
     signer: subject.workerKey === null ? null : { isWorker, agentCpf: order.contract.agentCpf },
   });
 }

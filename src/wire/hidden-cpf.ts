@@ -118,6 +118,19 @@ export function withoutCpfs<T>(shown: T): T {
 /** As people write it, right or mistyped. */
 const typedCpf = /(?<!\d)\d{3}[. ]?\d{3}[. ]?\d{3}[-/. ]?\d{2}(?!\d)/g;
 
+/** The valid CPFs that stand in a text as people write them, also beside letters. A row of times or of amounts is none by chance. */
+export function typedCpfsIn(text: string): readonly string[] {
+  if (!hasDigitsEnough(text)) return [];
+  const typed = [...plainlyWritten(text).matchAll(typedCpf)].flatMap(([each]) => (isAddress(each) ? [] : [each]));
+  return typed.map((each) => each.replaceAll(/\D/g, '')).filter(isCpf);
+}
+
+/** Of a machine (IPv4): nobody writes the last part of a CPF behind a point. */
+function isAddress(typed: string): boolean {
+  const parts = typed.split('.');
+  return parts.length === 4 && parts.every((part) => Number(part) <= 255);
+}
+
 /**
  * Free text of the service or of an operator may quote a CPF; what is kept in clear does not. It is cut after the CPFs are out, for
  * the first half of one is not known as such.

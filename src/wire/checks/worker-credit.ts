@@ -8,8 +8,8 @@ import {
   minRateHundredths,
   type RateHundredths,
 } from '../../domain/glossary.ts';
-import { cpfsIn, plainlyWritten } from '../hidden-cpf.ts';
-import { isJsonObject, type JsonValue, scalarsIn } from '../json.ts';
+import { cpfsIn, plainlyWritten, typedCpfsIn } from '../hidden-cpf.ts';
+import { isJsonObject, isRawNumber, type JsonValue, parseJson, scalarsIn } from '../json.ts';
 import { isId } from '../plain-ids.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest, WorkerAccount } from '../worker-credit.ts';
 import {
@@ -241,6 +241,8 @@ export type EndorsementFacts = {
   noteInsurance?: NoteAmount;
   /** Who may be named in the signature; null: nobody knows whose contract it is. */
   signer: { isWorker: (cpf: string) => boolean; agentCpf: string } | null;
+  /** Of its note and its proposal: some are digits that would pass for a CPF. Absent: none. */
+  ownCodes?: readonly string[];
 };
 
 /** Null: not said, or not known. */
@@ -330,21 +332,69 @@ const cpfField = /cpf/i;
 const agentField = /agente/i;
 const personField = /documento|titular|trabalhador|assinante|signatari[oa]|holder|worker/i;
 
-/** The fields are the partner's. What is called a CPF, or a person's document and is a CPF, is the worker's, or of the agent its own. */
-function signerOwn(content: EndorsementRequest['content'], { signer }: EndorsementFacts): Check[] {
+/** Fields whose digits may pass for a CPF by chance, or are another's by right. */
+const otherDigits = /fone|phone|celular|mobile|whats|contato|empregador|employer|matr[ií]cula|registration|nsu|hash/i;
+
+/** What a field is by its name, also one above a list. `isPerson`: it, or one above it, is a person's. */
+type FieldWithin = { path: string; isCpf: boolean; isAgent: boolean; isPerson: boolean; hasOtherDigits: boolean };
+type TextWithin = FieldWithin & { text: string; isKey: boolean };
+
+/** JSON within JSON is looked into so deep. */
+const deepestText = 8;
+
+/** Every key and single value, of JSON inside a text too. Keys may be long: each is looked at once, and a path is made where it is needed. */
+function* textsWithin(value: JsonValue, above: FieldWithin, depth: number): Generator<TextWithin> {
+  if (Array.isArray(value)) {
+    for (const [index, inner] of value.entries())
+      yield* textsWithin(inner, { ...above, path: `${above.path}.${index}` }, depth);
+    return;
+  }
+  if (isJsonObject(value)) {
+    for (const [name, inner] of Object.entries(value)) {
+      const path = `${above.path}.${name}`;
+      yield { ...above, path, text: name, isKey: true };
+      const [isCpf, isAgent, hasOtherDigits] = [cpfField, agentField, otherDigits].map((form) => form.test(name));
+      const isPerson = above.isPerson || personField.test(name);
+      yield* textsWithin(inner, { path, isCpf, isAgent, isPerson, hasOtherDigits } as FieldWithin, depth);
+    }
+    return;
+  }
+  if (value === null || typeof value === 'boolean') return;
+  const text = isRawNumber(value) ? value.rawJSON : String(value);
+  const within = depth < deepestText && typeof value === 'string' && /^\s*[[{"]/.test(text) ? parseJson(text) : null;
+  if (within?.kind === 'parsed') yield* textsWithin(within.value, above, depth + 1);
+  else if (typeof value === 'string' || /^\d+$/.test(text)) yield { ...above, text, isKey: false };
+}
+
+/**
+ * The fields are the partner's. What is called a CPF, or a person's document and is a CPF, is the worker's, or of the agent its own;
+ * and so is every CPF that is written elsewhere, within a text, as a number or as a key.
+ */
+function signerOwn(content: EndorsementRequest['content'], { signer, ownCodes = [] }: EndorsementFacts): Check[] {
   if (signer === null) return [];
-  return scalarsIn(content, mayBePerson).flatMap(({ path, text }) => {
-    const name = path.split('.').at(-1)!;
-    const written = plainlyWritten(text).replaceAll(/[ .-]/g, '');
-    // A number has lost its leading zeros.
-    const digits = written.padStart(cpfDigits, '0');
-    const isWhole = /^\d{7,11}$/.test(written) && (cpfField.test(name) || validCpf(path, digits) === null);
-    const isNamed = cpfField.test(name) || personField.test(path);
-    const named = !isNamed ? [] : isWhole ? [digits] : cpfsIn(text);
-    const isOwn = (cpf: string) => signer.isWorker(cpf) || (agentField.test(name) && cpf === signer.agentCpf);
-    if (named.every(isOwn)) return [];
-    return [breach('signer-is-worker', `content.${path}`, 'send the CPF of the worker of this flow, or leave it out')];
-  });
+  const others = new Set<string>();
+  const whole = { path: 'content', isCpf: false, isAgent: false, isPerson: false, hasOtherDigits: false };
+  for (const told of textsWithin(content, whole, 0)) {
+    const { path, isAgent, text, isKey } = told;
+    if (ownCodes.includes(text.trim())) continue;
+    const isOwn = (cpf: string) =>
+      signer.isWorker(cpf) || ownCodes.includes(cpf) || (isAgent && cpf === signer.agentCpf);
+    if (!(isKey ? typedCpfsIn(text) : cpfsNamed(told)).every(isOwn)) others.add(path);
+  }
+  const problem = 'send the CPF of the worker of this flow, or leave it out';
+  return [...others].map((path) => breach('signer-is-worker', path, problem));
+}
+
+/** Longer texts name persons among other words. */
+const longestNamed = 200;
+
+function cpfsNamed({ isCpf, isPerson, hasOtherDigits, text }: TextWithin): readonly string[] {
+  const written = text.length > longestNamed ? '' : plainlyWritten(text).replaceAll(/[ .-]/g, '');
+  // A number has lost its leading zeros.
+  const digits = written.padStart(cpfDigits, '0');
+  const isWhole = /^\d{7,11}$/.test(written) && (isCpf || validCpf('', digits) === null);
+  if (isCpf || isPerson) return isWhole ? [digits] : [...cpfsIn(text), ...typedCpfsIn(text)];
+  return hasOtherDigits && /^\d+$/.test(written) ? [] : typedCpfsIn(text);
 }
 
 /** What a field is called that names the contract to be endorsed, with its number. */

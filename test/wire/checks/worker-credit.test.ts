@@ -183,6 +183,72 @@ test('an endorsement goes whole, within its competence', () => {
   assert.equal(result.prepared.body, JSON.stringify(content));
 });
 
+test('a signature names no other CPF, wherever it stands and however it is written', () => {
+  const contents: object[] = [
+    { obs: 'assinado por 191.446.729-93' },
+    { obs: 'assinado por 19144672993.' },
+    { obs: '191 446 729 93' },
+    { obs: 'x'.repeat(10_000).concat(' 191.446.729-93') },
+    { obs: '１９１４４６７２９９３' },
+    { x: 19144672993 },
+    { list: [1, [19144672993]] },
+    { '191.446.729-93': 1 },
+    { cpf_19144672993: 'x' },
+    { signatarios: { '191.446.729-93': { ok: true } } },
+    { j: '{"191.446.729-93":1}' },
+    { j: JSON.stringify(JSON.stringify({ por: 19144672993 })) },
+    { j: '{"por":"\\u0031914467\\u00329","z":"\\u003191.446.729-93"}' },
+    { j: JSON.stringify({ cpf: 1234567890 }) },
+    { obs: '191.446.729-93, e 052.998.224-21' },
+    { agente: 'x', obs: '39053344705' },
+    { cpfs: [1914467299] },
+    { signatarios: [[{ quem: '12345678-90.9' }, '191-446-729/93']] },
+  ];
+  for (const more of contents) {
+    const content = { numeroContrato: '77', ...more } as never;
+    const rules = rulesOf(prepareEndorsement('op', { content }, endorsementFacts));
+    assert.deepEqual(rules, ['signer-is-worker'], JSON.stringify(more));
+  }
+});
+
+test('digits that are no CPF of a person, or belong to one of the order, are let through', () => {
+  const facts = { ...endorsementFacts, ownCodes: ['19144672993', 'P-60462914887'] };
+  const contents: object[] = [
+    { obs: 'por 052.998.224-21', '052.998.224-21': { ok: 5299822421 }, j: '{"por":"05299822421"}' },
+    { numeroContrato: '19144672993', codigoProposta: 'P-60462914887' },
+    { telefoneCelular: '19144672993', numeroInscricaoEmpregador: '19144672993', matricula: '19144672993' },
+    { quando: '2026-11-26 03:24:07.123', id: '1914467299312', valor: 0.19144672993, vetor: [0.19144672993, -1.5] },
+    { cpfAgenteCredito: 'do agente: 390.533.447-05' },
+    { obs: '191.446.729-92', x: 19144672992 },
+    // An address of a machine, and a telephone.
+    { ipAssinatura: '187.122.110.28', contato: '19144672993', whatsapp: '19144672993' },
+  ];
+  for (const more of contents) {
+    const rules = rulesOf(prepareEndorsement('op', { content: more as never }, facts));
+    assert.deepEqual(rules, [], JSON.stringify(more));
+  }
+});
+
+test('a signature is looked through in the time that it takes to read', () => {
+  const timeOf = (content: object) => {
+    const begun = performance.now();
+    prepareEndorsement('op', { content: content as never }, endorsementFacts);
+    return performance.now() - begun;
+  };
+  const shapes: ((size: number) => object)[] = [
+    (size) => ({ obs: '1.'.repeat(size) }),
+    (size) => ({ obs: '1'.repeat(size) }),
+    (size) => ({ obs: '['.repeat(size) }),
+    (size) => ({ list: Array.from({ length: size }, () => '191.446.729-92') }),
+    (size) => ({ j: JSON.stringify(Array.from({ length: size }, () => '[1]')) }),
+    (size) => ({ ['k'.repeat(size)]: Array.from({ length: size }, () => 0) }),
+  ];
+  for (const shape of shapes) {
+    const [small, large] = [20_000, 160_000].map((size) => Math.min(...[1, 2, 3].map(() => timeOf(shape(size)))));
+    assert.ok(large! < 40 * small! + 200, `${small} ms and ${large} ms: ${JSON.stringify(shape(3))}`);
+  }
+});
+
 test('a signature may name the worker, the agent of the order, and numbers that are no CPF', () => {
   for (const more of [
     { cpf: '05299822421', cpfAgenteCredito: '39053344705' },
