@@ -107,6 +107,19 @@ const whole: readonly Sentence[] = [
     /^simulate the worker's own balance before including a proposal: by the CPF, without balanceCents$/,
     'simule o saldo do próprio trabalhador antes de incluir a proposta: pelo CPF, sem balanceCents',
   ],
+  [/^send the 47 or 48 digits of the payment slip$/, 'envie os 47 ou 48 dígitos do boleto'],
+  [
+    /^send the whole text of the Pix code, from 000201 to the four characters of its check \(CRC\)$/,
+    'envie o texto inteiro do código Pix, de 000201 aos quatro caracteres da verificação (CRC)',
+  ],
+  [
+    /^send the valid CPF or CNPJ of the payee, or leave it out$/,
+    'envie o CPF ou CNPJ válido de quem recebe, ou omita este campo',
+  ],
+  [
+    /^send the valid CPF or CNPJ of the assignor, or leave it out$/,
+    'envie o CPF ou CNPJ válido do cedente, ou omita este campo',
+  ],
   [/^send the three digits of the bank, such as 341$/, 'envie os três dígitos do banco, como 341'],
   [
     /^send the 1 to 6 digits of the branch, without its check digit$/,

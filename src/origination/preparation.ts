@@ -354,7 +354,9 @@ function feeOrdered(
   if (feePercent === null || feePercent === 0) return feePercent ?? feeCents;
   if (item === undefined || item.feeCents === null) return null;
   const bases = [item.releasedCents, item.customerLoanCents, item.operationCents];
-  const isSimulated = bases.some((cents) => cents !== null && feeOfShare(feePercent, cents) === item.feeCents);
+  const isSimulated = bases.some(
+    (cents) => cents !== null && Math.abs(feeOfShare(feePercent, cents) - item.feeCents!) <= 1,
+  );
   return isSimulated ? item.feeCents : null;
 }
 
@@ -366,7 +368,9 @@ function mostSimulated(
 ) {
   const { operationCents, iofCents, additionalIofCents } = item;
   const loanCents = mostOf(operationCents, releasedCents);
-  const share = loanCents === null || loanCents <= 0 ? 1 : 1 + (insuranceCents ?? 0) / loanCents;
+  // Of what is released: so the tax on the insurance is in it.
+  const base = releasedCents ?? operationCents;
+  const share = base === null || base <= 0 ? 1 : 1 + (insuranceCents ?? 0) / base;
   const grown = (cents: AmountCents | null) => (cents === null ? null : Math.ceil(cents * share));
   const feeCents = feePercent === null || loanCents === null ? null : feeOfShare(feePercent, loanCents);
   return {

@@ -350,7 +350,7 @@ test('an entry to a payee whom nobody ordered is seen however its amount is said
   const told = async (PropostaLancamentos: unknown) => {
     bodies.proposal = JSON.stringify({ ...proposedWhole, PropostaLancamentos });
     await step({ step: 'proposal', request: { dto: {} } });
-    const { differences, notSaid } = flowView((await state(flowId))!, plainVault.open as never, []);
+    const { differences, notSaid } = flowView((await state(flowId))!, plainVault.open as never, settings);
     return [...differences.map(({ field, theirs }) => `${field} ${theirs}`), ...notSaid];
   };
   const ordered = { CampoID: 'A', VlrTransacao: 50 };
@@ -412,7 +412,7 @@ test('a figure that was said and is nothing now, or cannot be read, is a doubt',
   const notSaid = async (more: object) => {
     bodies.proposal = JSON.stringify({ ...proposedWhole, ...more });
     await step({ step: 'proposal', request: { dto: {} } });
-    return flowView((await state(flowId))!, null, []).notSaid;
+    return flowView((await state(flowId))!, null, settings).notSaid;
   };
   assert.deepEqual(await notSaid({ VlrTotalDivida: '20.000,00', VlrTAC: null }), ['totalDebtCents']);
   assert.deepEqual(await notSaid({ VlrTAC: null }), [], 'it was never said');

@@ -31,6 +31,9 @@ const exampleCpf = '52998224725';
 const exampleAgent = '11144477735';
 const exampleRequest = '37400000012';
 const exampleNote = '9001';
+const examplePaymentLine = '00190000090123456789012345678901234567890123456';
+const examplePixCode =
+  '00020126580014br.gov.bcb.pix0136123e4567-e12b-12d1-a456-4266554400005204000053039865802BR5913Fulano de Tal6008BRASILIA62070503***63041D3D';
 export const exampleTime = 1_772_550_000_000;
 
 export const idempotency = z.object({
@@ -336,12 +339,7 @@ const splitFields = (key: Casing) => ({
     '2026-03-10',
     key('DtPagamento'),
   ),
-  paymentLine: said(
-    short.optional(),
-    'Line of digits of the payment slip',
-    '00190000090123456789012345678901234567890123456',
-    key('LinhaDigitavel'),
-  ),
+  paymentLine: said(short.optional(), 'Line of digits of the payment slip', examplePaymentLine, key('LinhaDigitavel')),
   bankCode: said(bankCodes.optional(), "The service's own code of the bank", 1, key('CodigoBanco')),
   bankNumber: said(short.optional(), 'Number of the bank, three digits', '341', key('NumeroBanco')),
   accountType: said(
@@ -378,7 +376,7 @@ const splitFields = (key: Casing) => ({
         code: said(
           long,
           'The text of the Pix code, at most 2000 characters',
-          '00020126',
+          examplePixCode,
           `${key('PagamentoViaEmv')}.${key('Emv')}`,
         ),
       })
@@ -832,8 +830,8 @@ const payeeSchema = z.object({
     '***.982.247-**',
   ),
   pixKey: said(z.string().optional(), 'The Pix key', 'maria@exemplo.example'),
-  emv: said(z.string().optional(), 'The text of the Pix code', '00020126'),
-  paymentLine: said(z.string().optional(), 'Line of digits of the payment slip', '00190000090123456789'),
+  emv: said(z.string().optional(), 'The text of the Pix code', examplePixCode),
+  paymentLine: said(z.string().optional(), 'Line of digits of the payment slip', examplePaymentLine),
   portability: said(z.string().optional(), 'Number of the portability', '20260310000001'),
 });
 const paymentSchema = z.object({

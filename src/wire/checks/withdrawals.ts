@@ -177,6 +177,7 @@ export function prepareInclusion(
     pixKeyOwn('pix.key', request.pix?.key, cpf),
     ...centsGiven('splits', request.splits),
     ...splitKeysFormed(request.splits),
+    ...splitsFormed(request.splits),
     ...splitsPayable(request.splits, { loanCents, splitCents: 0 }),
     ...splitsOnce(request.splits, []),
     ...splitDays(request.splits, dayOf(facts.now), facts.now),
@@ -221,7 +222,8 @@ function feeSimulated(
   // Of the loan that was simulated: a part of it has a part of the fee.
   const asked = isShare ? feeOfShare(feePercent, own?.releasedCents ?? 0) : feeCents;
   if (asked === null || asked === undefined || (feePercent ?? asked) === 0 || simulated === null) return null;
-  if (asked <= simulated && !isOfOtherUnit(asked, simulated)) return null;
+  // The contract does not say how a share of cents is rounded.
+  if (asked - (isShare ? 1 : 0) <= simulated && !isOfOtherUnit(asked, simulated)) return null;
   return breach(
     'fee-simulated',
     isShare ? 'feePercent' : 'feeCents',
@@ -399,6 +401,60 @@ function centsGiven(list: string, entries: readonly { amountCents?: number | nul
 
 function splitKeysFormed(splits: Splits): Check[] {
   return (splits ?? []).map(({ pixKey }, index) => pixKeyFormed(`splits.${index}.pixKey.key`, pixKey?.key));
+}
+
+/** A split that the service cannot read, or pays to nobody: the contract says what the fields are, and banks how they are written. */
+function splitsFormed(splits: Splits): Check[] {
+  return (splits ?? []).flatMap((split, index) => {
+    const { paymentLine, emv, document, assignorDocument } = split;
+    const place = `splits.${index}`;
+    const formed = (field: string, isFormed: boolean, text: string) =>
+      isFormed ? null : breach('split-formed', `${place}.${field}`, text);
+    const account = [
+      isThere(split.bankNumber) ? bankNumber(split.bankNumber) : null,
+      accountType(split.accountType),
+      ...accountFormed(split),
+    ];
+    return [
+      formed(
+        'paymentLine',
+        !isThere(paymentLine) || slipLine.test(paymentLine!.replaceAll(/[\s.-]/g, '')),
+        'send the 47 or 48 digits of the payment slip',
+      ),
+      formed(
+        'emv.code',
+        !isThere(emv) || isPixCode(emv!.code),
+        'send the whole text of the Pix code, from 000201 to the four characters of its check (CRC)',
+      ),
+      formed('document', isDocument(document), 'send the valid CPF or CNPJ of the payee, or leave it out'),
+      formed(
+        'assignorDocument',
+        isDocument(assignorDocument),
+        'send the valid CPF or CNPJ of the assignor, or leave it out',
+      ),
+      ...account.map((check) => check && { ...check, field: check.field.replace(/^account\./, `${place}.`) }),
+    ];
+  });
+}
+
+/** Of a bank's slip 47 digits, of a tax or a utility 48. */
+const slipLine = /^\d{47,48}$/;
+
+function isDocument(document: string | null | undefined): boolean {
+  if (!isThere(document)) return true;
+  const digits = document!.replaceAll(/[ ./-]/g, '');
+  return cpfRules.isValid(digits, true) || cnpjRules.isValid(digits, true);
+}
+
+/** EMV QR code: its format first, and at its end the CRC-16 of all before (ISO/IEC 13239, from FFFF). */
+function isPixCode(code: string): boolean {
+  if (!/^000201.*6304[\dA-F]{4}$/is.test(code)) return false;
+  let crc = 0xffff;
+  for (const byte of Buffer.from(code.slice(0, -4))) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit += 1) crc = ((crc & 0x8000) === 0 ? crc << 1 : (crc << 1) ^ 0x1021) & 0xffff;
+  }
+  return crc === Number.parseInt(code.slice(-4), 16);
 }
 
 type Splits = SplitsRequest['splits'] | InclusionRequest['splits'];
@@ -673,6 +729,7 @@ export function prepareSplits(operationId: string, request: SplitsRequest, facts
     ...splitDays(request.splits, dayOf(facts.includedAt ?? facts.now), facts.now),
     ...centsGiven('splits', request.splits),
     ...splitKeysFormed(request.splits),
+    ...splitsFormed(request.splits),
   ]);
 }
 

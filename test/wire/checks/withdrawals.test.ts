@@ -46,7 +46,20 @@ const withoutFee = {
   ...included,
   simulated: new Map([[3, { releasedCents: 300_000, rateHundredths: 180, feeCents: 0 }]]),
 };
+const slip = '00190.00009 01234.567890 12345.678901 2 34567890123456';
+/** As the central bank's manual of the QR code shows one: its last four are the CRC of all before. */
+const pixCode =
+  '00020126580014br.gov.bcb.pix0136123e4567-e12b-12d1-a456-4266554400005204000053039865802BR5913Fulano de Tal6008BRASILIA62070503***63041D3D';
 const paid = { pixKey: { key: '+5511987654321' } };
+const toAccount = { bankNumber: '341', branch: '1', account: '2' };
+const unformed: object[] = [
+  ...['abc', '23790', '1'.repeat(46), '1'.repeat(49), `${'1'.repeat(46)}x`].map((paymentLine) => ({ paymentLine })),
+  ...['xx', '000201', pixCode.replace('Fulano', 'Beltrano'), `${pixCode} `, pixCode.slice(6)].map((code) => ({
+    emv: { code },
+  })),
+  ...['123', '52998224726', 'Maria'].map((document) => ({ ...paid, document })),
+  { paymentLine: slip, assignorDocument: '123' },
+];
 const split = { ...paid, amountCents: 1 };
 /** Included the day before. */
 const splitting = { now, includedAt: now - 86_400_000 };
@@ -131,7 +144,7 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
     prepareInclusion('op', { cpf, period: 3, splits: [{ ...paid, amountCents: 300_000 }, paid] }, included),
   ],
   'splits split-amount': () =>
-    [paid, { emv: { code: '000201' } }, { paymentLine: '23790' }, { ...paid, amountCents: null }].map((one) =>
+    [paid, { emv: { code: pixCode } }, { paymentLine: slip }, { ...paid, amountCents: null }].map((one) =>
       prepareSplits('op', { dto, splits: [split, one] }, unsplit),
     ),
   'splits split-day': () => [
@@ -211,6 +224,20 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       'a b@c.example',
     ].map((key) => prepareInclusion('op', { cpf, period: 1, pix: { key } }, included)),
   'splits pix-key': () => [prepareSplits('op', { dto, splits: [{ ...split, pixKey: { key: 'junk' } }] }, unsplit)],
+  'splits split-formed': () =>
+    unformed.map((one) => prepareSplits('op', { dto, splits: [{ amountCents: 1, ...one }] }, unsplit)),
+  'inclusion split-formed': () =>
+    unformed.map((one) => prepareInclusion('op', { ...inclusion, splits: [{ amountCents: 1, ...one }] }, included)),
+  'splits bank-number': () => [
+    prepareSplits('op', { dto, splits: [{ ...toAccount, amountCents: 1, bankNumber: '34' }] }, unsplit),
+  ],
+  'splits account-type': () => [
+    prepareSplits('op', { dto, splits: [{ ...toAccount, amountCents: 1, accountType: 3 }] }, unsplit),
+  ],
+  'splits account-formed': () =>
+    [{ account: 'conta do joao' }, { branch: 'x y' }, { accountDigit: '123' }, { branchDigit: '123' }].map((one) =>
+      prepareSplits('op', { dto, splits: [{ ...toAccount, amountCents: 1, ...one }] }, unsplit),
+    ),
   'splits splits-given': () => [
     prepareSplits('op', { dto, splits: [] }, unsplit),
     prepareSplits('op', { dto }, unsplit),
@@ -218,16 +245,16 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   'splits split-payee': () => [prepareSplits('op', { dto, splits: [split, { amountCents: 1 }] }, unsplit)],
   'splits split-one-payee': () => [
     ...[
-      { ...split, emv: { code: '000201' } },
-      { ...split, paymentLine: '23790' },
+      { ...split, emv: { code: pixCode } },
+      { ...split, paymentLine: slip },
       { ...split, bankCode: 7, branch: '1', account: '2' },
       { ...split, account: '2' },
-      { amountCents: 1, emv: { code: '000201' }, paymentLine: '23790' },
+      { amountCents: 1, emv: { code: pixCode }, paymentLine: slip },
       { ...split, portability: { number: '1' } },
     ].map((one) => prepareSplits('op', { dto, splits: [one] }, unsplit)),
   ],
   'inclusion split-one-payee': () => [
-    prepareInclusion('op', { ...inclusion, splits: [{ ...split, emv: { code: '000201' } }] }, included),
+    prepareInclusion('op', { ...inclusion, splits: [{ ...split, emv: { code: pixCode } }] }, included),
   ],
   'splits split-once': () => [
     ...[split, { ...split, payeeName: 'Another', document: cpf }, { ...split, emv: null, fieldId: ' ' }].map((again) =>
@@ -457,13 +484,16 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
       {
         dto,
         splits: [
-          { amountCents: 1, paymentLine: '23790' },
+          { amountCents: 1, paymentLine: slip },
           { amountCents: 1, portability: { number: '1' } },
           { amountCents: 1, portability: { number: '2' }, bankNumber: '341', branch: '1', account: '2' },
-          { amountCents: 2, paymentLine: '23790', bankNumber: '237', pixKey: null },
+          { amountCents: 2, paymentLine: slip, bankNumber: '237', pixKey: null },
         ],
       },
       unsplit,
+    ),
+    ...[{ emv: { code: pixCode } }, { paymentLine: '1'.repeat(48) }, { ...toAccount, document: '529.982.247-25' }].map(
+      (one) => prepareSplits('op', { dto, splits: [{ amountCents: 1, ...one }] }, unsplit),
     ),
     prepareSigners('op', { dto: { operationCode: 'O' }, signers: [{ ...signer, ip: '2001:db8::7' }] }, signing),
     prepareFinalisation('op', { dto }, ready),
