@@ -13,7 +13,7 @@ import { requestIndex } from '../../origination/ledger.ts';
 import { type StepSettings, waitsFor, waitsForPerson } from '../../origination/next-steps.ts';
 import { type Asker, flowMeant } from '../../origination/orders.ts';
 import type { FlowStore } from '../../origination/ports.ts';
-import { type OpenSealed, shownRecord } from '../../origination/shown-flows.ts';
+import { type OpenSealed, openedOnce, shownRecord } from '../../origination/shown-flows.ts';
 import { stepsOf } from '../../origination/steps.ts';
 import { readResult } from '../../origination/worker-reading.ts';
 import { withoutCpfs } from '../../wire/hidden-cpf.ts';
@@ -207,8 +207,8 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
       if (step === undefined) return flowPageOf(await flows.query(query), limit, opens(request), flowSettings);
       const isShown = (state: FlowState) =>
         step === waitsForAnybody
-          ? waitsForPerson(state, flowSettings, vault.open)
-          : waitsFor(state, flowSettings, vault.open).includes(step);
+          ? waitsForPerson(state, flowSettings, openedOnce(vault.open))
+          : waitsFor(state, flowSettings, openedOnce(vault.open)).includes(step);
       const { states, next } = await latestFlows(flows, query, isShown, mostRead);
       return flowPageOf(states, limit, opens(request), flowSettings, next);
     },

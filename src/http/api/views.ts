@@ -12,6 +12,7 @@ import { notesGivenUp, notesToldAgain } from '../../origination/notes.ts';
 import { flowCursor } from '../../origination/ports.ts';
 import {
   type OpenSealed,
+  openedOnce,
   shownAmount,
   shownDifferences,
   shownErrors,
@@ -81,7 +82,8 @@ function toEverybody(reason: string | null): string {
  * `open` only for those who work on flows: the worker, errors in the service's words, and why an operation stands. `settings`: what they
  * know of the service's numbers, and by what a step is refused.
  */
-export function flowView(state: FlowState, open: OpenSealed, settings: StepSettings): z.infer<typeof flowSchema> {
+export function flowView(state: FlowState, mayOpen: OpenSealed, settings: StepSettings): z.infer<typeof flowSchema> {
+  const open = openedOnce(mayOpen);
   const { operation, subject, note, results } = state;
   const view: z.infer<typeof flowSchema> = {
     flowId: state.flowId,
