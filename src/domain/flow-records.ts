@@ -230,6 +230,8 @@ export type FlowAnswered = OfFlow & {
   result: FlowResult;
   /** An attempt before those of this record may have been taken unseen. */
   earlierAttemptPossible: boolean;
+  /** Another process may have written the bytes, and its answer stands in no record; absent: an earlier version did not say. */
+  othersMayHaveSent?: boolean;
   firstByteAt: EpochMs | null;
   /** How often the bytes were written for this record; absent in records of earlier versions. */
   attempts?: number;

@@ -90,6 +90,8 @@ export type FlowOperationState = {
    * last said that it was not done. It may be done all the same. Absent: none, or an earlier version did not count them.
    */
   turnedAwayAt?: EpochMs;
+  /** Of one with a key: an attempt may have been taken whose answer nobody heard. Absent: none is known. */
+  mayBeDone?: true;
   /** Not to be tried again before. */
   retryAt: EpochMs | null;
   reason: string | null;

@@ -400,6 +400,7 @@ const flowRecord = byName('kind', {
   withheld: object({ ...ofFlow, operation, slot, breaches: list(object({ rule: text, field: text, problem: text })) }),
   answered: object({
     ...{ ...ofFlow, intentId: text, instance: text, result, earlierAttemptPossible: flag },
+    othersMayHaveSent: added(flag),
     ...{ firstByteAt: nullable(time), attempts: added(count), status: nullable(whole), sealedAnswer: nullable(text) },
   }),
   told: object({

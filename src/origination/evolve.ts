@@ -324,7 +324,7 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
   const steps = keepLatest(state, record.stepsKept ?? earlier.stepsKept);
   const entry = (outcome: 'pending' | 'done' | 'ignored') => [...steps, { stepId, step, by, at, requestHash, outcome }];
   const isUnmarked = step === 'confirm' && mayCorrect(state) && record.corrects !== true;
-  if (!allowsStep(state, step) || isUnmarked) return { ...state, steps: entry('ignored') };
+  if (!allowsStep(state, step, at) || isUnmarked) return { ...state, steps: entry('ignored') };
   if (isOperation(step)) {
     const operation: FlowOperationState = {
       operation: step,

@@ -16,15 +16,15 @@ export function attemptsOf({ attempts, unknowns }: FlowOperationState): number {
 
 export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: FlowRetryTerms): FlowState {
   const { result } = record;
-  const mayBeDone = result.kind === 'accepted' || result.kind === 'unknown';
   const known = counted(before, record);
   const isOfWithdrawn = isWithdrawn(known) && known.operation?.intent?.intentId === record.intentId;
-  // What only asks has changed nothing.
-  if (isOfWithdrawn && (!mayBeDone || readsOnly(known.operation!.operation))) return stray(known);
+  if (isOfWithdrawn && !mayBeDone(known.operation!, record)) return stray(known);
   const state = isOfWithdrawn ? undoWithdrawal(known) : known;
   const { operation } = state;
   if (operation?.intent?.intentId !== record.intentId) return stray(state);
   const retry = operation.intent.retry ?? earlier;
+  // Somebody looks before it is sent once more: of what was cancelled nobody wants it done.
+  const neverAgain = { ...retry, keyedAttempts: 0 };
   if (isAside(state)) return takeAside(state, operation, record);
   // Turned away, and something was told since then that may be its own.
   const isDoubted = isTurnedAway(operation) && result.kind === 'unknown';
@@ -37,11 +37,10 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
       const kept = withRefusal(state, operation, record);
       if (!provesNothing(operation, record)) return { ...reject(kept, operation, result), errorsIn: answerOf(record) };
       const reason = `rejected after an attempt that may have been taken: ${result.code}`;
-      return doubt(kept, operation, record.at, reason, retry);
+      return doubt(kept, operation, record.at, reason, isOfWithdrawn ? neverAgain : retry);
     }
     case 'unknown': {
-      // Nobody wants it done any more: somebody looks before it is sent once more.
-      const terms = result.isFinal || isOfWithdrawn ? { ...retry, keyedAttempts: 0 } : retry;
+      const terms = result.isFinal || isOfWithdrawn ? neverAgain : retry;
       const kept = result.reason === refusedWithCode ? withRefusal(state, operation, record) : state;
       const doubtful = doubt(kept, operation, record.at, result.reason, terms);
       // What is told under the code that was named says what became of it.
@@ -50,12 +49,13 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
     }
     case 'not-sent': {
       if (operation.status === 'unclear') return stray(state);
+      if (isOfWithdrawn) return doubt(state, operation, record.at, result.reason, neverAgain);
       const turned = turnedAway(operation, record);
       if (isTurnedAwayForGood(turned, record, retry)) {
-        return doubt(state, turned, record.at, 'turned-away', { ...retry, keyedAttempts: 0 });
+        return doubt(state, turned, record.at, 'turned-away', neverAgain);
       }
       const retryAt = retryTimeOf(turned, record, retry);
-      const waiting = { ...state, operation: { ...turned, retryAt, reason: result.reason } };
+      const waiting = { ...state, operation: { ...withUnheard(turned, record), retryAt, reason: result.reason } };
       // With a key the same bytes are sent again; without one it is prepared anew, for a process that dies now knows nothing.
       if (operation.intent.idempotencyKey !== null) return waiting;
       return move({ ...waiting, operation: { ...waiting.operation, status: 'not-sent' } }, 'not-sent') ?? stray(state);
@@ -96,6 +96,16 @@ function turnedAway(operation: FlowOperationState, { attempts = 0 }: FlowAnswere
   const intent = operation.intent!;
   if (intent.idempotencyKey !== null || attempts === 0) return operation;
   return { ...operation, turnedAwayAt: operation.turnedAwayAt ?? intent.at };
+}
+
+/** That this attempt was turned away says nothing of one whose process died before it heard. */
+function withUnheard(
+  operation: FlowOperationState,
+  { earlierAttemptPossible, othersMayHaveSent = earlierAttemptPossible }: FlowAnswered,
+): FlowOperationState {
+  const isKeyed = operation.intent!.idempotencyKey !== null;
+  const isPossible = isKeyed && othersMayHaveSent && !readsOnly(operation.operation);
+  return isPossible ? { ...operation, mayBeDone: true } : operation;
 }
 
 /** It would be prepared and sent once more by itself. */
@@ -144,6 +154,14 @@ function provesNothing(operation: FlowOperationState, record: FlowAnswered): boo
   if (readsOnly(operation.operation)) return false;
   if (operation.intent!.idempotencyKey === null) return record.instance !== operation.intent!.instance;
   return record.earlierAttemptPossible || operation.unknowns > 0;
+}
+
+/** Whether an answer that comes after its flow was cancelled leaves open that it was done. What only asks has changed nothing. */
+function mayBeDone(operation: FlowOperationState, record: FlowAnswered): boolean {
+  if (readsOnly(operation.operation)) return false;
+  const { kind } = record.result;
+  if (kind === 'rejected') return provesNothing(operation, record);
+  return kind !== 'not-sent' || record.othersMayHaveSent === true;
 }
 
 function accept(state: FlowState, operation: FlowOperationState, record: FlowAnswered): FlowState {

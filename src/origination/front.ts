@@ -206,7 +206,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   const { vault, clock, flows, settings, pricing, addresses } = world;
 
   const hashOf = (asked: unknown): string => vault.pseudonym(`order:${canonical(asked)}`);
-  const possible = (state: FlowState) => nextSteps(state, settings, vault.open);
+  const possible = (state: FlowState) => nextSteps(state, settings, vault.open, clock.now());
   const rowOf = async (flowId: string) => (await flows.read([flowId])).get(flowId) ?? null;
   const stateOf = async (flowId: string) =>
     world.unfolded === null ? rowOf(flowId) : (await world.unfolded.read(flowId)).state;
@@ -776,7 +776,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (lendsAgain(state, asked.step)) return endorsedAlready(asked.step);
     const doesAgain =
       asked.step === 'deny' || asked.step === 'regenerate' || asked.step === 'cancel' || asked.step === 'amend';
-    if (doesAgain && asked.despiteEvents !== true && allowsStep(state, asked.step)) {
+    if (doesAgain && asked.despiteEvents !== true && allowsStep(state, asked.step, clock.now())) {
       if (state.noteAgain?.unread && state.noteAccepted == null) return unreadUnseen();
       const waiting = await eventsOfNobody(flows, state, pricing);
       if (waiting.length > 0) return mayBeDone(waiting, asked.step);

@@ -2,6 +2,7 @@
 import type { FlowSettings } from '../config/sections.ts';
 import { type FlowBreach, type FlowStep, flowSteps } from '../domain/flow-records.ts';
 import type { FlowPhase, FlowState } from '../domain/flow-states.ts';
+import type { EpochMs } from '../domain/glossary.ts';
 import type { Check } from '../wire/checks/breach.ts';
 import {
   accountUpdatable,
@@ -96,11 +97,16 @@ export function proposalStateOf(state: FlowState, { situations }: Pick<FlowSetti
   return told ?? (state.phase === 'finalised' ? 'finalized' : 'unknown');
 }
 
-/** What may be asked for now, and is not refused for where the flow stands. */
-export function nextSteps(state: FlowState, settings: StepSettings, open: OpenSealed): readonly FlowStep[] {
+/** What may be asked for at a time, as in `allowsStep`, and is not refused for where the flow stands. */
+export function nextSteps(
+  state: FlowState,
+  settings: StepSettings,
+  open: OpenSealed,
+  at: EpochMs = state.changedAt,
+): readonly FlowStep[] {
   return flowSteps.filter(
     (step) =>
-      allowsStep(state, step) &&
+      allowsStep(state, step, at) &&
       (step !== 'inclusion' || state.simulatedKey !== null) &&
       !lendsAgain(state, step) &&
       barriersTo(step, state, settings, open).length === 0,

@@ -10,6 +10,7 @@ import type { EpochMs } from '../domain/glossary.ts';
 import { competenceOf, type MarginFact, marginValidityMs } from '../wire/checks/worker-credit.ts';
 import { doubtsOf } from './differences.ts';
 import { nextSlot } from './evolve.ts';
+import { dueAgainAt } from './steps.ts';
 
 export const flowAlarms = [
   'flow-frozen',
@@ -133,9 +134,9 @@ function reactToIntent(state: FlowState, around: Surroundings, settings: FlowSet
   return [{ kind: 'append', record }];
 }
 
-/** Earlier versions waited as long as the service asked for. */
-function retryTime({ operation, changedAt }: FlowState, { retryMs, retryMaxMs }: FlowSettings): EpochMs {
-  return Math.min(operation?.retryAt ?? 0, changedAt + Math.max(retryMs, retryMaxMs));
+/** By the terms that its intent was written with: until then a person may count on it not being sent. */
+function retryTime(state: FlowState, settings: FlowSettings): EpochMs {
+  return dueAgainAt(state, state.operation?.intent?.retry ?? settings);
 }
 
 /** What waits longer than the longest pause is told of each time: the service has not taken it since. */
@@ -155,20 +156,22 @@ function waiting(
 
 /** Asked before an intent is sent, and once more where its first byte is written. */
 export function maySend(
-  { operation, frozen }: FlowState,
+  state: FlowState,
   intentId: string,
   { now, instance, tried }: Omit<Surroundings, 'margin'>,
-  { cutoffDay }: FlowSettings,
+  settings: FlowSettings,
 ): boolean {
+  const { operation, frozen } = state;
   if (frozen !== undefined) return false;
   const intent = operation?.intent ?? null;
   if (intent?.intentId !== intentId || operation?.status !== 'intended') return false;
+  if (now < retryTime(state, settings)) return false;
   if (intent.idempotencyKey !== null) return true;
   // What was checked and reckoned for one competence is not for the next.
   return (
     intent.instance === instance &&
     !tried(intentId) &&
-    competenceOf(intent.at, cutoffDay) === competenceOf(now, cutoffDay)
+    competenceOf(intent.at, settings.cutoffDay) === competenceOf(now, settings.cutoffDay)
   );
 }
 

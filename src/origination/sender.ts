@@ -69,10 +69,12 @@ export function createFlowSender(parts: {
     sending.delete(intentId);
     parts.onAnswer();
     const heard = result.kind === 'not-sent' ? null : result;
+    const othersMayHaveSent = !ownAlone.has(intentId);
     return {
       ...{ kind: 'answered', flowId: state.flowId, at: clock.now(), intentId, instance },
       result: resultOf(prepared, result, (answer) => foreignSplits(state, answer, vault.open)),
-      earlierAttemptPossible: before || !ownAlone.has(intentId),
+      earlierAttemptPossible: before || othersMayHaveSent,
+      othersMayHaveSent,
       firstByteAt: heard?.firstByteAt ?? null,
       ...(result.attempts === undefined ? {} : { attempts: result.attempts }),
       status: heard?.response?.status ?? null,

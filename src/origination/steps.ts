@@ -1,6 +1,7 @@
 /** What a person may ask of a flow in its phase. Pure; held to by the fold. Whether it would be taken, see `nextSteps`. */
-import { type FlowStep, flowSteps } from '../domain/flow-records.ts';
+import { type FlowRetryTerms, type FlowStep, flowSteps } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
+import type { EpochMs } from '../domain/glossary.ts';
 import { marksOf, unsaidIn } from './differences.ts';
 import { alreadyEndorsed, isOperation, transitions } from './transitions.ts';
 
@@ -10,10 +11,24 @@ export function isBusy(state: FlowState): boolean {
   return status === 'asked' || status === 'intended' || status === 'unclear';
 }
 
-/** With a key and turned away so far: as long as it waits to be sent again nothing was done, as the service says. */
-function isHeldUp({ flow, operation }: FlowState): boolean {
-  if (flow !== 'withdrawal' || operation?.status !== 'intended' || operation.intent === null) return false;
-  return operation.unknowns === 0 && operation.reason !== null && operation.retryAt !== null;
+/** Not to be sent again before. Earlier versions waited as long as the service asked for. */
+export function dueAgainAt(
+  { operation, changedAt }: Pick<FlowState, 'operation' | 'changedAt'>,
+  { retryMs, retryMaxMs }: Pick<FlowRetryTerms, 'retryMs' | 'retryMaxMs'>,
+): EpochMs {
+  return Math.min(operation?.retryAt ?? 0, changedAt + Math.max(retryMs, retryMaxMs));
+}
+
+/**
+ * With a key, and turned away by all that is known to have been sent: as long as it waits to be sent again nothing was done, as the
+ * service says. Once it is due it may be on its way, and whoever sends it may die before an answer is written down.
+ */
+function isHeldUp(state: FlowState, at: EpochMs): boolean {
+  const { flow, operation } = state;
+  const retry = operation?.intent?.retry;
+  if (flow !== 'withdrawal' || operation?.status !== 'intended' || retry === undefined) return false;
+  if (operation.unknowns > 0 || operation.mayBeDone || operation.reason === null) return false;
+  return at < dueAgainAt(state, retry);
 }
 
 /** The endorsement was refused and may be done all the same: an earlier one was denied by a person, or the service says so. */
@@ -35,7 +50,8 @@ export function mayCorrect({ flow, phase, operation, generatedAt, steps }: FlowS
   return isStill && !isBegun && steps.some(isConfirmed);
 }
 
-export function allowsStep(state: FlowState, step: FlowStep): boolean {
+/** `at`: when it is asked for; by default right after the flow's last record. */
+export function allowsStep(state: FlowState, step: FlowStep, at: EpochMs = state.changedAt): boolean {
   if (state.frozen !== undefined) return false;
   if (step === 'confirm' && (mayBeEndorsed(state) || mayCorrect(state))) return true;
   if (step === 'confirm' || step === 'deny') return state.operation?.status === 'unclear';
@@ -43,7 +59,7 @@ export function allowsStep(state: FlowState, step: FlowStep): boolean {
   if (step === 'accept' && (isAsOrdered || state.noteAccepted)) return false;
   if (step === 'accept' && state.phase === 'cancelled' && state.lateNote == null) return false;
   const row = transitions[state.flow][state.phase] ?? {};
-  if (step === 'cancel' && isHeldUp(state)) return row.cancel !== undefined;
+  if (step === 'cancel' && isHeldUp(state, at)) return row.cancel !== undefined;
   return (
     row[step] !== undefined &&
     !((isOperation(step) || step === 'cancel' || step === 'amend' || step === 'regenerate') && isBusy(state))

@@ -141,7 +141,7 @@ function command(name: string, run: (model: Model, real: FlowWorld) => void): St
 function ask(model: Model, real: FlowWorld, step: FlowStep, amended: Terms | null): void {
   const { world } = real;
   const before = real.state();
-  const allowed = allowsStep(before, step);
+  const allowed = allowsStep(before, step, world.now);
   // A correction is another record, which nobody here writes.
   const known = allowed && (step === 'confirm' || step === 'deny') && !mayCorrect(before);
   // The service's portal knows; nobody says otherwise.
@@ -214,7 +214,11 @@ function calm(model: Model, real: FlowWorld): void {
     real.settle();
     check(model, real);
     const state = real.state();
-    if (ends.includes(state.phase) && state.operation?.status !== 'unclear') return;
+    if (ends.includes(state.phase) && state.operation?.status !== 'unclear') {
+      const isIncluded = real.executed.some(({ operation }) => operation === 'inclusion');
+      assert.ok(state.phase !== 'cancelled' || !isIncluded, 'what was included is not cancelled');
+      return;
+    }
     if (state.operation?.status === 'unclear') {
       ask(model, real, real.wasDone() ? 'confirm' : 'deny', null);
       continue;

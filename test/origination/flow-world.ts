@@ -26,7 +26,8 @@ type Execution = { operation: string; intentId: string; key: string | null; body
 /** `dies`: taken, and the process dies before it hears; `late`: taken, and the answer is not in the log yet. */
 export type Fate = 'taken' | 'dies' | 'late' | 'lost' | 'lost-before' | 'refused' | 'not-sent' | 'turned-away';
 
-type Process = { name: string; tried: Set<string>; lives: number; planned: FlowCommand[] };
+/** `alone`: intents that it wrote, and nobody else can have sent. */
+type Process = { name: string; tried: Set<string>; alone: Set<string>; lives: number; planned: FlowCommand[] };
 
 export type FlowWorld = ReturnType<typeof createFlowWorld>;
 
@@ -36,7 +37,9 @@ export function createFlowWorld(start: FlowRecord) {
   const events: FlowRecord[] = [];
   const late: FlowRecord[] = [];
   const writes = new Map<string, number>();
-  const processes: Process[] = ['a', 'b'].map((name) => ({ name, tried: new Set(), lives: 1, planned: [] }));
+  const processes: Process[] = ['a', 'b'].map((name) => ({
+    ...{ name, tried: new Set(), alone: new Set(), lives: 1, planned: [] },
+  }));
   const world = { now: startAt, marginAt: null as number | null, codes: 0, intents: 0 };
   let state: FlowState | null = null;
 
@@ -52,6 +55,7 @@ export function createFlowWorld(start: FlowRecord) {
   const crash = (process: Process) => {
     process.lives += 1;
     process.tried.clear();
+    process.alone.clear();
     process.planned = [];
   };
   const margin = () => (world.marginAt === null ? null : { receivedAt: world.marginAt, availableMarginCents: 100_000 });
@@ -60,9 +64,12 @@ export function createFlowWorld(start: FlowRecord) {
   const execute = (process: Process, fate: Fate) => {
     const { intent, operation } = state!.operation!;
     process.tried.add(intent!.intentId);
+    // The flow is this process's now.
+    for (const other of processes) if (other !== process) other.alone.clear();
+    const othersMayHaveSent = !process.alone.has(intent!.intentId);
     const answer = (result: FlowResult, sealedAnswer: string | null = null): FlowRecord => ({
       ...{ kind: 'answered', flowId: state!.flowId, at: world.now, intentId: intent!.intentId },
-      ...{ instance: named(process), result, earlierAttemptPossible: intent!.instance !== named(process) },
+      ...{ instance: named(process), result, earlierAttemptPossible: othersMayHaveSent, othersMayHaveSent },
       ...{ firstByteAt: world.now, status: 200, sealedAnswer },
     });
     if (fate === 'not-sent') return answer({ kind: 'not-sent', reason: 'unreachable', retryAt: null });
@@ -119,6 +126,7 @@ export function createFlowWorld(start: FlowRecord) {
         world.intents += 1;
         const intentId = `${named(process)}:${world.intents}`;
         const sealedBody = plainVault.seal(null, body);
+        process.alone.add(intentId);
         append({
           ...{ kind: 'intended', flowId, at: world.now, intentId, instance: named(process), operation, slot },
           ...{ idempotencyKey, path, sealedBody, expected },
