@@ -19,7 +19,7 @@ import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
 import { latestFlows } from '../origination/latest-flows.ts';
 import { nextSteps, type StepSettings, waitsFor, waitsForPerson } from '../origination/next-steps.ts';
-import { noteIndex, notesToldAgain } from '../origination/notes.ts';
+import { noteIndex, notesToldAgain, unreadMark } from '../origination/notes.ts';
 import { flowMeant, renegotiationTerms, storedKey } from '../origination/orders.ts';
 import { type OpenSealed, shownAmount, shownRecord, shownWorker } from '../origination/shown-flows.ts';
 import { type PaymentShown, shownPayments } from '../origination/shown-payments.ts';
@@ -315,7 +315,9 @@ function noteAgainText(format: Format, state: FlowState): string | null {
   const { noteUnread, noteFailed } = format.texts.flows;
   const said = note === null ? (unread ? noteUnread : noteFailed) : noteText(format, note);
   const latest = `${format.time(at)}: ${said}`;
-  return joined([latest, ...earlier]);
+  const mark = unread ? null : unreadMark(state);
+  const unseen = mark === null ? [] : [`${format.time(mark.at)}: ${noteUnread}`];
+  return joined([latest, ...unseen, ...earlier]);
 }
 
 /** What came after nobody waited for it, and what can be done about it. */

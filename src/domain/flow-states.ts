@@ -179,9 +179,16 @@ export type FlowState = {
   noteHolder?: string | null;
   /**
    * What was told last for the same contract, where it is not this note; `note` null: that it failed, or with `unread`, something that
-   * cannot be read or is of another kind. `bodyKey`: of that. Absent or null: nothing.
+   * cannot be read or is of another kind. `bodyKey`: of that, as earlier versions wrote it. Absent or null: nothing.
    */
   noteAgain?: { at: EpochMs; note: CreditNote | null; unread?: true; bodyKey?: string } | null;
+  /**
+   * When such a thing came last under the code of the contract, whatever was told after it. Null: somebody has seen it. Absent: none
+   * came, or an earlier version kept it in `noteAgain` alone.
+   */
+  unread?: { at: EpochMs } | null;
+  /** Body keys of the latest callbacks that could not be read: one of them told again changes nothing. Absent: none. */
+  unreadBodies?: readonly string[];
   /**
    * All notes that were told for the same contract and are not this one, each once, the one of `noteAgain` too: callbacks may come in
    * any order. Of many the worst and the latest. Absent: none, or an earlier version kept `noteAgain` alone.

@@ -18,7 +18,7 @@ import { sealedPlaces } from '../domain/vault.ts';
 import { differencesOf } from './differences.ts';
 import { attemptsOf, isTurnedAway, takeAnswer } from './fold-answers.ts';
 import { codeOf, generated, markStep, move, stray, takeCounted, withdraw } from './fold-steps.ts';
-import { isSameNote, noteCodes, notesToldAgain, withToldAgain } from './notes.ts';
+import { isSameNote, noteCodes, notesToldAgain, unreadMark, withToldAgain } from './notes.ts';
 import { allowsStep, mayCorrect } from './steps.ts';
 import { isAside, isFinished, isOperation } from './transitions.ts';
 
@@ -40,8 +40,16 @@ export function evolve(state: FlowState | null, record: FlowRecord, earlier: Flo
     if (record.kind === 'started') return begun(record);
     return record.kind === 'told' && record.flowId.startsWith(eventPrefix) ? held(record) : null;
   }
-  const next = fold(state, record, earlier);
+  const next = withoutMarksOfEarlier(state, fold(state, record, earlier));
   return next === state ? state : { ...next, changedAt: Math.max(state.changedAt, record.at) };
+}
+
+/** What was told beside the note of a contract is a doubt about that one: it goes with its code. */
+function withoutMarksOfEarlier({ requestCode, noteAgain, unread }: FlowState, next: FlowState): FlowState {
+  if (requestCode === null || next.requestCode === null || isSameCode(requestCode, next.requestCode)) return next;
+  const again = noteAgain != null && next.noteAgain === noteAgain ? { noteAgain: null } : {};
+  const mark = unread != null && next.unread === unread ? { unread: null } : {};
+  return { ...next, ...again, ...mark };
 }
 
 /** The first problem is kept: what came after it may follow from it. */
@@ -416,7 +424,7 @@ const codesGivenUpKept = 20;
 
 /** The code that was confirmed is of another contract: its note is given up, and that of the right one is waited for. */
 function correct(state: FlowState, { requestCode, givesCodeUp }: FlowAsked): FlowState {
-  const { signature: _, noteHolder: _holder, noteAgain: _again, notesAgain: _notes, ...rest } = state;
+  const { signature: _, noteHolder: _holder, noteAgain: _again, notesAgain: _notes, unread: _unread, ...rest } = state;
   const isOther =
     givesCodeUp === true && state.requestCode !== null && !isSameCode(state.requestCode, requestCode ?? '');
   const left = isOther ? withoutCode(state, state.requestCode!) : earlierNotesOf(state);
@@ -556,7 +564,8 @@ function takeEvent(before: FlowState, told: FlowTold): FlowState {
   const unreadBefore = state.noteAgain?.unread ? state.noteAgain : null;
   const again = isOfOtherKind ? { at: record.at, note: null, unread: true as const } : unreadBefore;
   const noteAgain = errors.length > 0 ? { at: record.at, note: null } : again;
-  const doubts = holder === undefined ? {} : { noteHolder: holder, noteAgain };
+  const unread = isOfOtherKind ? { unread: { at: record.at } } : stillUnread(state);
+  const doubts = holder === undefined ? {} : { noteHolder: holder, noteAgain, ...unread };
   const expected = record.reckoned === undefined ? state.expected : { ...state.expected, ...record.reckoned };
   return {
     ...known,
@@ -589,12 +598,27 @@ function isUnderOwnCode(
   return requestCode !== null && isSameCode(requestCode, code);
 }
 
-/** Nobody knows what it says of the contract: somebody has to look before it is signed or generated again. */
+/** Callbacks that could not be read and are remembered: the oldest go first. */
+const unreadBodiesKept = 20;
+
+/**
+ * Nobody knows what it says of the contract: somebody has to look before it is signed or generated again. One that came before may be
+ * delivered again much later, and changes nothing.
+ */
 function takeUnread(state: FlowState, { at, bodyKey }: FlowTold): FlowState {
-  const isRepeated = bodyKey !== undefined && state.noteAgain?.bodyKey === bodyKey;
-  if (isRepeated) return stray(state);
-  const noteAgain = { at, note: null, unread: true as const, ...(bodyKey === undefined ? {} : { bodyKey }) };
-  return { ...stray(state), errors: ['callback-unread'], errorsIn: null, noteAgain, noteAccepted: null };
+  const ofEarlierVersion = state.noteAgain?.bodyKey;
+  const before = state.unreadBodies ?? (ofEarlierVersion === undefined ? [] : [ofEarlierVersion]);
+  if (bodyKey !== undefined && before.includes(bodyKey)) return stray(state);
+  const unreadBodies = [...before, ...(bodyKey === undefined ? [] : [bodyKey])].slice(-unreadBodiesKept);
+  const known = unreadBodies.length === 0 ? stray(state) : { ...stray(state), unreadBodies };
+  const noteAgain = { at, note: null, unread: true as const };
+  return { ...known, errors: ['callback-unread'], errorsIn: null, noteAgain, unread: { at }, noteAccepted: null };
+}
+
+/** What was told after it leaves it as it is; of an earlier version it is taken over. */
+function stillUnread(state: FlowState): Pick<FlowState, 'unread'> {
+  const unread = unreadMark(state);
+  return unread === null ? {} : { unread };
 }
 
 /**
@@ -602,15 +626,29 @@ function takeUnread(state: FlowState, { at, bodyKey }: FlowTold): FlowState {
  * beside that is shown.
  */
 function takeToldAgain(state: FlowState, record: FlowTold): FlowState {
-  const { at, note, errors } = record;
-  if (state.told === null || state.told.of !== record.of) return stray(state);
+  const { at, note, errors, unread } = record;
+  if (state.told === null) return stray(state);
+  // Of whatever kind it said to be: now it can be read.
+  if (state.told.unread && note !== null) {
+    const noteAgain = { at: state.told.at, note: null, unread: true as const };
+    return {
+      ...stray(state),
+      told: record,
+      note,
+      errors,
+      errorsIn: errors.length > 0 ? bodyOf(record) : null,
+      noteAgain,
+    };
+  }
+  if (state.told.of !== record.of) return stray(state);
   const isBetter = state.told.errors.length > 0 && errors.length === 0;
   if (isBetter) return { ...stray(state), told: record, note, errors, errorsIn: null, noteAgain: { at, note: null } };
   if (state.note === null) return stray(state);
   const known = [state.note, ...notesToldAgain(state)];
   if (note !== null && known.some((each) => isSameNote(note, each))) return stray(state);
   const notesAgain = note === null ? notesToldAgain(state) : withToldAgain(notesToldAgain(state), note);
-  return { ...stray(state), noteAgain: { at, note }, ...(notesAgain.length === 0 ? {} : { notesAgain }) };
+  const noteAgain = { at, note, ...(unread ? { unread } : {}) };
+  return { ...stray(state), noteAgain, ...(notesAgain.length === 0 ? {} : { notesAgain }) };
 }
 
 /** A note that comes for a contract that was turned away: it is not sent once more, whatever note it is. */
@@ -646,7 +684,7 @@ function takeNoteAgain(state: FlowState, record: FlowTold): FlowState {
   const notesAgain = note === null ? told : withToldAgain(told, note);
   const said = note === null ? { errors, errorsIn: bodyOf(record) } : {};
   const kept = notesAgain.length === 0 ? {} : { notesAgain };
-  return { ...stray(state), ...said, ...kept, noteAgain: { at, note }, noteAccepted: null };
+  return { ...stray(state), ...said, ...kept, ...stillUnread(state), noteAgain: { at, note }, noteAccepted: null };
 }
 
 /**
@@ -671,7 +709,8 @@ function takeLateNote(state: FlowState, { at, of, requestCode, note, holder }: F
 /** Somebody has looked: the note is taken as it is, or the late one of a cancelled flow in its place. */
 function acceptNote(state: FlowState, by: string, at: number): FlowState {
   const { lateNote, phase } = state;
-  const seen = lateNote == null ? {} : { lateNote: null, earlierNotes: withNote(state, lateNote.note.noteNumber) };
+  const late = lateNote == null ? {} : { lateNote: null, earlierNotes: withNote(state, lateNote.note.noteNumber) };
+  const seen = unreadMark(state) === null ? late : { ...late, unread: null };
   if (phase !== 'cancelled') return { ...move(state, 'accept')!, ...seen, noteAccepted: { by, at } };
   if (lateNote == null || !lateNote.isLast) return { ...state, ...seen };
   const { note, others = [] } = lateNote;
@@ -762,7 +801,9 @@ function anew({ notesAgain: _, ...state }: FlowState): FlowState {
     expected: null,
     note: null,
     differences: [],
-    ...(state.noteHolder === undefined ? {} : { noteHolder: null, noteAgain: null }),
+    ...(state.noteHolder === undefined ? {} : { noteHolder: null }),
+    ...(state.noteAgain === undefined ? {} : { noteAgain: null }),
+    ...(unreadMark(state) === null ? {} : { unread: null }),
     noteAccepted: null,
     signature: null,
     breaches: [],

@@ -38,7 +38,7 @@ import { eventsOfNobody, expectedNote, isOfOtherLoan } from './events-of-nobody.
 import { eventPrefix, evolve, proposalIndex } from './evolve.ts';
 import { keyIndex, workerIndex } from './ledger.ts';
 import { barriersTo, nextSteps } from './next-steps.ts';
-import { holdersOf, noteIndex, noteProposalIndex, notesToldAgain, stillHolds } from './notes.ts';
+import { holdersOf, noteIndex, noteProposalIndex, notesToldAgain, stillHolds, unreadMark } from './notes.ts';
 import {
   type Asker,
   type ContractAsked,
@@ -777,7 +777,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const doesAgain =
       asked.step === 'deny' || asked.step === 'regenerate' || asked.step === 'cancel' || asked.step === 'amend';
     if (doesAgain && asked.despiteEvents !== true && allowsStep(state, asked.step, clock.now())) {
-      if (state.noteAgain?.unread && state.noteAccepted == null) return unreadUnseen();
+      if (unreadMark(state) !== null) return unreadUnseen();
       const waiting = await eventsOfNobody(flows, state, pricing);
       if (waiting.length > 0) return mayBeDone(waiting, asked.step);
     }

@@ -13,6 +13,7 @@ import {
 } from '../wire/checks/withdrawals.ts';
 import { noteSignable, noteWithinBid } from '../wire/checks/worker-credit.ts';
 import { beyondTolerance, doubtsOf, noteFactsOf, unsaidIn } from './differences.ts';
+import { unreadMark } from './notes.ts';
 import { type OpenSealed, shownAmount, splitsBeyondLoan } from './shown-flows.ts';
 import { allowsStep, isBusy, isProposalSaid, isUnseen, lendsAgain } from './steps.ts';
 
@@ -148,8 +149,9 @@ export function waitsFor(state: FlowState, settings: StepSettings, open: OpenSea
   const isOwnMissing = state.phase === 'simulated' && state.simulatedKey === null;
   const due: readonly FlowStep[] = isOwnMissing ? ['simulation'] : (dueSteps[state.phase] ?? []);
   const waiting = due.filter((step) => possible.includes(step));
-  // A note that nobody may take.
-  if (waiting.length === 0 && state.phase === 'awaiting-signature') {
+  // A note that nobody may take, or one that may have come and could not be read.
+  const isUnread = state.phase === 'awaiting-note' && unreadMark(state) !== null;
+  if (waiting.length === 0 && (state.phase === 'awaiting-signature' || isUnread)) {
     return possible.filter((step) => step === 'regenerate' || step === 'cancel');
   }
   const isSignedByAll =

@@ -60,6 +60,16 @@ export function notesToldAgain({ noteAgain, notesAgain }: Pick<FlowState, 'noteA
   return notesAgain ?? (noteAgain?.note == null ? [] : [noteAgain.note]);
 }
 
+/** What came unread under the code of its contract, and nobody has seen since. Earlier versions kept it in `noteAgain` alone. */
+export function unreadMark({
+  unread,
+  noteAgain,
+  noteAccepted,
+}: Pick<FlowState, 'unread' | 'noteAgain' | 'noteAccepted'>): (FlowState['unread'] & {}) | null {
+  if (unread !== undefined) return unread;
+  return noteAgain?.unread && noteAccepted == null ? { at: noteAgain.at } : null;
+}
+
 /** Of flows with one note the latest that are looked at: more than one is a fault of the service. */
 const mostHolders = 20;
 

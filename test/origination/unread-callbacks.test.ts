@@ -8,7 +8,7 @@ import { readRequestMapping } from '../../src/wire/mapping-table.ts';
 import { readWebhook } from '../../src/wire/webhook.ts';
 import { eventually } from '../conformance/backend.ts';
 import { plainVault, settings } from './orders.ts';
-import { refusedBy, takingHouse, uuid } from './taking-house.ts';
+import { heard, refusedBy, takingHouse, uuid } from './taking-house.ts';
 
 const read = readRequestMapping(mappingFile);
 assert(read.kind === 'read');
@@ -88,4 +88,37 @@ test('a note under the code of a contract counts for it, whatever its endpoint s
   const { note, noteAgain } = (await state('c-715'))!;
   assert.deepEqual([note?.noteNumber, noteAgain?.unread], ['N-9', true]);
   assert.equal((await ask('c-715', { step: 'accept', reason: 'x' })).kind, 'refused', 'its rate is above the bid');
+});
+
+test('an unread callback is looked at before its contract is ended, whatever note came after it', async (context) => {
+  const { start, reaches, state, ask, receive, doubtful, noteFor, tellNote } = await toldHouse(context);
+  await start('701');
+  await reaches('c-701', 'awaiting-note');
+  const CodigoRequisicao = (await state('c-701'))!.requestCode!;
+  await receive({ CodigoRequisicao, Endpoint: contractEndpoint, Payload: { NumeroCCB: null, ValorTaxaMensal: 9.9 } });
+  await doubtful('c-701');
+  const note = await noteFor('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  for (const change of [{}, { cetMonthlyPercent: 2.71 }]) await tellNote('c-701', { ...note, ...change });
+  await eventually(async () => (await state('c-701'))!.noteAgain?.note?.cetMonthlyPercent === 2.71);
+  for (const step of ['regenerate', 'cancel'] as const) {
+    assert.deepEqual(refusedBy(await ask('c-701', { step, reason: 'x' })), [['event-unread', 'step']]);
+  }
+  assert.equal((await ask('c-701', { step: 'accept', reason: 'olhei' })).kind, 'taken');
+  assert.equal((await ask('c-701', { step: 'cancel', reason: 'x' })).kind, 'taken');
+});
+
+test('the code of another loan is not confirmed because its first callback could not be read', async (context) => {
+  const { start, reaches, state, ask, tell, noteFor, world } = await toldHouse(context);
+  await start('700');
+  await reaches('c-700', 'awaiting-note');
+  const note = await noteFor('c-700', {});
+  world.answerTo = () => ({ kind: 'unknown', reason: 'status-500', response: null, ...heard });
+  await start('701');
+  await reaches('c-701', 'unclear');
+  const event = { kind: 'credit-note', of: 'contract', sealed: '{}', requestCode: 'q-9', errors: [] } as const;
+  await tell('q-9', { ...event, at: Date.now(), note: null, unread: true });
+  await tell('q-9', { ...event, at: Date.now(), note: { ...note, noteNumber: 'N-9', loanCents: note.loanCents! * 2 } });
+  await eventually(async () => ((await state('event:q-9'))?.strays ?? 0) > 0);
+  const confirm = { step: 'confirm', reason: 'no portal', requestCode: 'q-9' } as const;
+  assert.deepEqual(refusedBy(await ask('c-701', confirm)), [['event-of-other-loan', 'requestCode']]);
 });
