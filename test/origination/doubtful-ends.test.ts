@@ -1,6 +1,7 @@
 /** An inclusion that may have been done is not cancelled as if it were not, whoever died over it (review of session 55). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { nextSteps } from '../../src/origination/next-steps.ts';
 import { alarmsOf } from '../../src/origination/react.ts';
 import { createFlowWorld, type Fate, type FlowWorld } from './flow-world.ts';
@@ -96,4 +97,32 @@ test('a rejection that proves nothing, or a doubt, brings a cancelled withdrawal
     real.append(told);
     assert.deepEqual(where(real), expected, 'told twice');
   }
+});
+
+test('whoever dies over an inclusion, and whatever answers come late, one that was done does not stay cancelled', () => {
+  const fates = ['taken', 'dies', 'late', 'lost', 'refused', 'not-sent', 'turned-away', 'turned-away'] as const;
+  const acts = fc.tuple(fc.nat(1), fc.constantFrom(...fates));
+  const passes = fc.constantFrom(1, 1_000, 8_000);
+  const others = fc.constantFrom('cancel' as const, 'arrive' as const);
+  let cancelled = 0;
+  fc.assert(
+    fc.property(fc.array(fc.oneof(acts, acts, passes, others), { maxLength: 16, size: 'max' }), (events) => {
+      const real = includingWorld();
+      for (const [index, event] of events.entries()) {
+        if (event === 'cancel') real.append(asked('w-1', 'cancel', `c-${index}`, real.world.now));
+        else if (event === 'arrive') real.arrive();
+        else if (typeof event === 'number') real.pass(event);
+        else {
+          real.plan(event[0]);
+          real.act(event[0], event[1]);
+        }
+      }
+      real.arrive();
+      if (real.state().phase !== 'cancelled') return;
+      cancelled += 1;
+      assert.ok(!real.executed.some(({ operation }) => operation === 'inclusion'));
+    }),
+    { numRuns: 1_000, includeErrorInReport: true },
+  );
+  assert.ok(cancelled > 10, 'some are cancelled');
 });
