@@ -71,9 +71,9 @@ export function anchorFileOf(directory: string, configured: string | null): { fi
 
 const slotBytes = 4_096;
 const syncEveryMs = 1_000;
-/** Whether somebody else has written to the files is looked at so often at most, with each mark in a busy desk it would be most of its cost. */
+/** At most so often is it checked whether somebody else wrote to the files. Checked at each mark, it would cost more than the mark. */
 const lookEveryMs = 250;
-/** Some 30 MB. */
+/** Claims kept in memory while the list cannot be written; some 30 MB. */
 const mostUnlisted = 100_000;
 const lacks = { lacks: true } as const;
 const closed = { closed: true } as const;
@@ -482,10 +482,11 @@ export function createAnchorWriter(
   const mark = openRegular(markPath(file), 'update', fileMode);
   let claimed = openRegular(claimsPath(file), 'append', fileMode);
   // What comes after the last line break was being written when the process died.
-  const listed = readText(claimsPath(file));
-  ftruncateSync(claimed, Buffer.byteLength(listed.slice(0, listed.lastIndexOf('\n') + 1)));
+  const found = readText(claimsPath(file));
+  const listed = found.slice(0, found.lastIndexOf('\n') + 1);
+  ftruncateSync(claimed, Buffer.byteLength(listed));
   let claimsSize = fstatSync(claimed).size;
-  let claimsHash = createHash('sha256').update(readText(claimsPath(file)));
+  let claimsHash = createHash('sha256').update(listed);
   let claimsStamp = stampOf(claimed);
   let olderSeal = existsSync(olderClaimsPath(file)) ? sealOf(readText(olderClaimsPath(file))) : null;
   const written = createHash('sha256').update(readFileSync(file));

@@ -210,7 +210,8 @@ test('a file of the version before goes on: its auctions verify, the other table
   assert.deepEqual([edited.table, edited.offset, edited.until, edited.what], ['callbacks', 0, 5, 'rewritten']);
 });
 
-test('a store behind its anchor is refused, and accepted with the requests that were lost (defect line 21)', async () => {
+/** A desk that bid, and its directory from before the last bids in the place of what it left. */
+async function setBackByTwoClaims(): Promise<Place> {
   const place = newPlace();
   const first = await open(place);
   await first.log.append([auctionEntry('k', '0'), claimOf('sent-before')]);
@@ -221,9 +222,14 @@ test('a store behind its anchor is refused, and accepted with the requests that 
   await second.log.append([claimOf('sent-1'), auctionEntry('k', '1')]);
   await second.log.append([claimOf('sent-2')]);
   await second.close();
-
   rmSync(place.directory, { recursive: true });
   cpSync(backup, place.directory, { recursive: true });
+  return place;
+}
+
+test('a store behind its anchor is refused, and accepted with the requests that were lost (defect line 21)', async () => {
+  const place = await setBackByTwoClaims();
+  const backup = `${place.directory}.backup`;
   await assert.rejects(open(place), isFault('store-set-back', 65, /has 2 records, and had 5.*accept-restore/));
   const setBack = await openSetBack({
     directory: place.directory,
@@ -267,23 +273,6 @@ test('a store behind its anchor is refused, and accepted with the requests that 
   await unknown.accept();
   await (await open(place)).close();
 });
-
-/** A desk that bid, and its directory from before the last bids in the place of what it left. */
-async function setBackByTwoClaims(): Promise<Place> {
-  const place = newPlace();
-  const first = await open(place);
-  await first.log.append([auctionEntry('k', '0'), claimOf('sent-before')]);
-  await first.close();
-  const backup = `${place.directory}.backup`;
-  cpSync(place.directory, backup, { recursive: true });
-  const second = await open(place);
-  await second.log.append([claimOf('sent-1'), auctionEntry('k', '1')]);
-  await second.log.append([claimOf('sent-2')]);
-  await second.close();
-  rmSync(place.directory, { recursive: true });
-  cpSync(backup, place.directory, { recursive: true });
-  return place;
-}
 
 /** Signs the newest mark anew, with other words on the list of claims. */
 function remark({ file }: Place, change: object): void {
