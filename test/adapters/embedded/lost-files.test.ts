@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { anchorFileOf } from '../../../src/adapters/embedded/anchor.ts';
 import { type EmbeddedStore, openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
@@ -50,7 +50,28 @@ async function until(what: string, holds: () => boolean): Promise<void> {
 
 const fileIn = (directory: string, name: string) => join(directory, name);
 
-test('a store whose file, log, lock or anchor is gone takes nothing more and says so, within seconds', async () => {
+/** As the runbook has it: what the process still holds, by the names that it had. */
+function savedFrom(directory: string): Map<string, Buffer> {
+  const saved = new Map<string, Buffer>();
+  for (const name of ['lance.sqlite', 'lance.sqlite-wal']) {
+    const gone = `${fileIn(directory, name)} (deleted)`;
+    const held = readdirSync('/proc/self/fd').find((fd) => targetOf(fd) === gone);
+    assert.ok(held !== undefined, `${name} is not held any more`);
+    saved.set(name, readFileSync(`/proc/self/fd/${held}`));
+  }
+  return saved;
+}
+
+function targetOf(fd: string): string | null {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return null;
+  }
+}
+
+// Each waits, for looks that are a second apart, at a store of its own.
+describe('files that are lost or written to', { concurrency: 8 }, () => {
   for (const name of [
     'lance.sqlite',
     'lance.sqlite-wal',
@@ -59,95 +80,119 @@ test('a store whose file, log, lock or anchor is gone takes nothing more and say
     '.anchor',
     '.anchor.mark',
   ]) {
-    const { store, directory, said } = await opened();
-    const path = name.startsWith('.') ? `${directory}${name}` : fileIn(directory, name);
-    assert.ok(existsSync(path), path);
-    assert.equal(store.trouble(), null);
-    renameSync(path, `${path}.moved`);
-    await until(`${name}: nobody noticed`, () => store.trouble() !== null);
-    assert.ok(store.trouble()!.includes(path), store.trouble()!);
-    assert.equal(store.unwritable(0), store.trouble());
-    await assert.rejects(
-      store.log.append([auctionEntry('k', '2')]),
-      (fault) => fault instanceof Fault && fault.code === 'log-unavailable' && fault.message.includes(path),
-    );
-    assert.equal(said.length, 1, name);
-    renameSync(`${path}.moved`, path);
-    await until(`${name}: put back in vain`, () => store.trouble() === null);
-    await store.log.append([auctionEntry('k', '3')]);
-    assert.deepEqual(said.slice(1), [null]);
-    await store.close();
+    test(`a store whose ${name} is gone takes nothing more and says so, within seconds`, async () => {
+      const { store, directory, said } = await opened();
+      const path = name.startsWith('.') ? `${directory}${name}` : fileIn(directory, name);
+      assert.ok(existsSync(path), path);
+      assert.equal(store.trouble(), null);
+      renameSync(path, `${path}.moved`);
+      await until(`${name}: nobody noticed`, () => store.trouble() !== null);
+      assert.ok(store.trouble()!.includes(path), store.trouble()!);
+      assert.equal(store.unwritable(0), store.trouble());
+      await assert.rejects(
+        store.log.append([auctionEntry('k', '2')]),
+        (fault) => fault instanceof Fault && fault.code === 'log-unavailable' && fault.message.includes(path),
+      );
+      assert.equal(said.length, 1, name);
+      renameSync(`${path}.moved`, path);
+      await until(`${name}: put back in vain`, () => store.trouble() === null);
+      await store.log.append([auctionEntry('k', '3')]);
+      assert.deepEqual(said.slice(1), [null]);
+      await store.close();
+    });
   }
-});
 
-test('an anchor that somebody else writes to is not written over: nothing is taken until it is as it was', async () => {
-  const edits: [name: string, edit: (text: string) => string][] = [
-    ['.anchor', (text) => text.replace('"heads"', '"HEADS"')],
-    ['.anchor', () => ''],
-    ['.anchor', (text) => `${text}a line of somebody\n`],
-    ['.anchor.mark', (text) => text.replaceAll('"sequence"', '"SEQUENCE"')],
-    ['.anchor.mark', () => ''],
-    ['.anchor.claims', () => ''],
-    // Of the same length.
-    ['.anchor.claims', (text) => text.replace('0', '7')],
+  const edits: [name: string, what: string, edit: (text: string) => string][] = [
+    ['.anchor', 'a name changed', (text) => text.replace('"heads"', '"HEADS"')],
+    ['.anchor', 'emptied', () => ''],
+    ['.anchor', 'a line added', (text) => `${text}a line of somebody\n`],
+    ['.anchor.mark', 'a name changed', (text) => text.replaceAll('"sequence"', '"SEQUENCE"')],
+    ['.anchor.mark', 'emptied', () => ''],
+    ['.anchor.claims', 'emptied', () => ''],
+    ['.anchor.claims', 'changed to the same length', (text) => text.replace('0', '7')],
   ];
-  for (const [name, edit] of edits) {
-    const { store, directory, said } = await opened();
-    const path = `${directory}${name}`;
-    const before = readFileSync(path, 'utf8');
-    const edited = edit(before);
-    assert.notEqual(edited, before);
-    writeFileSync(path, edited);
-    await until(`${name}: nobody noticed`, () => store.trouble() !== null);
-    assert.ok(store.trouble()!.startsWith(path), store.trouble()!);
-    assert.equal(store.unwritable(0), store.trouble());
-    await assert.rejects(
-      store.log.append([auctionEntry('k', '2')]),
-      (fault) => fault instanceof Fault && fault.code === 'log-unavailable' && fault.message.includes(path),
-    );
-    assert.equal(readFileSync(path, 'utf8'), edited, 'it is left for whoever looks into it');
-    writeFileSync(path, before);
-    await until(`${name}: put back in vain`, () => store.trouble() === null);
-    await store.log.append([auctionEntry('k', '3')]);
-    assert.deepEqual([said.length, said[1]], [2, null]);
-    writeFileSync(path, edited);
-    await until(`${name}: nobody noticed again`, () => store.trouble() !== null);
-    await store.close();
-    assert.equal(readFileSync(path, 'utf8'), edited, 'nor at the stop');
+  for (const [name, what, edit] of edits) {
+    test(`an ${name} that somebody else writes to is not written over until it is as it was: ${what}`, async () => {
+      const { store, directory, said } = await opened();
+      const path = `${directory}${name}`;
+      const before = readFileSync(path, 'utf8');
+      const edited = edit(before);
+      assert.notEqual(edited, before);
+      writeFileSync(path, edited);
+      await until(`${name}: nobody noticed`, () => store.trouble() !== null);
+      assert.ok(store.trouble()!.startsWith(path), store.trouble()!);
+      assert.equal(store.unwritable(0), store.trouble());
+      await assert.rejects(
+        store.log.append([auctionEntry('k', '2')]),
+        (fault) => fault instanceof Fault && fault.code === 'log-unavailable' && fault.message.includes(path),
+      );
+      assert.equal(readFileSync(path, 'utf8'), edited, 'it is left for whoever looks into it');
+      writeFileSync(path, before);
+      await until(`${name}: put back in vain`, () => store.trouble() === null);
+      await store.log.append([auctionEntry('k', '3')]);
+      assert.deepEqual([said.length, said[1]], [2, null]);
+      writeFileSync(path, edited);
+      await until(`${name}: nobody noticed again`, () => store.trouble() !== null);
+      await store.close();
+      assert.equal(readFileSync(path, 'utf8'), edited, 'nor at the stop');
+    });
   }
-});
 
-test('a list of claims that is removed or replaced is noticed too', async () => {
   for (const replace of [false, true]) {
-    const { store, file } = await opened();
-    const path = `${file}.claims`;
-    if (replace) {
-      copyFileSync(path, `${path}.copy`);
-      renameSync(`${path}.copy`, path);
-    } else rmSync(path);
-    await until('nobody noticed', () => store.trouble() !== null);
-    assert.ok(store.trouble()!.startsWith(path), store.trouble()!);
-    await store.close();
+    test(`a list of claims that is ${replace ? 'replaced' : 'removed'} is noticed too`, async () => {
+      const { store, file } = await opened();
+      const path = `${file}.claims`;
+      if (replace) {
+        copyFileSync(path, `${path}.copy`);
+        renameSync(`${path}.copy`, path);
+      } else rmSync(path);
+      await until('nobody noticed', () => store.trouble() !== null);
+      assert.ok(store.trouble()!.startsWith(path), store.trouble()!);
+      await store.close();
+    });
   }
-});
 
-test('a file put in the place of the one that is open is not it', async () => {
-  const { store, directory } = await opened();
-  const path = fileIn(directory, 'lance.sqlite');
-  copyFileSync(path, `${path}.copy`);
-  renameSync(`${path}.copy`, path);
-  await until('nobody noticed', () => store.trouble() !== null);
-  assert.match(store.trouble()!, /another file/);
-  await store.close();
-});
+  test('a file put in the place of the one that is open is not it', async () => {
+    const { store, directory } = await opened();
+    const path = fileIn(directory, 'lance.sqlite');
+    copyFileSync(path, `${path}.copy`);
+    renameSync(`${path}.copy`, path);
+    await until('nobody noticed', () => store.trouble() !== null);
+    assert.match(store.trouble()!, /another file/);
+    await store.close();
+  });
 
-test('a directory that was moved away is told, and where it was stays without a new one', async () => {
-  const { store, directory } = await opened();
-  renameSync(directory, `${directory}.moved`);
-  await until('nobody noticed', () => store.trouble() !== null);
-  renameSync(`${directory}.moved`, directory);
-  await until('put back in vain', () => store.trouble() === null);
-  await store.close();
+  test('a directory that was moved away is told, and where it was stays without a new one', async () => {
+    const { store, directory } = await opened();
+    renameSync(directory, `${directory}.moved`);
+    await until('nobody noticed', () => store.trouble() !== null);
+    renameSync(`${directory}.moved`, directory);
+    await until('put back in vain', () => store.trouble() === null);
+    await store.close();
+  });
+
+  for (const removed of ['files', 'directory']) {
+    test(`what was saved of removed ${removed} starts again after an orderly stop, as the runbook store-files-lost says`, async () => {
+      const { store, directory, file } = await opened(50);
+      for (const name of readdirSync(directory)) {
+        if (removed === 'directory' || name.startsWith('lance.sqlite')) rmSync(fileIn(directory, name));
+      }
+      await until('nobody noticed', () => store.trouble() !== null);
+      const saved = savedFrom(directory);
+      // Pauses and caps are chained too: with them the heads change, and there would be something to sign.
+      await store.control.setPause({ by: 'ana', reason: 'files lost', at: Date.now() });
+      await sleep(200);
+      await store.close();
+      for (const [name, content] of saved) writeFileSync(fileIn(directory, name), content);
+      const again = await openEmbeddedStore({
+        directory,
+        onFault: assert.fail,
+        anchor: { file, key, everyMs: 3_600_000 },
+      });
+      assert.deepEqual([...(await again.log.ends('auctions'))], [[0, 1]], removed);
+      await again.close();
+    });
+  }
 });
 
 test('without its lock file a directory is still in use while a desk shows life on it', async () => {
@@ -189,49 +234,6 @@ test('a desk that has not shown life yet is looked for as well', async () => {
   } finally {
     await acknowledging;
     await store.close();
-  }
-});
-
-/** As the runbook has it: what the process still holds, by the names that it had. */
-function savedFrom(directory: string): Map<string, Buffer> {
-  const saved = new Map<string, Buffer>();
-  for (const name of ['lance.sqlite', 'lance.sqlite-wal']) {
-    const gone = `${fileIn(directory, name)} (deleted)`;
-    const held = readdirSync('/proc/self/fd').find((fd) => targetOf(fd) === gone);
-    assert.ok(held !== undefined, `${name} is not held any more`);
-    saved.set(name, readFileSync(`/proc/self/fd/${held}`));
-  }
-  return saved;
-}
-
-function targetOf(fd: string): string | null {
-  try {
-    return readlinkSync(`/proc/self/fd/${fd}`);
-  } catch {
-    return null;
-  }
-}
-
-test('what was saved of removed files starts again after an orderly stop, as the runbook store-files-lost says', async () => {
-  for (const removed of ['files', 'directory']) {
-    const { store, directory, file } = await opened(50);
-    for (const name of readdirSync(directory)) {
-      if (removed === 'directory' || name.startsWith('lance.sqlite')) rmSync(fileIn(directory, name));
-    }
-    await until('nobody noticed', () => store.trouble() !== null);
-    const saved = savedFrom(directory);
-    // Pauses and caps are chained too: with them the heads change, and there would be something to sign.
-    await store.control.setPause({ by: 'ana', reason: 'files lost', at: Date.now() });
-    await sleep(200);
-    await store.close();
-    for (const [name, content] of saved) writeFileSync(fileIn(directory, name), content);
-    const again = await openEmbeddedStore({
-      directory,
-      onFault: assert.fail,
-      anchor: { file, key, everyMs: 3_600_000 },
-    });
-    assert.deepEqual([...(await again.log.ends('auctions'))], [[0, 1]], removed);
-    await again.close();
   }
 });
 
