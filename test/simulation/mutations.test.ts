@@ -1,13 +1,13 @@
 /**
  * The simulation can fail: each of these faults in the source, the kind that a hurried change makes, is caught by the
- * check that is there for it. The source is copied, changed in one place, and simulated in a process of its own.
+ * check that is there for it. A copy of the source is changed in one place, and simulated in a process of its own.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { ViolationKind } from './checker.ts';
 import type { Figures } from './summary.ts';
@@ -19,6 +19,8 @@ type Mutation = {
   replacement: string;
   /** One of these must be found. */
   caughtAs: readonly ViolationKind[];
+  /** The first seed, where many are known to play well in spite of it. */
+  from?: number;
 };
 
 const writeAtOnce =
@@ -52,6 +54,7 @@ const mutations: readonly Mutation[] = [
     search: 'return deadlineAt - settings.skewAllowanceMs',
     replacement: 'return 1e15; // ',
     caughtAs: ['late'],
+    from: 45,
   },
   {
     name: 'exposure released twice',
@@ -87,6 +90,7 @@ const mutations: readonly Mutation[] = [
     search: ' && world.owns(requestId),',
     replacement: ',',
     caughtAs: ['not-owner'],
+    from: 35,
   },
   {
     name: '`abandon` does nothing (defect line 26)',
@@ -94,6 +98,7 @@ const mutations: readonly Mutation[] = [
     search: 'if (current !== undefined) current.abandoned = true;',
     replacement: '',
     caughtAs: ['not-owner', 'truth'],
+    from: 15,
   },
   {
     name: 'an inherited claim not taken for attempted (defect line 26)',
@@ -115,6 +120,7 @@ const mutations: readonly Mutation[] = [
     search: 'return known === null || clock.monotonicMs() - known.readAtMs > settings.controlMaxAgeMs;',
     replacement: 'return known === null;',
     caughtAs: ['paused'],
+    from: 105,
   },
   {
     name: 'caps of the rules times 1000 (defect line 26)',
@@ -137,6 +143,7 @@ const mutations: readonly Mutation[] = [
     search: 'return Object.entries(operatorCaps).every(([name, limitCents]) =>',
     replacement: 'return Object.entries({} as typeof operatorCaps).every(([name, limitCents]) =>',
     caughtAs: ['over-cap'],
+    from: 115,
   },
   {
     name: 'bids while paused (defect line 26)',
@@ -157,22 +164,26 @@ const mutations: readonly Mutation[] = [
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const seeds = 150;
 
-function copyOfSource(mutation: Mutation): string {
-  const folder = mkdtempSync(join(tmpdir(), 'lance-mutation-'));
-  for (const part of ['src', 'config', 'package.json', 'test/command-line.ts', 'test/simulation']) {
-    cpSync(join(root, part), join(folder, part), { recursive: true });
-  }
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const file = join(folder, mutation.file);
-  const source = readFileSync(file, 'utf8');
-  const parts = source.split(mutation.search);
-  assert.equal(parts.length, 2, `the text to change must stand exactly once in ${mutation.file}`);
-  writeFileSync(file, parts.join(mutation.replacement));
-  return folder;
+// One copy for all of them: where it stays in its place, Node finds again what it has compiled of it.
+const folder = mkdtempSync(join(tmpdir(), 'lance-mutation-'));
+for (const part of ['src', 'config', 'package.json', 'test/command-line.ts', 'test/simulation']) {
+  cpSync(join(root, part), join(folder, part), { recursive: true });
+}
+symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Gives back what stood there before. */
+function mutate({ file, search, replacement }: Mutation): string {
+  const source = readFileSync(join(folder, file), 'utf8');
+  const parts = source.split(search);
+  assert.equal(parts.length, 2, `the text to change must stand exactly once in ${file}`);
+  writeFileSync(join(folder, file), parts.join(replacement));
+  return source;
 }
 
-function simulate(folder: string, until: readonly ViolationKind[]): Promise<Figures> {
-  const options = ['--seeds', String(seeds), '--jobs', '2', '--json', '--until', until.join(',')];
+function simulate({ caughtAs, from = 1 }: Mutation): Promise<Figures> {
+  const played = ['--seeds', String(seeds), '--from', String(from), '--until', caughtAs.join(',')];
+  const options = [...played, '--jobs', '2', '--json'];
   const child = spawn(process.execPath, [join(folder, 'test/simulation/run.ts'), ...options], { cwd: folder });
   let output = '';
   let problem = '';
@@ -195,14 +206,14 @@ function simulate(folder: string, until: readonly ViolationKind[]): Promise<Figu
 
 for (const mutation of mutations) {
   test(`caught: ${mutation.name}`, async (context) => {
-    const folder = copyOfSource(mutation);
+    const source = mutate(mutation);
     try {
-      const figures = await simulate(folder, mutation.caughtAs);
+      const figures = await simulate(mutation);
       const found = mutation.caughtAs.filter((kind) => (figures.violationsByKind[kind] ?? 0) > 0);
       context.diagnostic(`${figures.seeds} seeds: ${JSON.stringify(figures.violationsByKind)}`);
       assert(found.length > 0, `none of ${mutation.caughtAs.join(', ')} in ${figures.seeds} seeds`);
     } finally {
-      rmSync(folder, { recursive: true, force: true });
+      writeFileSync(join(folder, mutation.file), source);
     }
   });
 }
