@@ -53,7 +53,8 @@ test('what example prints works against the sandbox, once what it leaves open is
   const madeUp = await exampleFile('made-up', 'contracts', 'example');
   assert.match(madeUp.said, /made up/);
   sandbox.connect(`http://127.0.0.1:${port}/webhooks/${webhookToken}`);
-  await sandbox.run(8);
+  // Auctions are short here: on a busy machine some end without a bid.
+  for (let round = 0; sandbox.takers().length === 0 && round < 10; round += 1) await sandbox.run(8);
   const [person] = sandbox.takers();
   assert.ok(person !== undefined);
   const asItIs = await exampleFile('as-it-is', 'contracts', 'example', person.requestId);
