@@ -1,5 +1,5 @@
 /**
- * Every command block of the README, run by a real shell in a copy of the checkout, as it stands and in order. What is changed
+ * Command blocks of the README, run by a real shell in a copy of the checkout, as they stand and in order. What is changed
  * before is told below with its reason; a block that is new is run like the others. What takes minutes is run, shortened, under
  * CI only.
  */
@@ -10,7 +10,7 @@ import { once } from 'node:events';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { portsFor } from './crash/desk-process.ts';
@@ -18,8 +18,10 @@ import { findStack } from './stack/suite.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const inCi = process.env.CI === 'true';
-const readme = readFileSync(join(root, 'README.md'), 'utf8');
-const blocks = [...readme.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) => text!);
+export const readme = readFileSync(join(root, 'README.md'), 'utf8');
+export const blocks = [...readme.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) => text!);
+/** Simulations, crash runs, benches. */
+export const isOfTools = (block: string): boolean => block.includes('npm run check');
 const startMs = 180_000;
 const endMs = 60_000;
 
@@ -30,7 +32,7 @@ const prefix = `t${randomBytes(5).toString('hex')}-`;
 type Change = { from: string; to: () => string; why: string };
 
 /** What a block says otherwise here than in the README. */
-const changes: Change[] = [
+export const changes: readonly Change[] = [
   { from: '--port 9090', to: () => `--port ${servicePort}`, why: 'another test may have the port' },
   { from: '127.0.0.1:9090', to: () => `127.0.0.1:${servicePort}`, why: 'another test may have the port' },
   { from: '127.0.0.1:8080', to: () => `127.0.0.1:${deskPort}`, why: 'another test may have the port' },
@@ -56,6 +58,7 @@ const changes: Change[] = [
   { from: 'npm run check', to: () => 'true', why: 'CI runs it beside the tests' },
   { from: 'FILE.ndjson', to: () => 'recorded.ndjson', why: 'the reader puts in a file of recorded auctions' },
   { from: 'simulate -- --seeds 200', to: () => 'simulate -- --seeds 4', why: 'minutes' },
+  { from: '--seeds 3000', to: () => '--seeds 60', why: 'half a minute; test/simulation plays the same model' },
   { from: 'crash -- --kills 50', to: () => 'crash -- --kills 3', why: 'minutes' },
   { from: 'npm run hostile', to: () => 'npm run hostile -- --line 6', why: 'minutes' },
   { from: 'flows -- --count 1000', to: () => 'flows -- --count 20', why: 'minutes' },
@@ -201,15 +204,9 @@ function linesOf(block: string): string[] {
     .map((line) => line.replaceAll('\0', '\n'));
 }
 
-const used = new Set<Change>();
-
 function changed(line: string): string {
   let text = line;
-  for (const change of changes) {
-    if (!text.includes(change.from)) continue;
-    used.add(change);
-    text = text.replaceAll(change.from, change.to());
-  }
+  for (const { from, to } of changes) if (text.includes(from)) text = text.replaceAll(from, to());
   return text;
 }
 
@@ -249,10 +246,8 @@ async function runLine(line: string): Promise<string> {
   return said;
 }
 
-describe('the command blocks of the README, in order (defect line 5)', {
-  concurrency: false,
-  timeout: 1_200_000,
-}, () => {
+/** Tests of these blocks, in the order of the README. */
+export function followReadme(wanted: readonly string[]): void {
   before(() => {
     execFileSync('git', ['clone', '--quiet', root, copy]);
     // With what is not committed yet.
@@ -273,8 +268,8 @@ describe('the command blocks of the README, in order (defect line 5)', {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  for (const [index, block] of blocks.entries()) {
-    test(`${index + 1}: ${block.split('\n')[0]} (defect line 5)`, async () => {
+  for (const block of wanted) {
+    test(`${blocks.indexOf(block) + 1}: ${block.split('\n')[0]} (defect line 5)`, async () => {
       for (const line of linesOf(block)) {
         // What a reader waits for, looking again.
         if (/contracts show/.test(line)) {
@@ -310,55 +305,4 @@ describe('the command blocks of the README, in order (defect line 5)', {
       }
     });
   }
-
-  test('nothing is changed that the README does not say, and it has blocks (defect line 5)', () => {
-    assert.ok(blocks.length >= 8, String(blocks.length));
-    const idle = changes.filter((change) => !used.has(change)).map(({ from }) => from);
-    const ofStack = ['one:9092,two:9092', 'http://registry:8081', 'redis://redis:6379'];
-    assert.deepEqual(idle, stack.kind === 'missing' ? ofStack : []);
-    assert.doesNotMatch(
-      readme,
-      /^```(bash|shell|console)?\n(npm|npx|curl|lance) /m,
-      'a block of commands is marked sh',
-    );
-  });
-});
-
-/** As GitHub makes them of headings. */
-function anchorsOf(text: string): Set<string> {
-  const headings = text.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/^#+ +(.*)$/gm);
-  return new Set(
-    [...headings].map(([, heading]) =>
-      heading!
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-        .trim()
-        .replaceAll(' ', '-'),
-    ),
-  );
 }
-
-test('links of the documentation lead somewhere (defect line 5)', () => {
-  const tracked = execFileSync('git', ['ls-files', '*.md'], { cwd: root, encoding: 'utf8' })
-    .split('\n')
-    .filter(Boolean);
-  let links = 0;
-  const broken = tracked.flatMap((path) => {
-    const text = readFileSync(join(root, path), 'utf8');
-    const targets = [...text.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/\]\(([^)\s]+)\)/g)].map(
-      ([, target]) => target!,
-    );
-    return targets
-      .filter((target) => !/^[a-z]+:/.test(target))
-      .filter((target) => {
-        links += 1;
-        const [file = '', anchor] = target.split('#');
-        const there = file === '' ? join(root, path) : join(root, dirname(path), file);
-        if (!existsSync(there)) return true;
-        return anchor !== undefined && !anchorsOf(readFileSync(there, 'utf8')).has(anchor);
-      })
-      .map((target) => `${path}: ${target}`);
-  });
-  assert.deepEqual(broken, []);
-  assert.ok(links >= 8, String(links));
-});
