@@ -1,6 +1,6 @@
 /**
- * `npm test`: every test file, each in a process of its own, on one stack; of patterns that are given, what they match. Files that only compute run two at a time; after them the others,
- * one at a time, for they start desks and hold them to limits of seconds. Ends with the one line that CI reads.
+ * `npm test`: every test file, each in a process of its own, on one stack; of patterns that are given, what they match. Files that only compute run two at a time,
+ * after them those that bear another one beside them, then the others, one at a time, for they start desks and hold them to limits of seconds. Ends with the one line that CI reads.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { run } from 'node:test';
@@ -11,16 +11,37 @@ import { globalSetup, globalTeardown } from './stack/global-setup.ts';
 const timeoutMs = 600_000;
 /** Of files that wait for nothing and start nothing but themselves. */
 const computing = [
+  'adapters/kafka/own-records',
+  'adapters/kafka/produce-bytes',
+  'adapters/kafka/sticky-assigner',
+  'adapters/service/measures',
+  'adapters/vault/',
+  'bench/',
   'bidding/',
+  'cli/figures',
+  'cli/flow-text',
+  'cli/letters-texts',
+  'cli/refusal-texts',
+  'cli/rules-hits',
+  'cli/terminal',
   'config/',
+  'console/pages',
   'contract/',
   'domain/',
+  'durability/trace',
   'http/api-fuzz',
   'http/described',
+  'http/fields',
+  'http/guard',
+  'http/lag',
+  'http/metrics',
+  'http/turns',
   'impact/',
   'monitoring/',
   'origination/',
   'pricing/',
+  'privacy/roles',
+  'privacy/rule-keys',
   'rules/',
   'sandbox/',
   'simulation/',
@@ -31,12 +52,38 @@ const computing = [
 const needsTheMachine =
   /performance\.now|cpuUsage|setTimeout|\bsleep\(|startDaemon|\/desk\.ts|describeOnStack|browser\.ts/;
 
+/**
+ * Files that mostly keep one core busy, with programs that they run to their ends, or wait for servers. What they hold to a limit is
+ * held to ten seconds and more, or counted in looks that each wait for a program; where they need a bid, its auction lasts half a
+ * minute or there is another one. A step of `cli/flows` has five seconds and needs a fifth of one. So two of them at a time do not make
+ * each other fail. The longest stand first.
+ */
+const besideAnother = [
+  'readme',
+  'deploy/package',
+  'cli/rules-activate',
+  'deploy/rehearsal',
+  'cli/flow-examples',
+  'cli/flows',
+  'cli/audit',
+  'cli/rules',
+  'cli/move-refusals',
+  'cli/rules-new',
+  'cli/mapping',
+  'cli/rules-reasons',
+  'privacy/key-check',
+].map((name) => `test/${name}.test.ts`);
+
 const isComputing = (file: string): boolean =>
   computing.some((place) => file.startsWith(`test/${place}`)) && !needsTheMachine.test(readFileSync(file, 'utf8'));
 
 const patterns = process.argv.slice(2);
 const files = globSync(patterns.length > 0 ? patterns : ['test/**/*.test.ts']).sort();
-const { together = [], alone = [] } = Object.groupBy(files, (file) => (isComputing(file) ? 'together' : 'alone'));
+const beside = besideAnother.filter((file) => files.includes(file));
+const { together = [], alone = [] } = Object.groupBy(
+  files.filter((file) => !beside.includes(file)),
+  (file) => (isComputing(file) ? 'together' : 'alone'),
+);
 
 const ending = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
@@ -44,6 +91,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 async function* played(): AsyncGenerator<TestEvent> {
   for (const { paths, concurrency } of [
     { paths: together, concurrency: 2 },
+    { paths: beside, concurrency: 2 },
     { paths: alone, concurrency: 1 },
   ]) {
     if (ending.signal.aborted) return;

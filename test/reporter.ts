@@ -4,8 +4,8 @@ import { inspect } from 'node:util';
 
 type Counted = { passed: number; failed: number; skipped: number };
 
-const slowestFiles = 15;
-const slowMs = 10_000;
+const slowestFiles = 40;
+const slowMs = 5_000;
 
 function isSuite(event: { details: { type?: string | undefined } }): boolean {
   return event.details.type === 'suite';
