@@ -29,12 +29,11 @@ import { createVault } from './adapters/vault/vault.ts';
 import { refuseOtherKey } from './bidding/key-check.ts';
 import type { ControlCopies, Views } from './bidding/ports.ts';
 import { refuseViewsAhead } from './bidding/views-ahead.ts';
-import { registerCommands } from './cli/commands.ts';
 import type { DaemonPlace } from './cli/daemon.ts';
 import { type DemoOptions, demoAuction, demoConfig, demoPace, runStream } from './cli/demo.ts';
 import { createFormat } from './cli/format.ts';
 import { createTerminal, writePrintable } from './cli/terminal.ts';
-import { languageOf, namesLanguage } from './cli/texts.ts';
+import { languageOf, namesLanguage, readLanguage } from './cli/texts.ts';
 import type { DeskReader, SetBackStore, TokenTrial, WholeStore } from './cli/world.ts';
 import { modeForOthers, type StorePlace } from './config/store-place.ts';
 import {
@@ -886,6 +885,11 @@ function positive(text: string): number {
   return value;
 }
 
+/** Whether these words start the daemon and ask for nothing that needs the other commands, such as help. */
+function isDaemonStart(words: readonly string[]): boolean {
+  return words[0] === 'run' && words.slice(1).every((word) => word === '--no-learning');
+}
+
 const program = new Command('lance')
   .description('The automated bidding desk for payroll-credit auctions (Crédito do Trabalhador).')
   .version(version)
@@ -894,6 +898,12 @@ const program = new Command('lance')
     writeOut: (text) => writePrintable(process.stdout, text),
     writeErr: (text) => writePrintable(process.stderr, text),
     outputError: (text, write) => write(format.texts.parsing.error(text)),
+  })
+  .hook('preAction', () => {
+    const given = process.env.LANCE_LANG;
+    if (given !== undefined && given !== '' && readLanguage(given) === null) {
+      throw new Fault('configuration-invalid', format.texts.badLanguage(given));
+    }
   });
 
 program
@@ -918,39 +928,45 @@ program
     process.exitCode = await demo(options);
   });
 
-registerCommands(program, {
-  clock,
-  terminal: createTerminal(),
-  format,
-  place: () => place(process.env),
-  pricing: () => pricing(process.env),
-  model: () => model(process.env),
-  pseudonymKey: () => pseudonymKey(process.env),
-  writing: () => writing(process.env),
-  mapping: (file) => (file === null ? mapping(process.env) : mappingFrom(file)),
-  openReader,
-  openWhole,
-  openSetBack,
-  startRefusal,
-  giveUpViews,
-  quickCheck: async (store, timeoutMs) => (store.backend === 'embedded' ? quickCheck(store.dataDir, timeoutMs) : null),
-  tooLittleSpace: (store, neededBytes) =>
-    store.backend === 'embedded' ? tooLittleSpace(store.dataDir, neededBytes) : null,
-  freeBytes: (store) => (store.backend === 'embedded' ? freeBytes(store.dataDir) : null),
-  tryToken,
-  remote: () => remotePlace(process.env),
-  daemon: () => daemonPlace(process.env),
-  readConfig: () => readConfig(process.env, readStrict),
-  createVault,
-  readRules: readRuleFiles,
-  isHeld,
-  holdersOfRemoved,
-  readPackageFile: (path) => readStrict(packageFile(path)),
-  readText: readStrict,
-  endSignal,
-});
+async function addCommands(): Promise<void> {
+  const { registerCommands } = await import('./cli/commands.ts');
+  registerCommands(program, {
+    clock,
+    terminal: createTerminal(),
+    format,
+    place: () => place(process.env),
+    pricing: () => pricing(process.env),
+    model: () => model(process.env),
+    pseudonymKey: () => pseudonymKey(process.env),
+    writing: () => writing(process.env),
+    mapping: (file) => (file === null ? mapping(process.env) : mappingFrom(file)),
+    openReader,
+    openWhole,
+    openSetBack,
+    startRefusal,
+    giveUpViews,
+    quickCheck: async (store, timeoutMs) =>
+      store.backend === 'embedded' ? quickCheck(store.dataDir, timeoutMs) : null,
+    tooLittleSpace: (store, neededBytes) =>
+      store.backend === 'embedded' ? tooLittleSpace(store.dataDir, neededBytes) : null,
+    freeBytes: (store) => (store.backend === 'embedded' ? freeBytes(store.dataDir) : null),
+    tryToken,
+    remote: () => remotePlace(process.env),
+    daemon: () => daemonPlace(process.env),
+    readConfig: () => readConfig(process.env, readStrict),
+    createVault,
+    readRules: readRuleFiles,
+    isHeld,
+    holdersOfRemoved,
+    readPackageFile: (path) => readStrict(packageFile(path)),
+    readText: readStrict,
+    endSignal,
+  });
+}
 
 try {
+  // The daemon needs none of them, and they are a sixth of what a start has to read.
+  if (!isDaemonStart(process.argv.slice(2))) await addCommands();
   await program.parseAsync();
 } catch (fault) {
   if (!(fault instanceof Fault)) {

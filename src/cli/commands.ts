@@ -4,7 +4,6 @@ import { type Argument, type Command, Help, InvalidArgumentError, Option } from 
 import type { BidSearch } from '../bidding/bid-search.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { phases } from '../domain/states.ts';
-import { Fault } from '../errors.ts';
 import { type BreakEven, breakEvenNames } from '../impact/learn.ts';
 import { operatorResolutions } from '../operating/endings.ts';
 import { marketNames } from '../sandbox/market-names.ts';
@@ -35,7 +34,7 @@ import { showModelCard } from './model-card.ts';
 import { importPerformance } from './performance.ts';
 import { registerRules } from './rules-commands.ts';
 import { folderOf } from './rules-files.ts';
-import { languages, readLanguage } from './texts.ts';
+import { languages } from './texts.ts';
 import { registerTokens } from './tokens.ts';
 import { rebuildViews, verifyViews } from './views.ts';
 import type { CommandWorld } from './world.ts';
@@ -126,7 +125,7 @@ function readersOf({
 
 /** Texts of help in the language asked for, also for the commands that stand already. */
 function translateHelp(program: Command, world: CommandWorld): void {
-  const { help, badLanguage, parsing } = world.format.texts;
+  const { help, parsing } = world.format.texts;
   const plain = new Help();
   const titles: Readonly<Record<string, string>> = help.titles;
   const configuration = {
@@ -141,13 +140,7 @@ function translateHelp(program: Command, world: CommandWorld): void {
     .addOption(new Option('--lang <code>', help.lang).choices(languages))
     .configureHelp(configuration)
     .helpOption('-h, --help', help.helpOption)
-    .helpCommand('help [command]', help.helpCommand)
-    .hook('preAction', () => {
-      const given = process.env.LANCE_LANG;
-      if (given !== undefined && given !== '' && readLanguage(given) === null) {
-        throw new Fault('configuration-invalid', badLanguage(given));
-      }
-    });
+    .helpCommand('help [command]', help.helpCommand);
   const version = program.options.find((option) => option.long === '--version');
   if (version !== undefined) version.description = help.versionOption;
   for (const [name, description, example] of [

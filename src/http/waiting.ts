@@ -1,8 +1,11 @@
 /** What a process answers while it waits for the servers of its store: alive, not ready, the cause, and the alarm as a metric. */
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Fault } from '../errors.ts';
 import { type Address, type Addresses, addressFault, addressSettings } from './address.ts';
+
+/** Imported, the module would load Node's own `fetch` beside it, by a name that nobody asks for: a tenth of each start. */
+const { createServer } = process.getBuiltinModule('node:http');
 
 /** The code of the alarm. */
 export const storeUnreachable = 'store-unreachable';
