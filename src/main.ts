@@ -76,6 +76,8 @@ import type { RequestMapping } from './wire/mapping-table.ts';
 import { type OutcomeTable, readOutcomeTable } from './wire/outcomes.ts';
 import { keepUnread } from './wire/webhook.ts';
 
+/** Longer than a start has work of its own. */
+const followedRestMs = 20_000;
 /** A command gives up on a log that does not take a record by then. */
 const commandTimeoutMs = 5_000;
 const storeRetryMs = 1_000;
@@ -712,7 +714,12 @@ async function openEngine(parts: {
         keep: (body, receivedAt, code) => keepUnread(body, code, { vault, receivedAt, now: receivedAt }),
       })
     : null;
-  const ruleWatch = createRuleWatch({ directory: config.rulesDir, ...config.rules, mapping: requestMapping });
+  const ruleWatch = createRuleWatch({
+    directory: config.rulesDir,
+    ...config.rules,
+    followedRestMs,
+    mapping: requestMapping,
+  });
   const starting = startEngine({
     ...parts,
     instance: randomUUID(),

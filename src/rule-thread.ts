@@ -4,14 +4,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { whyAbsentIn } from './absent-facts.ts';
 import { readRuleFiles } from './adapters/system/rule-files.ts';
 import type { RuleReport } from './bidding/ports.ts';
 import { Fault } from './errors.ts';
 import type { RuleQuestion, RuleThreadData, RuleWord } from './rule-watch.ts';
-import { faultText } from './rules/place.ts';
-import { openRuleSet, type RuleFile } from './rules/rule-set.ts';
-import { confirmRules, reasonsAgainst } from './rules/verdict.ts';
+import type { RuleFile } from './rules/rule-set.ts';
+import { hashUnchecked } from './rules/set-hash.ts';
 
 /** Before a desk can start it waits for the folder: long enough to see that nobody is writing just then. */
 const firstRestMs = 100;
@@ -30,6 +28,11 @@ function read(directory: string): Reading {
 
 async function judge(reading: Reading, { leastCoveragePercent, mapping }: RuleThreadData): Promise<RuleReport> {
   if (reading.kind === 'unreadable') return { kind: 'refused', text: reading.text };
+  // The check itself is read when there is something to check.
+  const [{ confirmRules, reasonsAgainst }, { whyAbsentIn }] = await Promise.all([
+    import('./rules/verdict.ts'),
+    import('./absent-facts.ts'),
+  ]);
   const verdict = await confirmRules(reading.files, leastCoveragePercent, Date.now(), whyAbsentIn(mapping));
   if (verdict.kind === 'good') return { kind: 'good', hash: verdict.ruleSet.hash, source: verdict.ruleSet.source };
   const reasons = reasonsAgainst(verdict).slice(0, shownReasons);
@@ -37,25 +40,36 @@ async function judge(reading: Reading, { leastCoveragePercent, mapping }: RuleTh
   return { kind: 'refused', text, ...(verdict.kind === 'refused' ? {} : { compiles: true }) };
 }
 
-function check(source: string): RuleReport {
+async function check(source: string): Promise<RuleReport> {
+  const [{ openRuleSet }, { faultText }] = await Promise.all([
+    import('./rules/rule-set.ts'),
+    import('./rules/place.ts'),
+  ]);
   const opened = openRuleSet(source);
   if (opened.kind === 'compiled') return { kind: 'good', hash: opened.ruleSet.hash, source };
   return { kind: 'refused', text: opened.faults.map(faultText).join('\n') };
 }
 
 async function watch(tell: (word: RuleWord) => void, data: RuleThreadData): Promise<never> {
-  const { directory, restMs } = data;
+  const { directory, restMs, followedHash } = data;
+  const laterAt = performance.now() + data.followedRestMs;
   let told: string | null = null;
   let seen: string | null = null;
+  let postponed: string | null = null;
   for (;;) {
     const reading = read(directory);
     const text = JSON.stringify(reading);
+    const holdsFollowed = () =>
+      reading.kind === 'files' && followedHash !== null && hashUnchecked(reading.files) === followedHash;
     if (text === seen && text !== told) {
-      tell({ kind: 'folder', report: await judge(reading, data) });
-      told = text;
+      if (told === null && performance.now() < laterAt && (text === postponed || holdsFollowed())) postponed = text;
+      else {
+        tell({ kind: 'folder', report: await judge(reading, data) });
+        told = text;
+      }
     }
     seen = text;
-    await sleep(told === null ? firstRestMs : restMs);
+    await sleep(told === null && postponed === null ? firstRestMs : restMs);
   }
 }
 
@@ -63,7 +77,7 @@ function serve(port: MessagePort, data: RuleThreadData): void {
   const tell = (word: RuleWord) => port.postMessage(word);
   const answer = async (question: RuleQuestion): Promise<void> => {
     const { id } = question;
-    if ('source' in question) tell({ kind: 'answer', id, report: check(question.source) });
+    if ('source' in question) tell({ kind: 'answer', id, report: await check(question.source) });
     else tell({ kind: 'answer', id, report: await judge({ kind: 'files', files: question.files }, data) });
   };
   port.on('message', (question: RuleQuestion) => void answer(question));

@@ -10,9 +10,16 @@ export type RuleThreadData = {
   directory: string;
   /** A change counts when the folder has stayed as it is for so long. */
   restMs: number;
+  /**
+   * A folder that holds what is followed at the start was checked when that was announced. Whether this program would still take it
+   * is told so long after the start: a desk that has just started has better things to do with the machine.
+   */
+  followedRestMs: number;
   leastCoveragePercent: number;
   /** What requests are read by: a rule on a fact that it never brings is refused. */
   mapping: RequestMapping;
+  /** Of the set that is followed at the start; null: none is. */
+  followedHash: string | null;
 };
 
 /** A stored set, or files that somebody would make a set of. */
@@ -22,7 +29,8 @@ export type RuleWord = { kind: 'folder'; report: RuleReport } | { kind: 'answer'
 const restartMs = 5_000;
 const memoryMb = 512;
 
-export function createRuleWatch(data: RuleThreadData): RuleWatch {
+export function createRuleWatch(data: Omit<RuleThreadData, 'followedHash'>): RuleWatch {
+  let followedHash: string | null = null;
   let onReport: ((report: RuleReport) => void) | null = null;
   let worker: Worker | null = null;
   let later: NodeJS.Timeout | null = null;
@@ -36,7 +44,7 @@ export function createRuleWatch(data: RuleThreadData): RuleWatch {
     if (later !== null) clearTimeout(later);
     fresh = false;
     const begun = new Worker(new URL(`./rule-thread${extname(import.meta.url)}`, import.meta.url), {
-      workerData: data,
+      workerData: { ...data, followedHash } satisfies RuleThreadData,
       resourceLimits: { maxOldGenerationSizeMb: memoryMb },
     });
     begun.unref();
@@ -78,8 +86,9 @@ export function createRuleWatch(data: RuleThreadData): RuleWatch {
   }
 
   return {
-    start: (listener, afterMs) => {
+    start: (listener, afterMs, followed) => {
       onReport = listener;
+      followedHash = followed;
       if (afterMs === 0) run();
       else runIn(afterMs);
     },

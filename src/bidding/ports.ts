@@ -428,8 +428,11 @@ export type RuleReport =
 
 /** The folder of rules, read and checked where that holds nobody up. */
 export type RuleWatch = {
-  /** Hears of the folder once, `afterMs` from now at the earliest, and again whenever it has changed and come to rest. */
-  start: (onReport: (report: RuleReport) => void, afterMs: number) => void;
+  /**
+   * Hears of the folder once, `afterMs` from now at the earliest, and again whenever it has changed and come to rest. A folder that
+   * holds the set of `followedHash` may be told of later.
+   */
+  start: (onReport: (report: RuleReport) => void, afterMs: number, followedHash: string | null) => void;
   /** Whether this program takes a stored set. Rejects when that could not be found out. */
   check: (source: string) => Promise<RuleReport>;
   /** What a folder with these files would be told. Rejects as `check`. */

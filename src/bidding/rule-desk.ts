@@ -307,7 +307,7 @@ export function createRuleDesk(world: {
       if (reports === 1) first.resolve(found);
       if (hasOrders || reports > 1) onReport(found, reports === 1);
     };
-    watch.start(hear, hasOrders ? laterLookMs : 0);
+    watch.start(hear, hasOrders ? laterLookMs : 0, orders.at(-1)?.hash ?? null);
     if (!hasOrders) {
       const found = await first.promise;
       if (found.kind === 'refused') throw new Fault('rules-refused', `The rule set is refused:\n${found.text}`);

@@ -10,7 +10,15 @@ import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { announce, announceAheadMs } from '../../src/bidding/rule-book.ts';
 import { createRuleDesk, type RuleDesk, type RuleEvent } from '../../src/bidding/rule-desk.ts';
 import { eventually } from '../conformance/backend.ts';
-import { createFolder, type Folder, filesNamed, policyNaming, setNamed, watchFolder } from './rule-sets.ts';
+import {
+  createFolder,
+  type Folder,
+  filesNamed,
+  policyNaming,
+  setNamed,
+  shortFollowedRestMs,
+  watchFolder,
+} from './rule-sets.ts';
 
 const clock = createSystemClock();
 const root = mkdtempSync(join(tmpdir(), 'lance-rule-desk-'));
@@ -200,12 +208,35 @@ test('after a restart the folder is looked at later, but what has to be checked 
     await sleep(1_000);
     assert.deepEqual([second.followed(), second.reports().length], [a, 0]);
     await eventually(() => second.reports().length === 1, 10_000);
-    watch.start(() => undefined, 600_000);
+    watch.start(() => undefined, 600_000, null);
     const { hash, source } = setNamed('b');
     assert.deepEqual(await watch.check(source), { kind: 'good', hash, source });
   } finally {
     await watch.stop();
     await second.close();
+    folder.remove();
+  }
+});
+
+test('a folder that holds what is followed is checked after a while, one that changes at once', async () => {
+  const folder = createFolder(filesNamed('a'));
+  const [unchanged, changed] = [watchFolder(folder), watchFolder(folder)];
+  const startedAt = performance.now();
+  try {
+    unchanged.start(() => undefined, 0, a);
+    changed.start(() => undefined, 0, b);
+    await eventually(() => changed.reports.length === 1, 10_000);
+    assert.equal(unchanged.reports.length, 0);
+    await eventually(() => unchanged.reports.length === 1, 20_000);
+    assert(performance.now() - startedAt >= shortFollowedRestMs);
+    for (const { reports } of [unchanged, changed])
+      assert.deepEqual(
+        reports.map((report) => report.kind === 'good' && report.hash),
+        [a],
+      );
+  } finally {
+    await unchanged.stop();
+    await changed.stop();
     folder.remove();
   }
 });

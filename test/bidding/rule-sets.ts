@@ -61,6 +61,8 @@ function shippedMapping() {
 
 /** So that tests are soon over; whoever writes slowly needs more. */
 export const shortRestMs = 120;
+/** From the start of the thread to what it says of a folder that holds what is followed. */
+export const shortFollowedRestMs = 3_000;
 
 /** The thread that the daemon has, on this folder; `reports` is what it has told. */
 export function watchFolder(
@@ -68,16 +70,21 @@ export function watchFolder(
   restMs = shortRestMs,
   leastCoveragePercent = 100,
 ): RuleWatch & { reports: RuleReport[] } {
-  const watch = createRuleWatch({ directory: path, restMs, leastCoveragePercent, mapping: shippedMapping() });
+  const data = { directory: path, restMs, followedRestMs: shortFollowedRestMs, leastCoveragePercent };
+  const watch = createRuleWatch({ ...data, mapping: shippedMapping() });
   const reports: RuleReport[] = [];
   return {
     ...watch,
     reports,
-    start: (onReport, afterMs) =>
-      watch.start((report) => {
-        reports.push(report);
-        onReport(report);
-      }, afterMs),
+    start: (onReport, afterMs, followedHash) =>
+      watch.start(
+        (report) => {
+          reports.push(report);
+          onReport(report);
+        },
+        afterMs,
+        followedHash,
+      ),
   };
 }
 
