@@ -146,6 +146,7 @@ export type Engine = {
 
 /** Longer than this without a step while the log has something new: the process is not alive. */
 const stallMs = 15_000;
+const webhooksLookMs = 2_000;
 /** So long a process is not ready after its log has refused a webhook: nothing else may be appended that tells it is well again. */
 const refusalMs = 5_000;
 
@@ -244,6 +245,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     throw fault;
   });
   const port = ports.common;
+  const webhooksWatch = watchWebhooks(checks, journal);
   if (desk !== null) await rules.start();
   await doorTime?.start();
   parts.store.own?.start();
@@ -262,6 +264,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     countAlarm: metrics.countAlarm,
     tellFault: (fault) => tellFault(tellers, fault),
     stop: async () => {
+      clearInterval(webhooksWatch);
       house?.stop();
       tokenWatch.stop();
       await server.close();
@@ -316,9 +319,11 @@ function tellFault({ metrics, journal, limit }: Tellers, { code, message }: { co
 type Refusals = ReturnType<typeof createRefusals>;
 
 /** Ready for webhooks means that one would be stored, and answered soon. */
+const webhookCheckName = 'webhooks';
+
 function webhookCheck({ store, config }: EngineParts, door: Door, refusals: Refusals): ReadinessCheck {
   return {
-    name: 'webhooks',
+    name: webhookCheckName,
     role: 'ingress',
     missing: () => {
       // Twice: for the log, and for what the views write of it.
@@ -330,6 +335,19 @@ function webhookCheck({ store, config }: EngineParts, door: Door, refusals: Refu
       return hindrance === null ? null : `webhooks are not answered: ${hindrance}`;
     },
   };
+}
+
+/** Whoever reads the log learns that webhooks are refused although none has come, as on a disk that is nearly full. */
+function watchWebhooks(checks: readonly ReadinessCheck[], journal: Journal): NodeJS.Timeout {
+  let told = false;
+  const look = () => {
+    const text = checks.find(({ name }) => name === webhookCheckName)?.missing() ?? null;
+    if (text !== null && !told) journal.warn('webhooks-refused', { text });
+    if (text === null && told) journal.info('webhooks-taken');
+    told = text !== null;
+  };
+  look();
+  return setInterval(look, webhooksLookMs).unref();
 }
 
 function doorOf(parts: EngineParts, readBody: BodyReader, tellers: Tellers, refusals: Refusals): Door {
@@ -714,6 +732,7 @@ function statusOf(
   return {
     ...{ instance, version, roles: [...config.roles], startedAt, at: clock.now() },
     ready: checks.every(({ missing }) => missing() === null),
+    webhooksRefused: checks.find(({ name }) => name === webhookCheckName)?.missing() ?? null,
     bidding: status === null ? null : shownBidding(status.bidding),
     ruleSet: hash,
     rulesFolder: { refusal, notFollowed },

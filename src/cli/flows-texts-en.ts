@@ -146,6 +146,7 @@ export const flowsEn: Texts['flows'] = {
   },
   answeredStatus: (status) => `the service answered HTTP ${status}`,
   empty: 'No such flow.',
+  noEvents: 'No such events.',
   unknownWinners: {
     what: 'The service tells of winners under codes that no bid of the desk has. Ask it for the request of each, then: lance bids resolve ID --as contemplated --by NAME --reason TEXT',
     header: ['code', 'event', 'proposal', 'came', 'valid until'],

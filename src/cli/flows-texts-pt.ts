@@ -162,6 +162,7 @@ export const flowsPt = {
   } as Readonly<Record<string, string>>,
   answeredStatus: (status: string) => `o serviço respondeu HTTP ${status}`,
   empty: 'Nenhum fluxo assim.',
+  noEvents: 'Nenhum evento assim.',
   unknownWinners: {
     what: 'O serviço fala de vencedores com códigos que nenhum lance da mesa tem. Pergunte a ele de que solicitação é cada um, e depois: lance bids resolve ID --as contemplated --by NOME --reason TEXTO',
     header: ['código', 'evento', 'proposta', 'chegou em', 'válida até'],

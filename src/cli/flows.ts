@@ -63,7 +63,7 @@ export async function listFlows(
     }
     const found = winners.winners.length > 0 || !winners.whole ? winnersText(format, winners, limit) : null;
     if (states.length > 0) terminal.write(listText(format, states, { flow, open, settings: place.flows }));
-    else if (found === null) terminal.write(texts.flows.empty);
+    else if (found === null) terminal.write(flow === 'event' ? texts.flows.noEvents : texts.flows.empty);
     if (found !== null) terminal.write(found);
   });
 }

@@ -12,6 +12,7 @@ export const statusEn: Texts['status'] = {
     remedy: 'remedy',
     process: 'process',
     ready: '/readyz',
+    webhooks: 'webhooks',
     rules: 'rules',
     back: 'gone back',
     folder: 'folder',
@@ -46,7 +47,8 @@ export const statusEn: Texts['status'] = {
   starting: (url) => `The process at ${url} is still starting or waits for its store: see /readyz?verbose.`,
   noStatus: (url, code) =>
     `${url} answered ${code}, and that is no status of a desk: see LANCE_URL, LANCE_HTTP_PORT and LANCE_METRICS_PORT.`,
-  noneAlive: 'No process has shown in the store that it lives: start one with lance run.',
+  noneAlive:
+    'No process has shown in the store that it lives. Start one with lance run; lance doctor says whether it would start.',
   someAlive: (count) => `In the store, ${count} process(es) have shown just now that they live.`,
   pausedBy: (by, at, reason) => `Paused by ${by} since ${at}: ${reason}`,
 };

@@ -14,6 +14,7 @@ export const statusPt = {
     remedy: 'remédio',
     process: 'processo',
     ready: '/readyz',
+    webhooks: 'webhooks',
     rules: 'regras',
     back: 'voltou',
     folder: 'pasta',
@@ -52,7 +53,7 @@ export const statusPt = {
   starting: (url: string) => `O processo em ${url} ainda está começando ou espera o armazém: veja /readyz?verbose.`,
   noStatus: (url: string, code: number) =>
     `${url} respondeu ${code}, e não é o estado de uma mesa: veja LANCE_URL, LANCE_HTTP_PORT e LANCE_METRICS_PORT.`,
-  noneAlive: 'Nenhum processo deu sinal de vida no armazém: inicie com lance run.',
+  noneAlive: 'Nenhum processo deu sinal de vida no armazém. Inicie com lance run; lance doctor diz se ele iniciaria.',
   someAlive: (count: number) => `No armazém, ${count} processo(s) deram sinal de vida agora há pouco.`,
   pausedBy: (by: string, at: string, reason: string) => `Em pausa por ${by} desde ${at}: ${reason}`,
 };

@@ -98,6 +98,7 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.remedy, cause === null ? null : remedyOf(texts, cause, detail)],
     [labels.process, status.process(found.version, found.roles.join(' + '), format.minute(found.startedAt), url)],
     [labels.ready, found.ready ? status.isReady : status.notReady],
+    [labels.webhooks, found.webhooksRefused == null ? null : format.texts.fault(found.webhooksRefused)],
     [labels.rules, found.ruleSet?.slice(0, hashLength) ?? format.texts.none],
     [labels.back, backText(found)],
     [labels.folder, folderText(found)],

@@ -57,6 +57,11 @@ export const statusSchema = answerNamed(
     startedAt: said(time, 'When it started', exampleTime),
     at: said(time, 'When it answered', exampleTime),
     ready: said(z.boolean(), 'What `/readyz` says', false),
+    webhooksRefused: said(
+      z.string().nullable(),
+      'Why webhooks are not stored just now; null: they are, or the process takes none',
+      null,
+    ),
     bidding: saidOfParts(
       bidding.nullable(),
       'Why no bids flow, if they do not; null in a process that only takes webhooks',

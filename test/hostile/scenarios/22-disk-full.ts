@@ -81,6 +81,10 @@ export const scenario: Scenario = {
       const doctor = await command(daemon, directory, 'doctor', '--json');
       assert.match(doctor.said, /"finding":"disk-full"/);
       assert.doesNotMatch(doctor.said, /"finding":"daemon-silent"/);
+      // An operator read OPEN in `lance status`, and no line of the log said otherwise.
+      const status = (await (await fetch(`${daemon.url}/status`)).json()) as { webhooksRefused: string | null };
+      assert.match(status.webhooksRefused ?? '', /webhooks are not stored: .*(full|free some space)/);
+      assert.match(daemon.output(), /"msg":"webhooks-refused"/);
       const pause = await command(daemon, directory, 'pause', '--by', 'ana', '--reason', 'cheio');
       assert.ok(pause.code === 74 || pause.code === 0, `pause ended with ${pause.code}: ${pause.said}`);
       assert.match(pause.said, pause.code === 74 ? /SIGTERM/ : /revis/, 'pause does not say what holds');
@@ -91,6 +95,9 @@ export const scenario: Scenario = {
       const readyAgainMs = Math.round(performance.now() - freedAt);
       assert.equal((await readiness(daemon)).status, 200, (await readiness(daemon)).text);
       assert.equal(await webhook(daemon, 1_000), 200);
+      for (let waited = 0; waited < 50 && !daemon.output().includes('"msg":"webhooks-taken"'); waited += 1)
+        await sleep(100);
+      assert.match(daemon.output(), /"msg":"webhooks-taken"/);
       await daemon.stop();
       return { pauseCode: pause.code ?? -1, readyAgainMs };
     });
