@@ -309,6 +309,10 @@ const whole: readonly Sentence[] = [
     'o fluxo $1 também tem esta CCB: apure com o serviço de quem ela é, e gere a outra de novo (passo regenerate) ou cancele-a',
   ],
   [
+    /^the service has answered under (.*), which was confirmed as the proposal of this flow, so it is not corrected any more: go on with it, or, where it is the proposal of somebody else, do nothing more here and settle it with the service$/,
+    'o serviço respondeu sobre $1, confirmada como a proposta deste fluxo, por isso o código não se corrige mais: siga com ela, ou, se é a proposta de outra pessoa, não faça mais nada aqui e acerte com o serviço',
+  ],
+  [
     /^this flow had it before: send the one that the service gave to the operation that is unclear$/,
     'este fluxo já o teve antes: envie o que o serviço deu à operação incerta',
   ],

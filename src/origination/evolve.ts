@@ -13,7 +13,7 @@ import type {
   FlowTold,
 } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-states.ts';
-import { isSameCode } from '../domain/request-codes.ts';
+import { guidOf, isSameCode } from '../domain/request-codes.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { differencesOf } from './differences.ts';
 import { attemptsOf, isTurnedAway, takeAnswer } from './fold-answers.ts';
@@ -423,7 +423,9 @@ function confirm(state: FlowState, record: FlowAsked): FlowState {
 const codesGivenUpKept = 20;
 
 /** The code that was confirmed is of another contract: its note is given up, and that of the right one is waited for. */
-function correct(state: FlowState, { requestCode, givesCodeUp }: FlowAsked): FlowState {
+function correct(state: FlowState, record: FlowAsked): FlowState {
+  if (state.flow === 'withdrawal') return correctProposal(state, record);
+  const { requestCode, givesCodeUp } = record;
   const { signature: _, noteHolder: _holder, noteAgain: _again, notesAgain: _notes, unread: _unread, ...rest } = state;
   const isOther =
     givesCodeUp === true && state.requestCode !== null && !isSameCode(state.requestCode, requestCode ?? '');
@@ -432,6 +434,17 @@ function correct(state: FlowState, { requestCode, givesCodeUp }: FlowAsked): Flo
   return {
     ...{ ...rest, ...left, ...known, phase: move(state, 'confirm')!.phase },
     ...{ note: null, differences: [], noteAccepted: null, signature: null, breaches: [], errors: [], errorsIn: null },
+  };
+}
+
+/** What the service refused to say of another proposal says nothing of this one. */
+function correctProposal(state: FlowState, { requestCode }: FlowAsked): FlowState {
+  const { proposal: _proposal, installments: _installments, ...results } = state.results;
+  const before = state.proposalCode!;
+  const given = { requestCode: before, indexes: proposalIndexes(before) };
+  return {
+    ...{ ...state, results, proposalCode: requestCode, breaches: [], errors: [], errorsIn: null },
+    codesGivenUp: [...(state.codesGivenUp ?? []), given].slice(-codesGivenUpKept),
   };
 }
 
@@ -774,6 +787,11 @@ function takeProposal(state: FlowState, record: Extract<FlowRecord, { kind: 'pro
 /** Under which a flow is found by its proposal: apart from request codes. */
 export function proposalIndex(code: string): string {
   return `proposal:${code}`;
+}
+
+/** Also as the GUID that it is: however it is written, its other spellings find it. */
+export function proposalIndexes(code: string): readonly string[] {
+  return [...new Set([code, guidOf(code) ?? code])].map(proposalIndex);
 }
 
 /** What was generated and signed counts no more: all of it again, in the competence that has begun. */

@@ -70,7 +70,7 @@ import {
   type WithdrawalOrder,
 } from './preparation.ts';
 import { react } from './react.ts';
-import { allowsStep, isUnseen, lendsAgain, mayCorrect, needsCode } from './steps.ts';
+import { allowsStep, isBusy, isProposalConfirmed, isUnseen, lendsAgain, mayCorrect, needsCode } from './steps.ts';
 import { isFinished } from './transitions.ts';
 import type { UnfoldedFlows } from './unfolded.ts';
 
@@ -520,10 +520,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
 
   /** Under a code that another flow has, or this one had before, the service tells of something else. */
   async function otherCode(state: FlowState, code: string): Promise<FrontResult | null> {
-    const { flowId, operation } = state;
+    const { flowId, flow } = state;
     if (!needsCode(state) && !mayCorrect(state)) return null;
     const written = spellingsOf(code);
-    const isProposal = operation?.operation === 'inclusion';
+    const isProposal = flow === 'withdrawal';
     const otherForm = isWrittenOtherwise(code) ? await codeOfOtherForm(state, code) : null;
     if (otherForm !== null) return otherForm;
     const indexes = isProposal ? written.flatMap((each) => [proposalIndex(each), noteProposalIndex(each)]) : written;
@@ -538,7 +538,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
 
   /** Under another spelling than the service writes nothing is told, and the flow would wait in vain. Null: it is told under this one. */
   async function codeOfOtherForm(state: FlowState, code: string): Promise<FrontResult | null> {
-    if (state.operation?.operation === 'inclusion') {
+    if (state.flow === 'withdrawal') {
       return refusal('breach', 'proposal-code', 'requestCode', proposalWithHyphens);
     }
     const waiting = await eventsOfNobody(flows, state, pricing);
@@ -765,7 +765,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         'the competence has turned since this note was generated: start the flow again under a new key, which generates another one';
       return refusal('breach', 'same-competence', 'step', text);
     }
-    if (asked.step === 'confirm' && !allowsStep(state, 'confirm')) return notAllowed(state, 'confirm', possible(state));
+    if (asked.step === 'confirm' && !allowsStep(state, 'confirm')) {
+      return isProposalConfirmed(state) && !isBusy(state)
+        ? codeAnswered(state)
+        : notAllowed(state, 'confirm', possible(state));
+    }
     if (asked.step === 'amend' && asked.contract !== undefined && state.subject.requestId !== null) {
       const { requestId } = state.subject;
       const claim = (await world.views.read([requestId])).get(requestId)?.state.claim ?? null;
@@ -884,13 +888,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         const corrects = mayCorrect(state);
         if ((needsCode(state) || corrects) && asked.requestCode === null) {
           const text =
-            state.operation?.operation === 'inclusion'
-              ? "send the proposal's code"
-              : 'send the request code that the service gave it';
+            state.flow === 'withdrawal' ? "send the proposal's code" : 'send the request code that the service gave it';
           return refusal('breach', 'code-given', 'requestCode', text);
         }
         // A proposal's code goes out again, as it came.
-        const isSent = state.operation?.operation === 'inclusion' || asked.requestCode === null;
+        const isSent = state.flow === 'withdrawal' || asked.requestCode === null;
         const requestCode = isSent ? asked.requestCode : canonicalCode(asked.requestCode!);
         const more = corrects ? { corrects, givesCodeUp: true as const } : {};
         return { ...base, ...more, sealedReason: sealReason(asked.reason), requestCode };
@@ -1072,6 +1074,11 @@ function unreadUnseen(): FrontResult {
 function endorsedAlready(step: FlowStep): FrontResult {
   const text = `the service says that the contract of this flow is endorsed already, and ${step} would lead to a second loan: take the step confirm`;
   return refusal('not-allowed', 'endorsed-once', 'step', text);
+}
+
+function codeAnswered({ proposalCode }: FlowState): FrontResult {
+  const text = `the service has answered under ${proposalCode}, which was confirmed as the proposal of this flow, so it is not corrected any more: go on with it, or, where it is the proposal of somebody else, do nothing more here and settle it with the service`;
+  return refusal('not-allowed', 'code-answered', 'requestCode', text);
 }
 
 /** The same splits under another key, which a first answer that was not seen makes people send. */

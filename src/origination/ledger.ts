@@ -5,8 +5,7 @@ import type { FlowSettings } from '../config/sections.ts';
 import type { FlowKind, FlowRecord } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import { placesBefore, withPlace } from '../domain/record-places.ts';
-import { guidOf } from '../domain/request-codes.ts';
-import { evolveAgain, evolveOrFreeze, proposalIndex } from './evolve.ts';
+import { evolveAgain, evolveOrFreeze, proposalIndexes } from './evolve.ts';
 import { noteCodes } from './notes.ts';
 import type { FlowRow, FlowStore } from './ports.ts';
 import { isFinished } from './transitions.ts';
@@ -67,11 +66,6 @@ function codesOf(state: FlowState): readonly string[] {
       ? []
       : [state.key, ...(state.earlier ?? [])].flatMap((key) => (key ? [keyIndex(state.flow, key)] : []))),
   ];
-}
-
-/** Also as the GUID that it is: however it is written, its other spellings find it. */
-function proposalIndexes(code: string): readonly string[] {
-  return [...new Set([code, guidOf(code) ?? code])].map(proposalIndex);
 }
 
 export function requestIndex(requestId: string): string {

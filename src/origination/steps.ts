@@ -1,5 +1,5 @@
 /** What a person may ask of a flow in its phase. Pure; held to by the fold. Whether it would be taken, see `nextSteps`. */
-import { type FlowRetryTerms, type FlowStep, flowSteps } from '../domain/flow-records.ts';
+import { type FlowOperation, type FlowRetryTerms, type FlowStep, flowSteps } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { marksOf, unsaidIn } from './differences.ts';
@@ -40,8 +40,10 @@ function mayBeEndorsed({ phase, operation, generatedAt, steps }: FlowState): boo
   return steps.some(isDenied) || operation.reason === alreadyEndorsed;
 }
 
-/** A person gave the code of its contract and may have taken another one's; nothing was signed of it. */
-export function mayCorrect({ flow, phase, operation, generatedAt, steps }: FlowState): boolean {
+/** A person gave the code of its contract or proposal and may have taken another one's; nothing was signed of it. */
+export function mayCorrect(state: FlowState): boolean {
+  const { flow, phase, operation, generatedAt, steps } = state;
+  if (flow === 'withdrawal') return isProposalConfirmed(state) && !isBusy(state) && !isAnswered(state);
   const isStill = phase === 'awaiting-note' || (phase === 'awaiting-signature' && flow === 'contract');
   const isBegun = operation?.status === 'asked' || operation?.status === 'intended' || operation?.status === 'unclear';
   // What was confirmed before this contract was generated was another one.
@@ -49,6 +51,31 @@ export function mayCorrect({ flow, phase, operation, generatedAt, steps }: FlowS
     step === 'confirm' && outcome === 'done' && at >= (generatedAt ?? 0);
   return isStill && !isBegun && steps.some(isConfirmed);
 }
+
+/** The code of its proposal is a person's word, not the service's. */
+export function isProposalConfirmed({ flow, phase, results, steps }: FlowState): boolean {
+  if (flow !== 'withdrawal' || phase !== 'included') return false;
+  if (results.inclusion !== undefined && results.inclusion.refused !== true) return false;
+  const done = steps.filter(({ outcome }) => outcome === 'done').map(({ step }) => step);
+  return done.includes('inclusion') && done.includes('confirm', done.indexOf('inclusion'));
+}
+
+/** The service has answered under the code of the proposal, so it knows one. Of old queries the steps are forgotten, not the results. */
+function isAnswered({ results, steps }: FlowState): boolean {
+  return proposalOperations.some((operation) => {
+    const isDone = steps.some(({ step, outcome }) => step === operation && outcome === 'done');
+    return isDone || (results[operation] !== undefined && results[operation].refused !== true);
+  });
+}
+
+const proposalOperations = [
+  'proposal',
+  'installments',
+  'splits',
+  'signers',
+  'finalisation',
+  'account-update',
+] as const satisfies readonly FlowOperation[];
 
 /** `at`: when it is asked for; by default right after the flow's last record. */
 export function allowsStep(state: FlowState, step: FlowStep, at: EpochMs = state.changedAt): boolean {

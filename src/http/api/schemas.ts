@@ -486,7 +486,7 @@ export const stepBodies = {
       reason,
       requestCode: said(
         short.optional(),
-        'The code that the service gave it, under which its events come; of an inclusion, the code of the proposal. One that a flow has already is refused',
+        'The code that the service gave it, under which its events come; of an inclusion, the code of the proposal. One that a flow has already is refused. A wrong one is corrected by another confirm: of a contract until it is signed, of a proposal until the service has answered under it',
         '<request code>',
         'CodigoRequisicao',
       ),
