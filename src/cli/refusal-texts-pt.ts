@@ -129,7 +129,22 @@ const whole: readonly Sentence[] = [
     /^send the check digit of the branch alone: a digit or a letter$/,
     'envie só o dígito verificador da agência: um dígito ou uma letra',
   ],
-  [/^send the digits of the account, without blanks and points$/, 'envie os dígitos da conta, sem espaços nem pontos'],
+  [
+    /^send the three digits of one bank, such as 341: several have 000, and this order has no other field for the bank$/,
+    'envie os três dígitos de um só banco, como 341: vários têm 000, e esta ordem não tem outro campo para o banco',
+  ],
+  [
+    /^send the code of the bank too \(bankCode, codigoBanco\), or the three digits of one bank, such as 341: several have 000$/,
+    'envie também o código do banco (bankCode, codigoBanco), ou os três dígitos de um só banco, como 341: vários têm 000',
+  ],
+  [
+    /^send the service's own code of the bank, a whole number from 1, or leave it out and send the three digits of its number$/,
+    'envie o código do banco no serviço, um número inteiro a partir de 1, ou omita-o e envie os três dígitos do número',
+  ],
+  [
+    /^send the 1 to 20 digits of the account, without blanks, points and its check digit$/,
+    'envie os 1 a 20 dígitos da conta, sem espaços, pontos e o dígito verificador',
+  ],
   [
     /^send the check digit of the account alone: a digit or a letter$/,
     'envie só o dígito verificador da conta: um dígito ou uma letra',

@@ -12,7 +12,7 @@ const positiveCents = measured(z.int().min(1).max(1e12), 'whole cents of a real'
 const rate = measured(z.int().min(0).max(10_000), 'hundredths of a percent a month');
 const term = measured(z.int().min(1).max(480), 'a count');
 const percent = measured(z.number().min(0).max(100), 'percent');
-const bankCodes = measured(z.int().min(0).max(1e9), 'a number as it stands, without a unit');
+const bankCodes = measured(z.int().min(1).max(1e9), 'a number as it stands, without a unit');
 const cpf = z.string().regex(/^\d{11}$/, 'send the 11 digits of a CPF, as a text without points');
 /** Ids that the service takes as JSON numbers: leading zeros are left out, for a JSON number has none. */
 const digits = z

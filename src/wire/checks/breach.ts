@@ -52,17 +52,53 @@ export function leastCents(of: keyof typeof least, field: string, value: number 
   return breach('amount-least', field, least[of].text);
 }
 
+/** What several banks of the table have in place of a number of their own (contract, Lookup tables). */
+const sharedBankNumber = '000';
+
 /** Three digits (contract, Lookup tables). Its name, or a branch in its place, would have the service lend to nobody. */
 export function bankNumber(value: string | null | undefined): Check {
-  if (value === null || value === undefined || /^\d{3}$/.test(value)) return null;
-  return breach('bank-number', 'account.bankNumber', 'send the three digits of the bank, such as 341');
+  if (value === null || value === undefined) return null;
+  const field = 'account.bankNumber';
+  if (!/^\d{3}$/.test(value)) return breach('bank-number', field, 'send the three digits of the bank, such as 341');
+  if (value !== sharedBankNumber) return null;
+  return breach(
+    'bank-number',
+    field,
+    'send the three digits of one bank, such as 341: several have 000, and this order has no other field for the bank',
+  );
 }
 
-/** Digits of a branch or an account and what checks them; some banks have none of a branch, and letters stand for ten. */
+/** Number and code of a bank, where an order may give both: what is left out, or blank, is not checked. */
+export function bankFormed(bank: { bankNumber?: string | null; bankCode?: number | string | null }): Check[] {
+  const [number, code] = [bank.bankNumber, bank.bankCode].map((value) => String(value ?? '').trim());
+  const byNumber =
+    number === sharedBankNumber
+      ? breach(
+          'bank-number',
+          'account.bankNumber',
+          'send the code of the bank too (bankCode, codigoBanco), or the three digits of one bank, such as 341: several have 000',
+        )
+      : bankNumber(number === '' ? null : number);
+  return [
+    number === sharedBankNumber && code !== '' ? null : byNumber,
+    code === '' || /^0*[1-9]\d{0,8}$/.test(code!)
+      ? null
+      : breach(
+          'bank-code',
+          'account.bankCode',
+          "send the service's own code of the bank, a whole number from 1, or leave it out and send the three digits of its number",
+        ),
+  ];
+}
+
+/** Digits of a branch or an account and what checks them; some banks have none of a branch, and letters of a check digit stand for ten. */
 const accountParts = {
   branch: { form: /^\d{1,6}$/, text: 'send the 1 to 6 digits of the branch, without its check digit' },
   branchDigit: { form: /^[\dA-Za-z]{1,2}$/, text: 'send the check digit of the branch alone: a digit or a letter' },
-  account: { form: /^[\dA-Za-z]{1,20}$/, text: 'send the digits of the account, without blanks and points' },
+  account: {
+    form: /^\d{1,20}$/,
+    text: 'send the 1 to 20 digits of the account, without blanks, points and its check digit',
+  },
   accountDigit: { form: /^[\dA-Za-z]{1,2}$/, text: 'send the check digit of the account alone: a digit or a letter' },
 } as const;
 

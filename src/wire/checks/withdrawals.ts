@@ -21,7 +21,7 @@ import {
 import type { InclusionRequest, InstallmentsRequest, ProposalQueryRequest, SimulationRequest } from '../withdrawals.ts';
 import {
   accountFormed,
-  bankNumber,
+  bankFormed,
   breach,
   type Check,
   given,
@@ -194,7 +194,7 @@ export function prepareInclusion(
           "simulate the worker's own balance before including a proposal: by the CPF, without balanceCents",
         ),
     accountType(account?.accountType),
-    bankNumber(account?.bankNumber),
+    ...bankFormed(account ?? {}),
     ...accountPayable(account),
     leastCents('amount', 'amountCents', request.amountCents),
     amountSimulated(request.amountCents, mostCents),
@@ -410,11 +410,7 @@ function splitsFormed(splits: Splits): Check[] {
     const place = `splits.${index}`;
     const formed = (field: string, isFormed: boolean, text: string) =>
       isFormed ? null : breach('split-formed', `${place}.${field}`, text);
-    const account = [
-      isThere(split.bankNumber) ? bankNumber(split.bankNumber) : null,
-      accountType(split.accountType),
-      ...accountFormed(split),
-    ];
+    const account = [...bankFormed(split), accountType(split.accountType), ...accountFormed(split)];
     return [
       formed(
         'paymentLine',
@@ -907,19 +903,31 @@ function keyUnknown(key: string, path: string): Check {
   );
 }
 
-/** As where the contract does show them. */
+/** What is longer than any field of an account is formed like none. */
+const mayBeAccount = { longest: Number.POSITIVE_INFINITY, most: 1_000 };
+
+/**
+ * As where the contract does show them. Whose the account is, no field has to say: the contract shows none for it here, and the
+ * proposal names its holder, whom the inclusion holds to the worker.
+ */
 function accountFieldsFormed(fields: JsonObject): Check[] {
-  return scalarsIn(fields, mayBeLocator).flatMap(({ path, text }) => {
-    const field = accountFieldOf(path);
+  const scalars = scalarsIn(fields, mayBeAccount).map(({ path, text }) => {
+    // One in a list is of the field that the list stands in.
+    return { path, text, field: accountFieldOf(path.replace(/(?:\.\d+)+$/, '')) };
+  });
+  const bankCode = scalars.find(({ field }) => field === 'bankCode')?.text ?? null;
+  return scalars.flatMap(({ path, text, field }) => {
     if (field === null) return [];
     const checks =
       field === 'bankNumber'
-        ? [bankNumber(text)]
+        ? bankFormed({ bankNumber: text, bankCode }).filter((check) => check?.rule === 'bank-number')
         : field === 'accountType'
           ? [accountType(Number(text))]
           : field === 'pixKey'
             ? []
-            : accountFormed({ [field]: text });
+            : field === 'bankCode'
+              ? bankFormed({ bankCode: text })
+              : accountFormed({ [field]: text });
     return checks.map((check) => (check === null ? null : { ...check, field: `fields.${path}` }));
   });
 }

@@ -100,7 +100,9 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   'inclusion account-formed': () => [
     prepareInclusion('op', { ...inclusion, account: { ...account, branch: 'Centro' } }, included),
     prepareInclusion('op', { ...inclusion, account: { ...account, branchDigit: '99999' } }, included),
-    prepareInclusion('op', { ...inclusion, account: { ...account, account: '12 34' } }, included),
+    ...['12 34', 'abc', '1234x'].map((one) =>
+      prepareInclusion('op', { ...inclusion, account: { ...account, account: one } }, included),
+    ),
     prepareInclusion('op', { ...inclusion, account: { ...account, accountDigit: '123' } }, included),
   ],
   'inclusion rate-simulated': () =>
@@ -198,7 +200,12 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   ],
   'inclusion bank-number': () => [
     prepareInclusion('op', { ...inclusion, account: { ...account, bankNumber: 'Itaú' } }, included),
+    prepareInclusion('op', { ...inclusion, account: { ...account, bankNumber: '000' } }, included),
   ],
+  'inclusion bank-code': () =>
+    [0, -1].map((bankCode) =>
+      prepareInclusion('op', { ...inclusion, account: { ...account, bankNumber: null, bankCode } }, included),
+    ),
   'inclusion period-given': () => [
     prepareInclusion('op', { ...inclusion, period: null }, included),
     prepareInclusion('op', { cpf, birthDay: birthDate, pix: { key: cpf } }, included),
@@ -230,6 +237,10 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
     unformed.map((one) => prepareInclusion('op', { ...inclusion, splits: [{ amountCents: 1, ...one }] }, included)),
   'splits bank-number': () => [
     prepareSplits('op', { dto, splits: [{ ...toAccount, amountCents: 1, bankNumber: '34' }] }, unsplit),
+    prepareSplits('op', { dto, splits: [{ ...toAccount, amountCents: 1, bankNumber: '000' }] }, unsplit),
+  ],
+  'splits bank-code': () => [
+    prepareSplits('op', { dto, splits: [{ ...toAccount, amountCents: 1, bankCode: 0 }] }, unsplit),
   ],
   'splits account-type': () => [
     prepareSplits('op', { dto, splits: [{ ...toAccount, amountCents: 1, accountType: 3 }] }, unsplit),
@@ -391,16 +402,32 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       { pagamentoViaEmv: { emv: '00020126' } },
       { propostaContaPagamento: [{ conta: '1' }, { favorecido: 'x' }] },
     ].map((extra) => prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved' })),
-  'account-update bank-number': () => [
-    prepareAccountUpdate('op', { dto, extra: { NumeroBanco: 'Itaú' } }, { cpf, state: 'approved' }),
-  ],
+  'account-update bank-number': () =>
+    [
+      { NumeroBanco: 'Itaú' },
+      { numeroBanco: '000', conta: '1' },
+      { numeroBanco: ['000'] },
+      { numeroBanco: '000', codigoBanco: null },
+    ].map((extra) => prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved' })),
+  'account-update bank-code': () =>
+    [
+      { codigoBanco: 0 },
+      { CodigoBanco: '000' },
+      { propostaContaPagamento: { codigoBanco: -1 } },
+      { codigoBanco: 'x' },
+    ].map((extra) => prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved' })),
   'account-update account-type': () => [
     prepareAccountUpdate('op', { dto, extra: { dto: { tipoConta: 3 } } }, { cpf, state: 'approved', otherNames: true }),
   ],
   'account-update account-formed': () =>
-    [{ conta: 'conta 12' }, { agencia: 'centro' }, { propostaContaPagamento: { contaDig: '123' } }].map((extra) =>
-      prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved' }),
-    ),
+    [
+      { conta: 'conta 12' },
+      { conta: 'abc' },
+      { conta: ['abc'] },
+      { conta: '1'.repeat(129) },
+      { agencia: 'centro' },
+      { propostaContaPagamento: { contaDig: '123' } },
+    ].map((extra) => prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved' })),
   'account-update locator-kept': () => [
     prepareAccountUpdate(
       'op',
@@ -498,6 +525,12 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
     prepareSigners('op', { dto: { operationCode: 'O' }, signers: [{ ...signer, ip: '2001:db8::7' }] }, signing),
     prepareFinalisation('op', { dto }, ready),
     ...accountUpdateStates.map((state) => prepareAccountUpdate('op', { dto, extra: { conta: '1' } }, { cpf, state })),
+    // Of a bank whose number is that of others its code says which it is; whose account it is, no field has to say.
+    ...[{ numeroBanco: '000', codigoBanco: 77 }, { codigoBanco: '077' }, { conta: 12, contaDig: 'x' }].map((own) =>
+      prepareAccountUpdate('op', { dto, extra: own }, { cpf, state: 'approved' }),
+    ),
+    prepareInclusion('op', { ...inclusion, account: { ...account, bankNumber: '000', bankCode: 77 } }, included),
+    prepareInclusion('op', { ...inclusion, account: { ...account, bankNumber: null, bankCode: 1 } }, included),
   ];
   assert.deepEqual(accountUpdateStates, ['approved', 'finalized', 'released', 'pending-payment']);
   for (const result of results) {

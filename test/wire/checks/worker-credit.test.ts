@@ -57,7 +57,10 @@ const contractCases: Readonly<Record<string, readonly ContractCase[]>> = {
     { request: { insuranceCents: 1, policyNumber: ' ' } },
   ],
   'cpf-valid': [{ request: { agentCpf: '52998224726' } }],
-  'account-formed': [{ request: { account: { ...account, branchDigit: '99999' } } }],
+  'account-formed': [
+    { request: { account: { ...account, branchDigit: '99999' } } },
+    { request: { account: { ...account, account: 'abc' } } },
+  ],
   'account-complete': [
     { request: { account: { ...account, branch: '' } } },
     { request: { account: { ...account, branchDigit: '' } } },
@@ -69,6 +72,7 @@ const contractCases: Readonly<Record<string, readonly ContractCase[]>> = {
   'bank-number': [
     { request: { account: { ...account, bankNumber: 'Itaú' } } },
     { request: { account: { ...account, bankNumber: '3411' } } },
+    { request: { account: { ...account, bankNumber: '000' } } },
   ],
   'worker-accepted': [{ facts: { acceptedByWorker: false } }],
   'link-detail-queried': [
