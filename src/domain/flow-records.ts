@@ -249,7 +249,7 @@ export type FlowTold = OfFlow & {
   note: CreditNote | null;
   /** Which other flow has had this note, by its number or its proposal; null: none; absent: an earlier version did not look. */
   holder?: string | null;
-  /** Of the note of a renegotiation: what it should say, reckoned from its loan; absent: none came, or an earlier version wrote it. */
+  /** Of the note of a renegotiation, or of an order by its instalment: what it should say, reckoned from its loan; absent: none came, or an earlier version wrote it. */
   reckoned?: ExpectedLoan;
   /** It cannot be read but for its code; absent: it can. */
   unread?: true;

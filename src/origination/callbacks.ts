@@ -16,7 +16,7 @@ import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { linkDetailPath, linkListPath } from '../wire/link-queries.ts';
 import { isDetailOf } from '../wire/links.ts';
-import { expectedRenegotiation, mostDebtOf } from './differences.ts';
+import { expectedOfInstallment, expectedRenegotiation, mostDebtOf } from './differences.ts';
 import { eventPrefix, lookupIndex, proposalIndex } from './evolve.ts';
 import { holdersOf, noteCodes, noteIndex, stillHolds } from './notes.ts';
 import type { FlowStore } from './ports.ts';
@@ -157,16 +157,19 @@ export function createFlowCallbacks({
     }
   }
 
-  /** What is owed nobody knew before the note came, so it is reckoned here; the fold knows no settings. */
+  /** What is owed, or lent for an instalment, nobody knew before the note came, so it is reckoned here; the fold knows no settings. */
   async function reckonedFrom(
     { of, at }: FlowTold,
     note: CreditNote,
     flowId: string,
   ): Promise<Pick<FlowTold, 'reckoned'>> {
-    if (of !== 'renegotiation') return {};
     const state = (await flows.read([flowId])).get(flowId);
-    if (state?.flow !== 'renegotiation' || state.terms === null) return {};
+    if (state === undefined || state.flow !== of || state.terms === null) return {};
     const generatedAt = state.generatedAt ?? state.operation?.intent?.at ?? at;
+    if (of === 'contract') {
+      const reckoned = expectedOfInstallment(state.terms, note, generatedAt, pricing);
+      return reckoned === null ? {} : { reckoned };
+    }
     const mostDebtCents = await debtAtMost(state);
     return { reckoned: expectedRenegotiation(state.terms, note, generatedAt, pricing, mostDebtCents) };
   }

@@ -5,7 +5,14 @@ import type { ExpectedLoan, FlowTerms, LoanFigure, ProposalSaid } from '../domai
 import type { FlowState, NoteDifference } from '../domain/flow-states.ts';
 import type { AmountCents, EpochMs, RateHundredths } from '../domain/glossary.ts';
 import type { CreditNote } from '../domain/records.ts';
-import { cetOf, financeReleased, type LoanTerms, quoteInstallment, quoteReleased } from '../pricing/loan.ts';
+import {
+  cetOf,
+  financePrincipal,
+  financeReleased,
+  type LoanTerms,
+  quoteInstallment,
+  quoteReleased,
+} from '../pricing/loan.ts';
 import { payrollDueDays } from '../pricing/schedule.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import type { NoteFacts } from '../wire/checks/worker-credit.ts';
@@ -108,6 +115,31 @@ export function expectedLoan(terms: FlowTerms, at: EpochMs, settings: PricingSet
     cetAnnualHundredths: quote.cetAnnualHundredths,
     cetMonthlyHundredths: quote.cetMonthlyHundredths,
   };
+}
+
+/**
+ * What the note of an order by its instalment should say. Of all loans whose instalment is rounded to that cent the service chooses
+ * (contract: the released value is computed by the service), so the loan is taken as the note says it, and the rest is reckoned from
+ * it. Null: the order names an amount, or the note a loan with another instalment.
+ */
+export function expectedOfInstallment(
+  terms: FlowTerms,
+  { loanCents, iofCents: told }: Pick<CreditNote, 'loanCents' | 'iofCents'>,
+  at: EpochMs,
+  settings: PricingSettings,
+): ExpectedLoan | null {
+  const { amountCents, installmentCents } = terms;
+  if (amountCents !== null || installmentCents === null) return null;
+  if (loanCents === null || loanCents <= 0 || loanCents > mostLoanCents) return null;
+  const loanTerms = loanTermsOf(terms, at, settings);
+  const ofPrincipal = financePrincipal(loanCents, installmentCents, loanTerms);
+  if (ofPrincipal === null) return null;
+  const releasedCents = loanCents - (told ?? ofPrincipal.iofCents) - loanTerms.insuranceCents;
+  // Where no principal settles with its tax, a cent or two more than the tax of its rows are counted as tax.
+  const ofRelease = releasedCents > 0 ? financeReleased(releasedCents, loanTerms) : ofPrincipal;
+  const loan = ofRelease.financedCents === loanCents ? ofRelease : ofPrincipal;
+  const { cetAnnualHundredths, cetMonthlyHundredths } = cetOf(loan, loanTerms);
+  return { loanCents, iofCents: loan.iofCents, cetAnnualHundredths, cetMonthlyHundredths };
 }
 
 /**

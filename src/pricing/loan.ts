@@ -308,6 +308,20 @@ export function financeInstallment(installmentCents: AmountCents, terms: LoanTer
   return lend(Math.round(installmentCents * factors.annuity), installmentCents, null, factors, terms);
 }
 
+/**
+ * The loan of a given principal, if its instalment is this one: all principals within half a cent of instalment are rounded to the
+ * same. Null: it is another one.
+ */
+export function financePrincipal(
+  financedCents: AmountCents,
+  installmentCents: AmountCents,
+  terms: LoanTerms,
+): Financing | null {
+  const factors = factorsOf(terms);
+  if (Math.round(financedCents / factors.annuity) !== installmentCents) return null;
+  return lend(financedCents, installmentCents, null, factors, terms);
+}
+
 export function cetOf(loan: Financing, terms: LoanTerms): Cet {
   return solveCet(loan.disbursedCents, loan.installmentCents, loan.lastInstallmentCents, terms.dueDays);
 }

@@ -4,13 +4,15 @@ import { test } from 'node:test';
 import { flowText } from '../../src/cli/flows.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import { flowView } from '../../src/http/api/views.ts';
-import { expectedLoan } from '../../src/origination/differences.ts';
+import { differencesOf, expectedLoan, expectedOfInstallment } from '../../src/origination/differences.ts';
 import { nextSteps, waitsFor } from '../../src/origination/next-steps.ts';
 import type { RenegotiationAsked, StepAsked } from '../../src/origination/orders.ts';
+import { figuresOf } from '../../src/sandbox/credit-arithmetic.ts';
 import { offer } from '../bidding/parts.ts';
 import { eventually } from '../conformance/backend.ts';
 import { orderOf } from './flow-house.ts';
-import { pricing, settings } from './orders.ts';
+import { sampleNote } from './flow-world.ts';
+import { dayMs, pricing, settings, startAt } from './orders.ts';
 import { refusedBy, takingHouse, uuid } from './taking-house.ts';
 
 const { amountCents, installments, rateHundredths } = offer;
@@ -65,6 +67,60 @@ test('a note that is as its order by instalment says raises no doubt, however th
   await noted('c-702', { noteNumber: 'N-2', proposalCode: uuid(2), loanCents: other });
   await eventually(() => alarms.includes('note-differs'));
   assert.ok(nextSteps((await state('c-702'))!, settings, null).includes('accept'));
+});
+
+test('of all loans with the instalment that was ordered the note says which: nothing of it differs, unless something does', async (context) => {
+  const { start, noted, state, reaches, noteFor } = await takingHouse(context);
+  const installmentCents = offer.installmentCents - 1;
+  const { cutoffDay, dueDayOfMonth } = pricing.payrollCalendar;
+  /** The greatest loan of the instalment, as the sandbox reckons: other than ours by some cents. */
+  const figures = figuresOf({ ...none, installmentCents, insuranceCents: 0 }, Date.now(), {
+    ...{ cutoffDay, dueDay: dueDayOfMonth, businessDays: true },
+  });
+  const told = {
+    ...{ loanCents: figures.financedCents, iofCents: figures.iofCents, installmentCents },
+    ...{ cetAnnualPercent: figures.cetAnnualPercent, cetMonthlyPercent: figures.cetMonthlyPercent },
+  };
+  const differences = async (requestId: string, change: object) => {
+    await start(requestId, { amountCents: null, installmentCents });
+    await reaches(`c-${requestId}`, 'awaiting-note');
+    assert.notEqual((await noteFor(`c-${requestId}`, {})).loanCents, told.loanCents);
+    const proposalCode = uuid(Number(requestId));
+    await noted(`c-${requestId}`, { noteNumber: `N-${requestId}`, proposalCode, ...told, ...change });
+    return (await state(`c-${requestId}`))!.differences;
+  };
+  assert.deepEqual(await differences('701', {}), []);
+  assert.deepEqual(await differences('702', { iofCents: figures.iofCents + 9 }), [
+    { field: 'iofCents', ours: figures.iofCents, theirs: figures.iofCents + 9 },
+  ]);
+  const [beyond] = await differences('703', { loanCents: told.loanCents + 20 });
+  assert.deepEqual([beyond!.field, beyond!.theirs], ['loanCents', told.loanCents + 20]);
+  assert.ok(beyond!.ours < told.loanCents);
+  const [installment] = await differences('704', { installmentCents: installmentCents + 1 });
+  assert.deepEqual(installment, { field: 'installmentCents', ours: installmentCents, theirs: installmentCents + 1 });
+});
+
+test('on any day, at any rate and term, the greatest loan of an instalment differs in nothing from what is reckoned of it', () => {
+  const { cutoffDay, dueDayOfMonth } = pricing.payrollCalendar;
+  const calendar = { cutoffDay, dueDay: dueDayOfMonth, businessDays: true };
+  let moved = 0;
+  for (const days of [0, 9, 18, 27]) {
+    for (const term of [6, 12, 24, 48, 96]) {
+      for (const rate of [150, 251, 350, 489]) {
+        for (const insuranceCents of [0, 5_000]) {
+          const at = startAt + days * dayMs;
+          const terms = { ...none, installmentCents: 23_456, installments: term, rateHundredths: rate, insuranceCents };
+          const { financedCents: loanCents, ...figures } = figuresOf(terms, at, calendar);
+          const note = { ...sampleNote, ...figures, loanCents };
+          const expected = expectedLoan(terms, at, pricing);
+          if (expected.loanCents !== loanCents) moved += 1;
+          const reckoned = { ...expected, ...expectedOfInstallment(terms, note, at, pricing) };
+          assert.deepEqual(differencesOf(reckoned, note), [], JSON.stringify({ days, term, rate, insuranceCents }));
+        }
+      }
+    }
+  }
+  assert.equal(moved, 160, 'each of them is another loan than the middle one');
 });
 
 test('a note that releases more than the bid is accepted by nobody', async (context) => {
