@@ -226,6 +226,8 @@ function endorsement(state: FlowState, operationId: string, facts: PreparationFa
     signature === null
       ? { content: {} }
       : { content: readStored(facts.open(sealedPlaces.flowStep(state.flowId), signature.sealed)) as JsonObject };
+  const isGiven = (code: string | null | undefined) => typeof code === 'string';
+  const ownCodes = [note?.noteNumber, note?.proposalCode, state.proposal?.code, state.proposal?.number].filter(isGiven);
   return prepareEndorsement(operationId, request, {
     now: facts.now,
     generatedAt,
@@ -234,9 +236,8 @@ function endorsement(state: FlowState, operationId: string, facts: PreparationFa
     cutoffDay: facts.settings.cutoffDay,
     doubts: noteDoubts(state, facts.settings),
     ...noteFactsOf(state, facts.settings),
-    ownCodes: [note?.noteNumber, note?.proposalCode, state.proposal?.code, state.proposal?.number].filter(
-      (code) => typeof code === 'string',
-    ),
+    ownCodes,
+    contractCodes: note === null ? [] : [...ownCodes, state.requestCode].filter(isGiven),
     signer: subject.workerKey === null ? null : { isWorker, agentCpf: order.contract.agentCpf },
   });
 }

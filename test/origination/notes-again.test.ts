@@ -5,6 +5,7 @@ import type { CreditNote } from '../../src/domain/records.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import { differencesOf } from '../../src/origination/differences.ts';
 import { nextSteps } from '../../src/origination/next-steps.ts';
+import type { JsonObject } from '../../src/wire/json.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
 import { eventually } from '../conformance/backend.ts';
 import { sampleNote } from './flow-world.ts';
@@ -339,6 +340,34 @@ test('a code that was confirmed by mistake belongs to nobody once it is correcte
     given.filter((each, index) => each !== given[index - 1]),
     ['c-701 has it', 'c-701 gives it up', 'c-702 has it'],
   );
+});
+
+test('what a signature calls a contract is the contract of this flow, also where nobody here knows the other', async (context) => {
+  const { start, noted, sign, sent, state, reaches } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: '2505512944', proposalCode: uuid(1) });
+  for (const [other, field] of [
+    [{ contrato: '999' }, 'content.contrato'],
+    [{ contrato: 999 }, 'content.contrato'],
+    [{ ccb: 'CCB-2505512943' }, 'content.ccb'],
+    [{ contrato: { numero: '999' } }, 'content.contrato.numero'],
+    [{ contratos: ['2505512944', '999'] }, 'content.contratos.1'],
+    [{ nrContrato: '25055129440' }, 'content.nrContrato'],
+    [{ contratoId: uuid(9) }, 'content.contratoId'],
+    [{ dados: '{"idContrato":"999"}' }, 'content.dados.idContrato'],
+  ] as const) {
+    const refused = await sign('c-701', { ...other, assinatura: 'b' } as JsonObject);
+    assert.deepEqual(refusedBy(refused), [['note-of-this-flow', field]]);
+    assert.match(JSON.stringify(refused), /the note of this flow is 2505512944/);
+  }
+  assert.ok(!sent.some(({ operation }) => operation === 'endorsement'));
+  const content: JsonObject = {
+    ...{ assinatura: 'b', contrato: 'CCB 2.505.512.944', ccb: { id: uuid(1), tipo: '7' }, contratos: 2 },
+    ...{ tipoContrato: '3', idContrato: (await state('c-701'))!.requestCode!, contratoHash: 'a1'.repeat(32) },
+    ...{ cedula: '0002505512944', contractCopy: '9'.repeat(64), nrCCB: 2505512944, valorContrato: '999' },
+  };
+  assert.equal((await sign('c-701', content)).kind, 'taken');
+  await reaches('c-701', 'endorsed');
 });
 
 test('a signature names the note of another flow in no form', async (context) => {

@@ -10,6 +10,7 @@ import {
 } from '../../domain/glossary.ts';
 import { cpfsIn, plainlyWritten, typedCpfsIn } from '../hidden-cpf.ts';
 import { isJsonObject, isRawNumber, type JsonValue, parseJson, scalarsIn } from '../json.ts';
+import { namesWithin } from '../names-within.ts';
 import { isId } from '../plain-ids.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest, WorkerAccount } from '../worker-credit.ts';
 import {
@@ -243,6 +244,8 @@ export type EndorsementFacts = {
   signer: { isWorker: (cpf: string) => boolean; agentCpf: string } | null;
   /** Of its note and its proposal: some are digits that would pass for a CPF. Absent: none. */
   ownCodes?: readonly string[];
+  /** Under which the contract may be named, the number of its note first. Absent: none is known. */
+  contractCodes?: readonly string[];
 };
 
 /** Null: not said, or not known. */
@@ -413,6 +416,40 @@ function noteNamed(content: JsonValue, parent: string): Check[] {
   });
 }
 
+const contractName = '(?:contrato|ccb|c[eé]dula)';
+const numberName = '(?:n[ro]?o?|num|n[uú]mero|id|identificador|cod|c[oó]digo)';
+/** A field that is called a contract, or its number or id; `contrato.numero` is too. */
+const contractField = new RegExp(
+  `(?:^|\\.)(?:(?:${numberName}_?(?:d[oae]_?)?)?${contractName}(?:_?${numberName})?|${contractName}\\.${numberName})$`,
+  'iu',
+);
+/** What is longer is the contract itself, or a hash of it. */
+const longestNumber = 40;
+
+/** A code without what people write between its parts, and the zeros that a number may have lost. */
+function plainCode(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replaceAll(/[\s./-]/g, '')
+    .replace(/^0+(?=.)/, '')
+    .toLowerCase();
+}
+
+/** Of a number that no flow here knows nobody can tell whose contract the service would endorse. */
+function contractOwn(content: EndorsementRequest['content'], ownCodes: readonly string[]): Check[] {
+  if (ownCodes.length === 0) return [];
+  const own = new Set(ownCodes.map(plainCode));
+  return namesWithin(content).flatMap(({ path, text, isWhole }) => {
+    const field = path.replaceAll(/s?\.\d+(?=\.|$)/gi, '');
+    const mayBeNumber = isWhole && text.length <= longestNumber && /\d/.test(text);
+    if (!mayBeNumber || !contractField.test(field)) return [];
+    const codes = [text, ...(text.match(/[\p{L}\d]+/gu) ?? []), ...(text.match(/\d[\d\s./-]*/g) ?? [])];
+    if (codes.some((code) => own.has(plainCode(code)))) return [];
+    const problem = `it is not the note of this flow; the note of this flow is ${ownCodes[0]}`;
+    return [breach('note-of-this-flow', `content.${path}`, problem)];
+  });
+}
+
 /** People write when somebody signed to the minute, by a clock of their own. */
 const signingSlackMs = 60_000;
 
@@ -443,6 +480,7 @@ export function prepareEndorsement(
       : null,
     signedAt !== null ? null : breach('signed', 'content', 'let the worker sign with facial biometrics first'),
     ...noteNamed(request.content, 'content'),
+    ...contractOwn(request.content, facts.contractCodes ?? []),
     ...signerOwn(request.content, facts),
     ...noteSignable(facts),
     turned
