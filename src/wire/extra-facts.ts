@@ -16,20 +16,24 @@ const maxPathLength = 200;
  */
 const namesAtLeast = 4_000;
 const namesPerOwn = 4;
+/** How the fact ends that says how many values a list has. */
+const lengthEnd = '.length';
 /** Nothing may be written through these names when facts are copied about. */
 const reservedKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
 const inheritedLengths = new WeakMap<Scope, number>();
 const inheritedFacts = new WeakMap<Scope, Record<string, ExtraValue>>();
 
-/** What may still be taken of one element. */
-type Budget = { facts: number; names: number };
+/** What may still be taken of one element. `listsOutside`: objects further out have given it lists. */
+type Budget = { facts: number; names: number; listsOutside: boolean };
 
 export function extraFactsOf(scope: Scope, mapping: RequestMapping): Record<string, ExtraValue> {
   const facts = scope.parent === null ? {} : { ...wrapperFacts(scope.parent, mapping) };
-  const budget = { facts: 0, names: namesAtLeast };
+  const budget = { facts: 0, names: namesAtLeast, listsOutside: false };
   for (let depth = scope.fields.length - 1; depth >= 0; depth -= 1) {
-    budget.facts = maxFacts - Object.keys(facts).length;
+    const names = Object.keys(facts);
+    budget.facts = maxFacts - names.length;
+    budget.listsOutside = names.some((name) => name.endsWith(lengthEnd));
     addFields(facts, scope.fields[depth]!, mapping, budget);
   }
   return facts;
@@ -76,27 +80,27 @@ function add(
   budget.names += namesPerOwn * key.length;
   if (budget.facts <= 0 || path.length > maxPathLength || reservedKeys.has(key)) return;
   if (mapping.mapped.has(lowerPath) || isPersonalKey(mapping, key)) return;
+  if (budget.listsOutside || Array.isArray(value)) forgetList(facts, path);
   if (Array.isArray(value) || isJsonObject(value)) {
     if (depth >= maxDepth) return;
     // Before its values, some of which may have no room: whoever adds them up knows how many there are.
-    if (Array.isArray(value)) {
-      forgetList(facts, path);
-      take(facts, `${path}.length`, value.length, budget);
-    }
+    if (Array.isArray(value)) take(facts, `${path}${lengthEnd}`, value.length, budget);
     for (const [inner, item] of Object.entries<JsonValue>(value as JsonObject)) {
       add(facts, `${path}.${inner}`, `${lowerPath}.${lowerOf(inner)}`, inner, item, mapping, budget, depth + 1);
     }
     return;
   }
+  // Sums and counts would take it for how many values a list has.
+  if (path.endsWith(lengthEnd)) return;
   const plain = isRawNumber(value) ? value.rawJSON : (value as ExtraValue);
   if (looksPersonal(plain)) return;
   if (typeof plain === 'string') budget.names += namesPerOwn * plain.length;
   take(facts, path, plain, budget);
 }
 
-/** A list of the same name further out: of two lists no third one is made. */
+/** A list of the same name further out: of two lists no third one is made, and of a list and what stands in its place none. */
 function forgetList(facts: Record<string, ExtraValue>, path: string): void {
-  if (!Object.hasOwn(facts, `${path}.length`)) return;
+  if (!Object.hasOwn(facts, `${path}${lengthEnd}`)) return;
   for (const name of Object.keys(facts)) if (name.startsWith(`${path}.`)) delete facts[name];
 }
 

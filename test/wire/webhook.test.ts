@@ -484,6 +484,22 @@ test('how many values a list has is a fact, and stands before them: one that is 
   assert.ok(!('contratos.99' in long));
 });
 
+test('only a list has a length: a key of that name in an object is no fact, and what stands in place of a list ends it', () => {
+  const extraOf = (fields: object, wrapper: object = {}) =>
+    requestOf({ CodigoLote: 'L', ...wrapper, Solicitacoes: [{ numeroSolicitacao: 1, ...fields }] }).extra;
+  assert.deepEqual(extraOf({ veiculo: { length: 0, marca: 'x' } }), { 'veiculo.marca': 'x' });
+  assert.deepEqual(extraOf({ veiculo: { length: '3', partes: { length: 2 } } }), {});
+  assert.deepEqual(extraOf({ 'veiculo.length': 0, 'a.b.length': 1 }), {});
+  assert.deepEqual(extraOf({ length: 4, veiculo: { length: [7] } }), {
+    ...{ length: 4, 'veiculo.length.length': 1, 'veiculo.length.0': 7 },
+  });
+  const outer = { dividas: [10, 20] };
+  assert.deepEqual(extraOf({}, outer), { 'dividas.length': 2, 'dividas.0': 10, 'dividas.1': 20 });
+  assert.deepEqual(extraOf({ dividas: { 0: 99 } }, outer), { 'dividas.0': 99 });
+  assert.deepEqual(extraOf({ dividas: null }, outer), { dividas: null });
+  assert.deepEqual(extraOf({ dividas: 3 }, outer), { dividas: 3 });
+});
+
 test('scores are read where the mapping file names them, and are no extra facts then', () => {
   const withScores = readRequestMapping({ ...mappingFile, scores: { bureau: ['scoreBureau', 'analise.score'] } });
   assert.ok(withScores.kind === 'read');
