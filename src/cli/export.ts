@@ -6,6 +6,7 @@ import { unreadableHouse } from '../bidding/house.ts';
 import {
   callbackPartition,
   type EventLog,
+  endedAt,
   type LogEntry,
   type NewRuleBookEntry,
   type RuleBook,
@@ -21,8 +22,6 @@ import type { CommandWorld, WholeStore } from './world.ts';
 
 const pageEntries = 1_000;
 const pollMs = 250;
-/** An acknowledgement this old, by whatever clock, is of a process that ended; younger ones are watched. */
-const surelyDeadMs = 600_000;
 
 export function placeText(store: StorePlace): { backend: string; place: string } {
   return { backend: store.backend, place: store.backend === 'embedded' ? store.dataDir : store.kafka.topicPrefix };
@@ -87,10 +86,10 @@ async function refuseRunning({ format }: CommandWorld, { house, control }: Whole
   if ((await control.read()).pause === null) throw new Fault('not-allowed', move.notPaused);
 }
 
-/** Clocks of machines differ: a process lives when it shows itself anew, whatever time it says. */
+/** Clocks of machines differ, by hours where one is wrong: a process lives when it shows itself anew, whatever time it says. */
 export async function refuseLiving({ clock, format }: CommandWorld, { control }: WholeStore): Promise<void> {
   const first = new Map((await control.acknowledged()).map(({ instance, at }) => [instance, at]));
-  if (![...first.values()].some((at) => clock.now() - at < surelyDeadMs)) return;
+  if ([...first.values()].every((at) => at === endedAt)) return;
   for (const untilMs = clock.monotonicMs() + lifeMs; clock.monotonicMs() < untilMs; ) {
     const shown = (await control.acknowledged()).filter(({ instance, at }) => first.get(instance) !== at);
     if (shown.length > 0) {

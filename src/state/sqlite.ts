@@ -7,7 +7,7 @@ import { checkRegular } from '../regular-files.ts';
 
 /** The low byte of an extended code. */
 const codeMask = 0xff;
-const sqliteBusy = 5;
+export const sqliteBusy = 5;
 const sqliteIoError = 10;
 export const sqliteCorrupt = 11;
 const sqliteFull = 13;

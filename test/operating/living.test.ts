@@ -8,8 +8,9 @@ import { openEmbeddedReader } from '../../src/adapters/embedded/reader.ts';
 import { openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
 import { type Control, endedAt } from '../../src/bidding/ports.ts';
 import { tellControl } from '../../src/cli/control.ts';
+import { refuseLiving } from '../../src/cli/export.ts';
 import { textsIn } from '../../src/cli/texts.ts';
-import type { CommandWorld } from '../../src/cli/world.ts';
+import type { CommandWorld, WholeStore } from '../../src/cli/world.ts';
 import type { Clock } from '../../src/domain/clock.ts';
 import { Fault } from '../../src/errors.ts';
 import { type ControlOutcome, changeControl } from '../../src/operating/controls.ts';
@@ -133,6 +134,39 @@ test('a process whose clock is ahead lives once it is seen to move, and its obed
   assert.ok(clock.now() >= obeysAt);
   assert.equal((await living(control, clock)).length, 1);
   assert.equal(await livesSince(control, clock, start), true);
+});
+
+test('a desk does not move while a process shows itself, however far its clock is behind (issue 15 line 20)', async () => {
+  const clock = quickClock();
+  const hourMs = 3_600_000;
+  const refusal = async (signs: () => readonly Sign[]) => {
+    const world = { clock, format: { texts: textsIn('en') } } as unknown as CommandWorld;
+    const store = { control: controlOf(signs) } as unknown as WholeStore;
+    return refuseLiving(world, store).then(
+      () => null,
+      (fault: unknown) => (fault as Fault).message,
+    );
+  };
+  const behind = (): Sign => ({ instance: 'behind', revision: 1, at: clock.now() - hourMs });
+  assert.match((await refusal(() => [behind()])) ?? 'it was let through', /behind/);
+  assert.equal(await refusal(() => [{ ...dead, at: start - hourMs }]), null, 'one that does not move is dead');
+  const beforeMs = clock.now();
+  assert.equal(await refusal(() => [{ ...dead, at: endedAt }]), null);
+  assert.equal(clock.now(), beforeMs, 'one that said that it ends is not waited for');
+});
+
+test('a process shows life after its time was set back as well (issue 15 line 20)', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'lance-living-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const store = await openEmbeddedStore({ directory, onFault: assert.fail });
+  const at = Date.now();
+  await store.control.acknowledge('own', 1, at);
+  await store.control.acknowledge('own', 1, at - tenMinutesMs);
+  const reader = openEmbeddedReader({ directory });
+  const stored = await reader.control.acknowledged();
+  reader.close();
+  await store.close();
+  assert.deepEqual(stored, [{ instance: 'own', revision: 1, at: at - tenMinutesMs }]);
 });
 
 test('who lives now needs no second look where every acknowledgement is of now or of before', async () => {

@@ -11,6 +11,8 @@ import {
   keepPrivate,
   lockFile,
   pragma,
+  sqliteBusy,
+  sqliteCode,
   unusable,
 } from '../../state/sqlite.ts';
 import { viewTables } from '../../state/view-rows.ts';
@@ -182,31 +184,74 @@ export function tooLittleSpace(directory: string, neededBytes: number): string |
 /** Longer than a daemon goes without showing life in `acknowledgements`. */
 const lifeMs = 2_200;
 const lifeLookMs = 100;
-/** Longer than two clocks may differ. */
-const longDeadMs = 3_600_000;
 
 /**
- * Rejects with `data-directory-in-use` where the lock is not the file that the last daemon locked and somebody shows life: a lock file
- * that was removed under a running daemon keeps nobody out. `identity` is that of the lock that this process holds.
+ * Rejects with `data-directory-in-use` where the lock is not the file that the last daemon locked and another process has the database
+ * open or shows life: a lock file that was removed under a running daemon keeps nobody out. `identity` is that of the lock that this
+ * process holds. Which time of day another machine has says nothing; what it does while this one looks does.
  */
-export async function refuseLiving(directory: string, database: DatabaseSync, identity: string | null): Promise<void> {
-  if (!hasTable(database, 'lock_file') || !hasTable(database, 'acknowledgements')) return;
-  const locked = database.prepare('SELECT identity FROM lock_file WHERE id = 1').get() as
-    | { identity: string }
-    | undefined;
-  if (locked === undefined || locked.identity === identity) return;
-  const { at } = database.prepare('SELECT max(at) AS at FROM acknowledgements').get() as { at: number | null };
-  if (at !== null && Math.abs(Date.now() - at) > longDeadMs) return;
-  const signs = () => JSON.stringify(database.prepare('SELECT * FROM acknowledgements ORDER BY instance').all());
-  const before = signs();
-  for (let waitedMs = 0; waitedMs < lifeMs; waitedMs += lifeLookMs) {
-    await sleep(lifeLookMs);
-    if (signs() !== before) {
+export async function refuseLiving(directory: string, identity: string | null): Promise<void> {
+  const path = databasePath(directory);
+  if (!holdsDesk(directory) || !isLockReplaced(path, identity)) return;
+  let signs: string | null = null;
+  for (let waitedMs = 0; ; waitedMs += lifeLookMs) {
+    const now = lifeSigns(path);
+    if (signs !== null && now !== signs) {
       throw new Fault(
         'data-directory-in-use',
         `Another daemon runs on the data directory ${directory}, though its lock file ${lockFile} was removed or replaced. Stop it, then start again.`,
       );
     }
+    signs = now;
+    if (waitedMs >= lifeMs) break;
+    await sleep(lifeLookMs);
+  }
+  if (isOpenElsewhere(path)) {
+    throw new Fault(
+      'data-directory-in-use',
+      `Another process has ${path} open, and the lock file ${lockFile} was removed or replaced: a daemon that hangs, or a long command of lance. End it, then start again.`,
+    );
+  }
+}
+
+function isLockReplaced(path: string, identity: string | null): boolean {
+  return reading(path, (database) => {
+    if (!hasTable(database, 'lock_file') || !hasTable(database, 'acknowledgements')) return false;
+    const locked = database.prepare('SELECT identity FROM lock_file WHERE id = 1').get();
+    return locked !== undefined && locked.identity !== identity;
+  });
+}
+
+function lifeSigns(path: string): string {
+  return reading(path, (database) =>
+    JSON.stringify(database.prepare('SELECT * FROM acknowledgements ORDER BY instance').all()),
+  );
+}
+
+function reading<R>(path: string, read: (database: DatabaseSync) => R): R {
+  const database = openReadOnly(path);
+  try {
+    return read(database);
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * As the kernel knows: SQLite holds a shared lock on a file with a WAL for as long as it has it open, so an exclusive one is only to be
+ * had where nobody else does. It ends with the process, and does not depend on the name of any file.
+ */
+function isOpenElsewhere(path: string): boolean {
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
+    database.exec('PRAGMA locking_mode = EXCLUSIVE');
+    database.prepare('SELECT count(*) FROM sqlite_master').get();
+    return false;
+  } catch (cause) {
+    if (sqliteCode(cause) === sqliteBusy) return true;
+    throw cause;
+  } finally {
+    database.close();
   }
 }
 

@@ -143,7 +143,8 @@ function createControl(rows: ControlRows, writer: Writer, readState: () => Contr
       guarded(async () => {
         const before = latest.get(instance);
         const isNew = before?.revision !== revision || at === endedAt;
-        const store = isNew || at - before.storedAt >= lifeSignMs;
+        // Also after the time was set back: a silent process is taken for a dead one.
+        const store = isNew || Math.abs(at - before.storedAt) >= lifeSignMs;
         if (store) await writer.submit({ kind: 'acknowledge', acknowledgement: { instance, revision, at } });
         latest.set(instance, { instance, revision, at, storedAt: store ? at : before.storedAt });
       }),
@@ -378,7 +379,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       anchor === null || restored !== null ? null : await startRefusal(directory, anchor, options.checkKey);
     if (refusal !== null) throw refusal;
     const lockIdentity = identityOf(lock.path);
-    await withFile(directory, async (file) => (file === null ? null : refuseLiving(directory, file, lockIdentity)));
+    await refuseLiving(directory, lockIdentity);
     const unsigned =
       anchor !== null &&
       restored === null &&
