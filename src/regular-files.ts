@@ -79,11 +79,11 @@ export function firstFault(bytes: Buffer): { line: number; column: number } {
   }
 }
 
-/** Text in UTF-8, whatever else is in it; throws like `openRegular`. */
-export function readRegular(path: string): string {
+/** Throws like `openRegular`. */
+export function readRegularBytes(path: string): Buffer {
   const file = openRegular(path, 'read');
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(file);
   } finally {
     closeSync(file);
   }

@@ -35,7 +35,7 @@ import { readLostClaim } from '../../domain/record-shapes.ts';
 import type { LostClaim } from '../../domain/records.ts';
 import { readSignedLine, type SignedLine, signLine } from '../../domain/signed-line.ts';
 import { Fault } from '../../errors.ts';
-import { openRegular, readRegular } from '../../regular-files.ts';
+import { openRegular, readRegularBytes } from '../../regular-files.ts';
 import { type AnchoredHeads, bookTables, headsOf, linkAt, setBackAmong } from './chain.ts';
 import { listEditedText, listShortText, setBackText } from './changed-texts.ts';
 import { identityOf } from './file-watch.ts';
@@ -117,8 +117,12 @@ function readSigned(line: string, key: AuditKey | null): Read | null {
 
 /** Throws `anchor-unusable`. */
 function readText(path: string): string {
+  return readBytes(path).toString();
+}
+
+function readBytes(path: string): Buffer {
   try {
-    return existsSync(path) ? readRegular(path) : '';
+    return existsSync(path) ? readRegularBytes(path) : Buffer.alloc(0);
   } catch (cause) {
     throw new Fault(
       'anchor-unusable',
@@ -292,14 +296,17 @@ export function knownHeads({ file, key }: AnchorPlace): ChainHeads | null {
  */
 type ListStand = 'fits' | 'short' | 'edited' | 'unsigned';
 
-function listStand(file: string, key: AuditKey | null): ListStand {
+/** The files of the list as they are, each empty where it is not there. */
+type ListBytes = { newer: Buffer; older: Buffer };
+
+function readList(file: string): ListBytes {
+  return { newer: readBytes(claimsPath(file)), older: readBytes(olderClaimsPath(file)) };
+}
+
+function listStand(file: string, key: AuditKey | null, { newer, older }: ListBytes): ListStand {
   const mark = readMark(file, key);
   const sealed = mark?.signature === 'other-key' ? undefined : mark?.content.claims;
   if (sealed === undefined) return 'unsigned';
-  const [newer, older] = [claimsPath(file), olderClaimsPath(file)].map((path) => Buffer.from(readText(path))) as [
-    Buffer,
-    Buffer,
-  ];
   const standOf = (bytes: Buffer, seal: ListSeal): ListStand => {
     if (bytes.length < seal.bytes) return 'short';
     if (sealed.closed && seal === sealed.newer && bytes.length > seal.bytes) return 'edited';
@@ -316,19 +323,19 @@ function sha256Of(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('base64url');
 }
 
-function sealOf(text: string): ListSeal {
-  const bytes = Buffer.from(text);
+function sealOf(bytes: Buffer): ListSeal {
   return { bytes: bytes.length, sha256: sha256Of(bytes) };
 }
 
 /** The requests claimed in the part that a store of `entries` records in `auctions` lacks. A list that is not what was written is not complete. */
 export function claimedSince({ file, key }: AnchorPlace, entries: number): LostClaims {
   const claims = new Map<RequestId, LostClaim | null>();
-  const stand = listStand(file, key);
+  const list = readList(file);
+  const stand = listStand(file, key, list);
   const isWhole = stand === 'fits' || stand === 'unsigned';
   let complete = false;
-  for (const path of [olderClaimsPath(file), claimsPath(file)]) {
-    for (const [index, line] of readText(path).split('\n').entries()) {
+  for (const bytes of [list.older, list.newer]) {
+    for (const [index, line] of bytes.toString().split('\n').entries()) {
       if (line === '') continue;
       try {
         const [count, ...kept] = JSON.parse(line) as [number, ...(string | { requestId: string })[]];
@@ -357,9 +364,8 @@ const quote = 34;
  * The requests that a file of claims names. It may hold 30 MB and is read at each start, so a line is searched and not parsed; a text
  * inside it has its quotes escaped. What cannot be read was being written when the process died, or names nobody.
  */
-function namedIn(path: string): Set<RequestId> {
+function namedIn(bytes: Buffer): Set<RequestId> {
   const names = new Set<RequestId>();
-  const bytes = Buffer.from(readText(path));
   for (let start = 0, end = 0; start < bytes.length; start = end + 1) {
     end = bytes.indexOf(newline, start);
     if (end < 0) end = bytes.length;
@@ -469,9 +475,11 @@ export function createAnchorWriter(
         .join(''),
     ),
   );
-  let named = { older: namedIn(olderClaimsPath(file)), newer: namedIn(claimsPath(file)) };
-  const stand = restored === null ? listStand(file, key) : 'fits';
-  if (stand === 'edited' || stand === 'short') {
+  const list = readList(file);
+  let named = { older: namedIn(list.older), newer: namedIn(list.newer) };
+  const stand = restored === null ? listStand(file, key, list) : 'fits';
+  const isSetAside = stand === 'edited' || stand === 'short';
+  if (isSetAside) {
     const aside = `${claimsPath(file)}.${Date.now()}`;
     if (existsSync(olderClaimsPath(file))) renameSync(olderClaimsPath(file), `${aside}.1`);
     if (existsSync(claimsPath(file))) renameSync(claimsPath(file), aside);
@@ -482,13 +490,13 @@ export function createAnchorWriter(
   const mark = openRegular(markPath(file), 'update', fileMode);
   let claimed = openRegular(claimsPath(file), 'append', fileMode);
   // What comes after the last line break was being written when the process died.
-  const found = readText(claimsPath(file));
-  const listed = found.slice(0, found.lastIndexOf('\n') + 1);
-  ftruncateSync(claimed, Buffer.byteLength(listed));
+  const found = isSetAside ? Buffer.alloc(0) : list.newer;
+  const listed = found.subarray(0, found.lastIndexOf('\n') + 1);
+  ftruncateSync(claimed, listed.length);
   let claimsSize = fstatSync(claimed).size;
   let claimsHash = createHash('sha256').update(listed);
   let claimsStamp = stampOf(claimed);
-  let olderSeal = existsSync(olderClaimsPath(file)) ? sealOf(readText(olderClaimsPath(file))) : null;
+  let olderSeal = existsSync(olderClaimsPath(file)) ? sealOf(list.older) : null;
   const written = createHash('sha256').update(readFileSync(file));
   let stamp = stampOf(anchorFile);
   let slots = readSlots(mark);
