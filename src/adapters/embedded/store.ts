@@ -28,9 +28,9 @@ import { type AnchorPlace, claimedSince, findSetBack, knownHeads, type SetBack }
 import { checkInBackground } from './background-check.ts';
 import { headsOf, setBackAmong } from './chain.ts';
 import { setBackText } from './changed-texts.ts';
-import { type ControlRows, createControlRows } from './control-rows.ts';
+import { type ControlChange, type ControlRows, createControlRows } from './control-rows.ts';
 import { damageIn, watchDamage } from './damage.ts';
-import { databasePath, holdsDesk, openReadOnly, refuseLiving, tooLittleSpace } from './database.ts';
+import { databasePath, holdsDesk, openReadOnly, refuseLiving, tooLittleSpace, writeFault } from './database.ts';
 import { type FileWatch, identityOf, watchFiles } from './file-watch.ts';
 import { createFlowReader } from './flow-rows.ts';
 import { createFlows } from './flows.ts';
@@ -128,17 +128,23 @@ function createControl(rows: ControlRows, writer: Writer, readState: () => Contr
       throw new Fault('views-unavailable', 'The controls cannot be read or stored.', cause);
     }
   };
+  /** Taken back where it fails, so the fault says that nothing was changed, and why. */
+  const order = async (change: ControlChange): Promise<number> => {
+    try {
+      return await writer.submit({ kind: 'control', change });
+    } catch (cause) {
+      throw writeFault(cause);
+    }
+  };
   return {
     read: () => guarded(readState),
     history: () => guarded(rows.history),
-    setPause: (pause) => guarded(() => writer.submit({ kind: 'control', change: { kind: 'pause', pause } })),
-    resume: (word) => guarded(() => writer.submit({ kind: 'control', change: { kind: 'resume', word } })),
-    setCap: (name, limitCents, word) =>
-      guarded(() => writer.submit({ kind: 'control', change: { kind: 'cap', name, limitCents, word } })),
-    snoozeRule: (snooze) => guarded(() => writer.submit({ kind: 'control', change: { kind: 'snooze', snooze } })),
-    resumeRule: (rule, word) =>
-      guarded(() => writer.submit({ kind: 'control', change: { kind: 'resume-rule', rule, word } })),
-    announceRules: (order) => guarded(() => writer.submit({ kind: 'control', change: { kind: 'rules', order } })),
+    setPause: (pause) => order({ kind: 'pause', pause }),
+    resume: (word) => order({ kind: 'resume', word }),
+    setCap: (name, limitCents, word) => order({ kind: 'cap', name, limitCents, word }),
+    snoozeRule: (snooze) => order({ kind: 'snooze', snooze }),
+    resumeRule: (rule, word) => order({ kind: 'resume-rule', rule, word }),
+    announceRules: (rules) => order({ kind: 'rules', order: rules }),
     acknowledge: (instance, revision, at) =>
       guarded(async () => {
         const before = latest.get(instance);

@@ -312,13 +312,12 @@ type FailedTexts = { notStored: string; unsure: string };
 
 const unkept = 'It holds, but the log does not keep it yet: put Kafka right, and do not empty Redis before it is kept.';
 const pauseFailed: FailedTexts = {
-  notStored:
-    'Bidding is not paused. Put the store right (space, Redis) and pause again, or stop the processes (SIGTERM).',
+  notStored: 'Bidding is not paused. Put the store right and pause again, or stop the processes (SIGTERM).',
   unsure:
     'It is not known whether bidding is paused; count on it not being so. Put Redis right and pause again, or stop the processes (SIGTERM).',
 };
 export const changeFailed: FailedTexts = {
-  notStored: 'Nothing was changed: put the store right (space, Redis) and order it again.',
+  notStored: 'Nothing was changed: put the store right and order it again.',
   unsure: 'It is not known whether it was changed: put Redis right, and order it again if needed.',
 };
 

@@ -18,8 +18,10 @@ import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { anchorFileOf } from '../../../src/adapters/embedded/anchor.ts';
 import { type EmbeddedStore, openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
+import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
 import { Fault } from '../../../src/errors.ts';
+import { pause } from '../../../src/operating/controls.ts';
 import { claimed, requested } from '../../bidding/parts.ts';
 import { auctionEntry } from '../../conformance/samples.ts';
 
@@ -269,6 +271,22 @@ test('a request that the list of claims names is not claimed again where the log
     assert.equal((await store.log.readKey('auctions', '1')).length, 1);
     await store.log.append([claimOf('3', 'b:3')]);
   } finally {
+    await store.close();
+  }
+});
+
+test('an order that cannot be stored says that nothing was changed, and why (issue 15 line 22)', async () => {
+  const { store, directory } = await opened();
+  const other = new DatabaseSync(fileIn(directory, 'lance.sqlite'));
+  other.exec('BEGIN IMMEDIATE');
+  const parts = { control: store.control, clock: createSystemClock() } as unknown as Parameters<typeof pause>[0];
+  try {
+    const outcome = await pause(parts, { by: 'ana', via: 'offline' }, 'a test');
+    assert.equal(outcome.kind, 'not-stored');
+    assert.match((outcome as { why: string }).why, /^It was not stored, and nothing was changed: another process is /);
+  } finally {
+    other.exec('ROLLBACK');
+    other.close();
     await store.close();
   }
 });
