@@ -97,7 +97,7 @@ function begin(database: DatabaseSync, path: string, own: { genesis: string; par
   }
   const setHash = database.prepare('UPDATE origin SET last_hash = ? WHERE id = 1');
   const setFigures = database.prepare('UPDATE origin SET figures = ? WHERE id = 1');
-  const writeViews = createViewWriter(database, (applied, added) => {
+  const writeViews = createViewWriter(database, null, (applied, added) => {
     for (const [name, more] of Object.entries(added)) figures[name]! += more;
     for (const [partition, next] of applied) figures[positionName(partition)] = next;
     setFigures.run(JSON.stringify(figures));

@@ -5,7 +5,7 @@ import { withHolder } from '../domain/code-holders.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { HalfLives, Histogram, PartHistogram } from '../domain/histogram.ts';
 import type { RequestState } from '../domain/states.ts';
-import { type StoredExposure, type StoredStatistic, storedJson, type ViewReader } from './view-rows.ts';
+import { type StoredExposure, type StoredStatistic, storedState, type ViewReader } from './view-rows.ts';
 import type { ViewLimits } from './views.ts';
 
 export type CachedRow = {
@@ -219,7 +219,7 @@ export function createViewCache(
         const { state, open, reservation } = storedIds.mayHave(requestId) ? reader.row(requestId) : newRow;
         return {
           requestId,
-          state: state === null ? null : storedJson(state),
+          state: state === null ? null : storedState(state),
           open,
           reservation,
           stateDirty: false,

@@ -83,10 +83,41 @@ export const viewFigures = {
 
 type ViewFigures = Record<keyof typeof viewFigures, number>;
 
-/** Stores a flush inside the caller's transaction; `addFigures` writes what it adds into the same one. */
+/** Adds what nobody can compute without the key of the store, of one row, to a sum, or takes it away. */
+export type RowDigest = (sum: Uint32Array, sign: 1 | -1, columns: readonly (string | number)[]) => void;
+
+/** As many as a digest has numbers of 32 bits. */
+export const digestNumbers = 8;
+
+type ExposureColumns = { request_id: string; status: string; amount_cents: number; keys: string; expires_at: number };
+
+const promisedExposure = `SELECT request_id, status, amount_cents, keys, expires_at FROM exposure WHERE ${promisedRows}`;
+const digestedAtOnce = 500;
+
+function columnsOf(row: ExposureColumns): readonly (string | number)[] {
+  return [row.request_id, row.status, row.amount_cents, row.keys, row.expires_at];
+}
+
+/** Over the rows that promise something. */
+export function digestSum(database: DatabaseSync, digest: RowDigest): Uint32Array {
+  const sum = new Uint32Array(digestNumbers);
+  const page = database.prepare(`${promisedExposure} AND request_id > ? ORDER BY request_id LIMIT ${digestedAtOnce}`);
+  for (let last = ''; ; ) {
+    const found = page.all(last) as ExposureColumns[];
+    for (const row of found) digest(sum, 1, columnsOf(row));
+    if (found.length < digestedAtOnce) return sum;
+    last = found.at(-1)!.request_id;
+  }
+}
+
+/**
+ * Stores a flush inside the caller's transaction; `addFigures` writes what it adds into the same one. `digest` null: no sum of digests
+ * is kept, and nothing is added to it.
+ */
 export function createViewWriter(
   database: DatabaseSync,
-  addFigures: (applied: ViewFlush['applied'], added: ViewFigures) => void,
+  digest: RowDigest | null,
+  addFigures: (applied: ViewFlush['applied'], added: ViewFigures, addedDigest: Uint32Array) => void,
 ): (flush: ViewFlush) => void {
   const applied = database.prepare('INSERT OR REPLACE INTO applied (partition, next) VALUES (?, ?)');
   const isOpen = database.prepare('SELECT open FROM ledger WHERE request_id = ?');
@@ -96,7 +127,9 @@ export function createViewWriter(
   );
   const newBid = database.prepare('INSERT OR IGNORE INTO bid_index (request_id, bid_id) VALUES (?, ?)');
   const changeBid = database.prepare('UPDATE bid_index SET request_id = ? WHERE bid_id = ?');
-  const promised = database.prepare('SELECT status, amount_cents FROM exposure WHERE request_id = ?');
+  const promised = database.prepare(
+    'SELECT request_id, status, amount_cents, keys, expires_at FROM exposure WHERE request_id = ?',
+  );
   const newExposure = database.prepare(
     'INSERT INTO exposure (status, amount_cents, keys, expires_at, request_id) VALUES (?, ?, ?, ?, ?)',
   );
@@ -111,6 +144,7 @@ export function createViewWriter(
   );
   return (flush) => {
     const added: ViewFigures = { requests: 0, open: 0, bids: 0, exposures: 0, live: 0, liveCents: 0, statistics: 0 };
+    const addedDigest = new Uint32Array(digestNumbers);
     for (const [partition, next] of flush.applied) applied.run(partition, next);
     for (let i = 0; i < flush.ledgerIds.length; i += 1) {
       const id = flush.ledgerIds[i]!;
@@ -130,17 +164,26 @@ export function createViewWriter(
       const id = flush.exposureIds[i]!;
       const status = flush.exposureStatuses[i]!;
       const amountCents = flush.exposureAmounts[i]!;
-      const before = promised.get(id) as { status: string; amount_cents: number } | undefined;
+      const before = promised.get(id) as ExposureColumns | undefined;
       const write = before === undefined ? newExposure : changeExposure;
-      write.run(status, amountCents, flush.exposureKeys[i]!, flush.exposureExpiries[i]!, id);
+      const row = {
+        request_id: id,
+        status,
+        amount_cents: amountCents,
+        keys: flush.exposureKeys[i]!,
+        expires_at: flush.exposureExpiries[i]!,
+      };
+      write.run(status, amountCents, row.keys, row.expires_at, id);
       if (before === undefined) added.exposures += 1;
       if (before !== undefined && isPromised(before.status)) {
         added.live -= 1;
         added.liveCents -= before.amount_cents;
+        digest?.(addedDigest, -1, columnsOf(before));
       }
       if (isPromised(status)) {
         added.live += 1;
         added.liveCents += amountCents;
+        digest?.(addedDigest, 1, columnsOf(row));
       }
     }
     for (const { key, landmarkAt, landmarkCount, count, cells } of flush.statistics) {
@@ -148,7 +191,7 @@ export function createViewWriter(
       if (newStatistic.run(...values).changes === 1) added.statistics += 1;
       else changeStatistic.run(...values);
     }
-    addFigures(flush.applied, added);
+    addFigures(flush.applied, added, addedDigest);
   };
 }
 
@@ -172,18 +215,39 @@ export type ViewReader = {
   halfLives?: (key: string) => HalfLives | null;
 };
 
-/** Of a stored row. Throws `views-unavailable` with the remedy, and quotes nothing of the row. */
-export function storedJson<T>(text: string): T {
+/** Throws `views-unavailable` with the remedy, and quotes nothing of the row. */
+function unreadableRow(): never {
+  const remedy = 'They are made again from the log: stop the desk, run lance views rebuild and start it.';
+  throw new Fault('views-unavailable', `A stored row of the views cannot be read. ${remedy}`);
+}
+
+function storedJson(text: string): unknown {
   try {
-    return JSON.parse(text) as T;
+    return JSON.parse(text);
   } catch {
-    const remedy = 'They are made again from the log: stop the desk, run lance views rebuild and start it.';
-    throw new Fault('views-unavailable', `A stored row of the views cannot be read. ${remedy}`);
+    return unreadableRow();
   }
 }
 
+/** Of a request or a flow. Throws `views-unavailable` as well where it is JSON of something else. */
+export function storedState<T extends { phase: string }>(text: string): T {
+  const value = storedJson(text) as { phase?: unknown } | null;
+  return typeof value?.phase === 'string' ? (value as T) : unreadableRow();
+}
+
+function storedKeys(text: string): readonly string[] {
+  const value = storedJson(text);
+  return Array.isArray(value) && value.every((key) => typeof key === 'string') ? value : unreadableRow();
+}
+
+function storedCells(cells: Uint8Array): Float64Array {
+  return cells.byteLength % Float64Array.BYTES_PER_ELEMENT === 0
+    ? new Float64Array(cells.slice().buffer)
+    : unreadableRow();
+}
+
 function ledgerRow(row: JoinedRow): LedgerRow {
-  return { state: storedJson(row.state!), reservation: row.status ?? 'none', hadRoom: true };
+  return { state: storedState(row.state!), reservation: row.status ?? 'none', hadRoom: true };
 }
 
 /** Rows that `ids` reads in one statement. */
@@ -231,7 +295,7 @@ export function createViewReader(database: DatabaseSync): ViewReader {
       requestId: stored.request_id,
       status: stored.status,
       amountCents: stored.amount_cents,
-      keys: storedJson(stored.keys),
+      keys: storedKeys(stored.keys),
       expiresAt: stored.expires_at,
     }));
 
@@ -299,7 +363,7 @@ export function createViewReader(database: DatabaseSync): ViewReader {
         | { landmark_at: number; landmark_count: number; count: number; cells: Uint8Array }
         | undefined;
       if (stored === undefined) return null;
-      const cells = new Float64Array(stored.cells.slice().buffer);
+      const cells = storedCells(stored.cells);
       const { landmark_at: landmarkAt, landmark_count: landmarkCount, count } = stored;
       return { landmarkAt, landmarkCount, count, cells };
     },

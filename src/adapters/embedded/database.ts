@@ -136,7 +136,7 @@ export function openWritable(path: string): DatabaseSync {
       database.exec(`${version === 1 ? sinceFirst : ''} ${chainStarts}`);
       beginChains(database);
       database.exec(schema);
-      beginSums(database);
+      beginSums(database, null);
       // Any command may make the upgrade; the next start takes the log over (signed-heads.ts).
       if (version > 0 && version < signedSince)
         database.prepare('INSERT OR IGNORE INTO unsigned_start VALUES (1, ?)').run(version);

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { FlowState } from '../../domain/flow-states.ts';
 import { type FlowBatch, type FlowQuery, flowCursor } from '../../origination/ports.ts';
-import { storedJson } from '../../state/view-rows.ts';
+import { storedState } from '../../state/view-rows.ts';
 import { createSumsWriter } from './view-sums.ts';
 
 /** A batch as the writer thread takes it: states are text already. */
@@ -45,7 +45,7 @@ export function createFlowWriter(database: DatabaseSync): (flush: FlowFlush) => 
   );
   const name = database.prepare('INSERT OR IGNORE INTO flow_codes (code, flow_id) VALUES (?, ?)');
   const unname = database.prepare('DELETE FROM flow_codes WHERE code = ? AND flow_id = ?');
-  const addSums = createSumsWriter(database, 'flows');
+  const addSums = createSumsWriter(database, 'flows', null);
   return ({ partition, first, next, rows }) => {
     const stood = Number((applied.get(partition) as { next: number } | undefined)?.next ?? 0);
     if (stood !== first) return stood;
@@ -91,7 +91,7 @@ export function createFlowReader(database: DatabaseSync): FlowReader {
     `SELECT state FROM flow_states WHERE cursor < :before AND (:flow IS NULL OR flow = :flow) AND (:phase IS NULL OR phase = :phase)
      AND (:code IS NULL OR flow_id IN (SELECT flow_id FROM flow_codes WHERE code = :code)) ORDER BY cursor DESC LIMIT :limit`,
   );
-  const stateIn = (row: unknown): FlowState => storedJson((row as Stored).state);
+  const stateIn = (row: unknown): FlowState => storedState((row as Stored).state);
   return {
     applied: (partition) => Number((applied.get(partition) as { next: number } | undefined)?.next ?? 0),
     state: (flowId) => {

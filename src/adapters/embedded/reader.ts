@@ -20,7 +20,7 @@ import { createKeptBook } from '../../domain/kept-book.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import { inTransaction, unusable } from '../../state/sqlite.ts';
-import { createViewReader, storedJson } from '../../state/view-rows.ts';
+import { createViewReader, storedState } from '../../state/view-rows.ts';
 import { verifyChains } from './chain.ts';
 import { createControlRows } from './control-rows.ts';
 import { damageIn, watchDamage } from './damage.ts';
@@ -85,7 +85,7 @@ function createReader(
   const control = createControlRows(database);
   const rowOf = (requestId: string): LedgerRow | null => {
     const { state, reservation } = views.row(requestId);
-    return state === null ? null : { state: storedJson(state), reservation, hadRoom: true };
+    return state === null ? null : { state: storedState(state), reservation, hadRoom: true };
   };
   const holdersOf = (bidId: string): readonly RequestId[] | null => {
     const stored = views.holdersOfBid(bidId);

@@ -2,8 +2,10 @@
  * What the tables of the views hold, as figures that are stored in the same transaction: rows that are missing, or a position that
  * was moved, are found at the start. The views can be made again from the log; views that are wrong would lead to a second bid.
  */
+import { createHmac, hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { viewFigures } from '../../state/view-rows.ts';
+import type { AuditKey } from '../../domain/audit.ts';
+import { digestNumbers, digestSum, type RowDigest, type ViewFlush, viewFigures } from '../../state/view-rows.ts';
 
 /** `views`: the requests; `flows`: what follows a win. Each has positions of its own, by partition. */
 type Part = 'views' | 'flows';
@@ -24,40 +26,112 @@ const tables = {
 const parts = ['views', 'flows'] as const;
 
 /** What a start reads: rows that are no JSON would end every start. A closed row is looked at by whoever reads it. */
-const unreadable = (column: string, type: string) =>
-  `CASE WHEN json_valid(${column}) THEN json_type(${column}) <> '${type}' ELSE 1 END`;
+const unreadable = (column: string, type: string, path = '$') =>
+  `CASE WHEN json_valid(${column}) THEN coalesce(json_type(${column}, '${path}'), '') <> '${type}' ELSE 1 END`;
 const unreadableRows = {
   views: {
-    ledger: `SELECT count(*) AS n FROM ledger WHERE open = 1 AND ${unreadable('state', 'object')}`,
+    ledger: `SELECT count(*) AS n FROM ledger WHERE open = 1 AND ${unreadable('state', 'text', '$.phase')}`,
     exposure: `SELECT count(*) AS n FROM exposure WHERE status IN ('held', 'committed') AND ${unreadable('keys', 'array')}`,
   },
-  flows: { flow_states: `SELECT count(*) AS n FROM flow_states WHERE open = 1 AND ${unreadable('state', 'object')}` },
+  flows: {
+    flow_states: `SELECT count(*) AS n FROM flow_states WHERE open = 1 AND ${unreadable('state', 'text', '$.phase')}`,
+  },
 } as const;
 
 type Figures<P extends Part> = Partial<Record<keyof (typeof figures)[P], number>>;
-type Sums = { applied: Record<string, number>; rows: Record<string, number> };
+/** `digest`: of the rows that promise something, in hexadecimal digits. Not stored where no key is at hand. */
+type Sums = { applied: Record<string, number>; rows: Record<string, number>; digest: string };
 type Position = readonly [partition: number, next: number];
 
 /** Inside the caller's transaction: the positions as they are now, and what came to the rows. */
-type SumsWriter<P extends Part> = (positions: readonly Position[], added: Figures<P>, restart?: boolean) => void;
+type SumsWriter<P extends Part> = (
+  positions: readonly Position[],
+  added: Figures<P>,
+  restart?: boolean,
+  addedDigest?: Uint32Array,
+) => void;
 
-export function createSumsWriter<P extends Part>(database: DatabaseSync, part: P): SumsWriter<P> {
-  const write = database.prepare('UPDATE view_sums SET sums = ? WHERE name = ?');
-  return (positions, added, restart = false) => {
-    const sums = storedSums(database, part);
-    // Given up by `discardViews` while this was under way, or edited.
-    if (sums === null) throw new Error('the views do not fit the log; they are made again at the next start');
-    for (const [partition, next] of positions) sums.applied[partition] = next;
-    if (restart) sums.rows = {};
-    for (const [name, more] of Object.entries(added)) sums.rows[name] = (sums.rows[name] ?? 0) + (more ?? 0);
-    write.run(JSON.stringify(sums), part);
+/**
+ * Rows are added up, so the order does not matter, and a row that is gone, edited or of an earlier time changes the sum by what nobody
+ * can compute. The key is on both sides, so that nothing can be told of longer rows.
+ */
+export function rowDigest({ secret }: AuditKey): RowDigest {
+  const key = Buffer.from(secret).toString('hex');
+  return (sum, sign, columns) => {
+    let row = key;
+    // With its length before it no column runs into the next one.
+    for (const column of columns) row += typeof column === 'number' ? `${column};` : `${column.length}:${column}`;
+    const digest = hash('sha256', row + key, 'buffer');
+    for (let i = 0; i < digestNumbers; i += 1) sum[i]! += sign * digest.readUInt32LE(4 * i);
   };
 }
 
+function textOf(sum: Uint32Array): string {
+  return Buffer.from(sum.buffer, sum.byteOffset, sum.byteLength).toString('hex');
+}
+
+/** What was stored may have been edited to anything. */
+function sumOf(text: unknown): Uint32Array {
+  const bytes = Buffer.alloc(4 * digestNumbers);
+  if (typeof text === 'string') bytes.write(text, 'hex');
+  return new Uint32Array(bytes.buffer, bytes.byteOffset, digestNumbers);
+}
+
+/** Of what follows a win no money counts under a cap. */
+function signing(part: Part, key: AuditKey | null): AuditKey | null {
+  return part === 'views' ? key : null;
+}
+
+/** `key` null: what is stored is not signed, and the next start with a key makes the views again. */
+function storedText(part: Part, { applied, rows, digest }: Sums, key: AuditKey | null): string {
+  if (key === null) return JSON.stringify({ applied, rows });
+  return JSON.stringify({ applied, rows, digest, mac: macOf(part, { applied, rows, digest }, key) });
+}
+
+function macOf(part: Part, { applied, rows, digest }: Sums, { secret }: AuditKey): string {
+  return createHmac('sha256', secret)
+    .update(JSON.stringify([part, applied, rows, digest]))
+    .digest('base64url');
+}
+
+export function createSumsWriter<P extends Part>(database: DatabaseSync, part: P, key: AuditKey | null): SumsWriter<P> {
+  const write = database.prepare('UPDATE view_sums SET sums = ? WHERE name = ?');
+  /** The last two: a transaction that is taken back leaves the one before. */
+  let written: readonly string[] | null = null;
+  return (positions, added, restart = false, addedDigest) => {
+    const text = sumsText(database, part);
+    const sums = text === null ? null : sumsIn(text);
+    // Given up by `discardViews` while this was under way, or edited.
+    const isOurs = text !== null && (written === null || written.includes(text));
+    if (sums === null || !isOurs) {
+      throw new Error('the views do not fit the log; they are made again at the next start');
+    }
+    for (const [partition, next] of positions) sums.applied[partition] = next;
+    if (restart) sums.rows = {};
+    for (const [name, more] of Object.entries(added)) sums.rows[name] = (sums.rows[name] ?? 0) + (more ?? 0);
+    const sum = sumOf(sums.digest);
+    for (const [index, more] of addedDigest?.entries() ?? []) sum[index]! += more;
+    const now = storedText(part, { ...sums, digest: textOf(sum) }, key);
+    write.run(now, part);
+    written = [text, now];
+  };
+}
+
+export function createViewSumsWriter(
+  database: DatabaseSync,
+  key: AuditKey | null,
+): (applied: ViewFlush['applied'], added: Figures<'views'>, addedDigest: Uint32Array) => void {
+  const write = createSumsWriter(database, 'views', key);
+  return (applied, added, addedDigest) => write(applied, added, false, addedDigest);
+}
+
 /** Figures of what the tables hold, where none are kept. Inside the caller's transaction. */
-export function beginSums(database: DatabaseSync): void {
+export function beginSums(database: DatabaseSync, key: AuditKey | null): void {
   const put = database.prepare('INSERT OR IGNORE INTO view_sums (name, sums) VALUES (?, ?)');
-  for (const part of parts) put.run(part, JSON.stringify(counted(database, part)));
+  for (const part of parts) {
+    const signedWith = signing(part, key);
+    put.run(part, storedText(part, counted(database, part, signedWith), signedWith));
+  }
 }
 
 /** The next start makes the views again. Inside the caller's transaction. */
@@ -68,31 +142,38 @@ export function discardViews(database: DatabaseSync): void {
 /**
  * Empties the views that do not fit their figures or the log, or cannot be read, and says what was wrong with them. Folding goes on from the beginning
  * of the log then, but for the callbacks: what was given to its request stands in the log as records of that request. Inside the
- * caller's transaction.
+ * caller's transaction. `key` null: who stored the figures is not looked at.
  */
-export function emptyUnfit(database: DatabaseSync): string[] {
+export function emptyUnfit(database: DatabaseSync, key: AuditKey | null): string[] {
+  const forget = database.prepare('DELETE FROM view_sums WHERE name = ?');
   const problems = parts.flatMap((part) => {
-    const stored = storedSums(database, part);
-    const problem = problemOf(database, part, stored);
-    if (problem === null) return [];
+    const text = sumsText(database, part);
+    const stored = text === null ? null : sumsIn(text);
+    const signedWith = signing(part, key);
+    const problem = problemOf(database, part, stored, signedWith);
+    if (problem === null) {
+      // Of a new file, made before anybody had the key.
+      if (signedWith !== null && stored?.mac === undefined) forget.run(part);
+      return [];
+    }
     const { positions, rows } = tables[part];
     const kept = callbacksPosition(database, part, stored);
     for (const table of rows) database.exec(`DELETE FROM ${table}`);
     database.exec(`DELETE FROM ${positions}`);
     if (kept > 0) database.prepare(`INSERT INTO ${positions} (partition, next) VALUES (?, ?)`).run(callbacks, kept);
-    database.prepare('DELETE FROM view_sums WHERE name = ?').run(part);
+    forget.run(part);
     return [problem];
   });
-  beginSums(database);
+  beginSums(database, key);
   return problems;
 }
 
 const callbacks = -1;
 
-function problemOf(database: DatabaseSync, part: Part, stored: Sums | null): string | null {
+function problemOf(database: DatabaseSync, part: Part, stored: StoredSums | null, key: AuditKey | null): string | null {
   if (stored === null) return `the figures kept of the ${part} are gone`;
   const { positions, log } = tables[part];
-  const { applied, rows } = counted(database, part);
+  const { applied, rows, digest } = counted(database, part, key);
   for (const partition of new Set([...Object.keys(applied), ...Object.keys(stored.applied)])) {
     const at = applied[partition] ?? 0;
     const expected = stored.applied[partition] ?? 0;
@@ -104,6 +185,12 @@ function problemOf(database: DatabaseSync, part: Part, stored: Sums | null): str
     const expected = stored.rows[name] ?? 0;
     if (count !== expected) return `${part} have ${count} ${name}, and ${expected} were stored`;
   }
+  const isNew = Object.values({ ...applied, ...rows }).every((count) => count === 0);
+  if (key !== null && stored.mac === undefined && isNew) return null;
+  if (key !== null && stored.mac !== macOf(part, stored, key)) {
+    return `the figures kept of the ${part} are not signed with the key of this desk, as those of earlier versions`;
+  }
+  if (key !== null && digest !== stored.digest) return `promises of the ${part} are not what was stored`;
   for (const [table, sql] of Object.entries(unreadableRows[part])) {
     const { n } = database.prepare(sql).get() as { n: number };
     if (n > 0) return `${n} rows of the table ${table} cannot be read`;
@@ -111,23 +198,30 @@ function problemOf(database: DatabaseSync, part: Part, stored: Sums | null): str
   return null;
 }
 
-function storedSums(database: DatabaseSync, part: Part): Sums | null {
+type StoredSums = Sums & { mac?: string };
+
+function sumsText(database: DatabaseSync, part: Part): string | null {
   const row = database.prepare('SELECT sums FROM view_sums WHERE name = ?').get(part) as { sums: string } | undefined;
-  if (row === undefined) return null;
+  return row?.sums ?? null;
+}
+
+function sumsIn(text: string): StoredSums | null {
   try {
-    const { applied, rows } = JSON.parse(row.sums) as Partial<Sums>;
-    return applied === undefined || rows === undefined ? null : { applied, rows };
+    const sums = JSON.parse(text) as Partial<StoredSums>;
+    if (sums.applied === undefined || sums.rows === undefined) return null;
+    return { ...sums, applied: sums.applied, rows: sums.rows, digest: textOf(sumOf(sums.digest)) };
   } catch {
     return null;
   }
 }
 
-function counted(database: DatabaseSync, part: Part): Sums {
+function counted(database: DatabaseSync, part: Part, key: AuditKey | null): Sums {
   const rows: Record<string, number> = {};
   for (const [name, sql] of Object.entries(figures[part])) {
     rows[name] = Number((database.prepare(sql).get() as { n: number }).n);
   }
-  return { applied: positionsIn(database, part), rows };
+  const sum = key === null ? new Uint32Array(digestNumbers) : digestSum(database, rowDigest(key));
+  return { applied: positionsIn(database, part), rows, digest: textOf(sum) };
 }
 
 function positionsIn(database: DatabaseSync, part: Part): Record<string, number> {

@@ -12,7 +12,7 @@ import { openWritable } from './database.ts';
 import { createFlowWriter } from './flow-rows.ts';
 import { ClaimRepeated, createLogWriter, type EncodedEntries } from './log-rows.ts';
 import { createDirectQueryCounter, createMarginWriter } from './margin-rows.ts';
-import { createSumsWriter, discardViews, emptyUnfit } from './view-sums.ts';
+import { createViewSumsWriter, discardViews, emptyUnfit, rowDigest } from './view-sums.ts';
 import {
   storeFaultOf,
   type TaskResult,
@@ -57,9 +57,14 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
     throw cause instanceof Error && 'syscall' in cause ? new AnchorUnusable(cause.message, { cause }) : cause;
   }
   database.prepare('INSERT OR REPLACE INTO lock_file (id, identity) VALUES (1, ?)').run(lockIdentity ?? '');
-  const unfitViews = inTransaction(database, () => emptyUnfit(database));
+  const viewKey = place?.key ?? null;
+  const unfitViews = inTransaction(database, () => emptyUnfit(database, viewKey));
   const log = createLogWriter(database);
-  const writeViews = createViewWriter(database, createSumsWriter(database, 'views'));
+  const writeViews = createViewWriter(
+    database,
+    viewKey === null ? null : rowDigest(viewKey),
+    createViewSumsWriter(database, viewKey),
+  );
   const writeFlows = createFlowWriter(database);
   const writeMargins = createMarginWriter(database);
   const takeDirectQuery = createDirectQueryCounter(database);

@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { openEmbeddedReader } from '../../../src/adapters/embedded/reader.ts';
 import { openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
+import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
 import { callbackPartition, type NewEntry, type ViewChange } from '../../../src/bidding/ports.ts';
 import { timeAlone } from '../../../src/domain/histogram.ts';
 import { Fault } from '../../../src/errors.ts';
@@ -104,6 +105,7 @@ for (const [name, sql] of [
   ['applied gone', 'DELETE FROM applied WHERE partition = 0'],
   ['a row that is no JSON', `UPDATE ledger SET state = 'Zuleica' WHERE rowid IN (SELECT rowid FROM ledger ${one}`],
   ['a row that is a text', `UPDATE ledger SET state = '"Zuleica"' WHERE rowid IN (SELECT rowid FROM ledger ${one}`],
+  ['a row that is an empty object', `UPDATE ledger SET state = '{}' WHERE rowid IN (SELECT rowid FROM ledger ${one}`],
   [
     'a promise that is no JSON',
     `UPDATE exposure SET keys = 'Zuleica' WHERE rowid IN (SELECT rowid FROM exposure ${one}`,
@@ -130,6 +132,91 @@ for (const [name, next] of [
     const { problems, callbacks } = await opened(directory);
     assert.equal(problems.length, 1);
     assert.equal(callbacks, 0);
+  });
+}
+
+test('a closed row that cannot be read is named, with the remedy and without its text (issue 15 line 21)', async () => {
+  for (const [sql, read] of [
+    [`UPDATE ledger SET state = '{}'`, 'query'],
+    [`UPDATE ledger SET state = 'null'`, 'query'],
+    ['UPDATE statistics SET cells = zeroblob(5)', 'statistics'],
+  ] as const) {
+    const directory = altered(sql);
+    const reader = openEmbeddedReader({ directory });
+    const reading = async () =>
+      read === 'query' ? reader.views.query({ phase: null, limit: 1, before: null }) : reader.views.statistics(['k1']);
+    await assert
+      .rejects(reading(), (fault) => {
+        assert.ok(fault instanceof Fault, `${sql}: ${String(fault)}`);
+        assert.equal(fault.code, 'views-unavailable', sql);
+        assert.match(fault.message, /^A stored row of the views cannot be read\. .*lance views rebuild/);
+        return true;
+      })
+      .finally(() => reader.close());
+  }
+});
+
+const key = createAuditKey('a key of the tests of edited views and of nothing else');
+const anchorOf = (directory: string) => ({ file: `${directory}.anchor`, key, everyMs: 3_600_000 });
+
+/** A desk that keeps its figures with a key, with so many claims that stand; the edits are made after its stop. */
+async function edited(sql: string): Promise<{ problems: string[]; usedCents: number; rows: number }> {
+  const directory = join(mkdtempSync(join(places, 'signed-')), 'data');
+  const open = (problems: string[]) =>
+    openEmbeddedStore({
+      directory,
+      onFault: assert.fail,
+      anchor: anchorOf(directory),
+      onUnfitViews: (text) => problems.push(text),
+    });
+  const made: string[] = [];
+  const store = await open(made);
+  await store.log.append(Array.from({ length: records }, (_, index) => auctionEntry(`r${index}`, 'x')));
+  for (let index = 0; index < records; index += 1) {
+    await store.views.apply({ partition: 0, first: index, next: index + 1, changes: changesOf(index) });
+  }
+  await store.close();
+  assert.deepEqual(made, [], 'a new desk has nothing that does not fit');
+  const database = new DatabaseSync(join(directory, 'lance.sqlite'));
+  database.exec(sql);
+  database.close();
+  const problems: string[] = [];
+  const again = await open(problems);
+  const rows = (await again.views.query({ phase: null, limit: 100, before: null })).length;
+  const usedCents = (await again.views.usage(['day:r1'], 1)).get('day:r1')!.amountCents;
+  await again.close();
+  const third: string[] = [];
+  await (await open(third)).close();
+  assert.deepEqual(third, [], 'it is told once');
+  return { problems, usedCents, rows };
+}
+
+test('views kept with a key are taken as they are when nobody touched them (issue 15 line 20)', async () => {
+  assert.deepEqual(await edited(''), { problems: [], usedCents: 100, rows: records });
+});
+
+const figure = (name: string, change: string) =>
+  `UPDATE view_sums SET sums = json_set(sums, '$.rows.${name}', json_extract(sums, '$.rows.${name}') ${change}) WHERE name = 'views';`;
+for (const [name, sql, why] of [
+  [
+    'a reservation released, and the figures with it',
+    `UPDATE exposure SET status = 'released', amount_cents = 0, keys = '[]' WHERE request_id = 'r1'; ${figure('live', '- 1')} ${figure('liveCents', '- 100')}`,
+    /not signed/,
+  ],
+  ['a promise under another cap', `UPDATE exposure SET keys = '["x"]' WHERE request_id = 'r1'`, /not what was stored/],
+  ['a promise that has expired', `UPDATE exposure SET expires_at = 2 WHERE request_id = 'r1'`, /not what was stored/],
+  [
+    'money moved to another request',
+    `UPDATE exposure SET amount_cents = 1 WHERE request_id = 'r1'; UPDATE exposure SET amount_cents = 199 WHERE request_id = 'r2'`,
+    /not what was stored/,
+  ],
+  ['the signature gone', `UPDATE view_sums SET sums = json_remove(sums, '$.mac') WHERE name = 'views'`, /not signed/],
+] as const) {
+  test(`views with ${name} are made again: no cap counts less than the log says (issue 15 line 20)`, async () => {
+    const { problems, ...now } = await edited(sql);
+    assert.equal(problems.length, 1, problems.join('; '));
+    assert.match(problems[0]!, why);
+    assert.deepEqual(now, { usedCents: 0, rows: 0 }, 'they are folded again from the log');
   });
 }
 
