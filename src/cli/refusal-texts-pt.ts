@@ -100,6 +100,10 @@ const whole: readonly Sentence[] = [
     'envie uma chave Pix: um CPF ou CNPJ válido, sem pontos (letras em maiúsculas), um telefone como +5511987654321, um e-mail ou uma chave aleatória (UUID)',
   ],
   [
+    /^say whose the account is: send the worker's CPF beside it; a Pix key that is the worker's CPF needs none$/,
+    'diga de quem é a conta: envie o CPF do trabalhador ao lado dela; uma chave Pix que é o CPF do trabalhador dispensa isso',
+  ],
+  [
     /^send an account of the worker's own, with its holder's CPF$/,
     'envie uma conta do próprio trabalhador, com o CPF do titular',
   ],

@@ -114,7 +114,7 @@ export async function walkWithdrawal(client: ApiClient, sandbox: Sandbox, cpf: s
     ['inclusion', { period: 1, birthDate, operationCode: `OP-${flowId}`, account: { ...account, ...holder } }],
     ['proposal', {}],
     ['splits', { splits: [{ amountCents: 1_000, fieldId: 'TAXA', document: cpf, pixKey: { key: cpf } }] }],
-    ['account-update', { fields: { numeroBanco: '341' } }],
+    ['account-update', { fields: { numeroBanco: '341', documentoFederalPagamento: cpf } }],
     ['signers', signed],
     ['finalisation', {}],
     ['installments', { asOf: '2027-01-10' }],

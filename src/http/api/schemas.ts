@@ -679,7 +679,7 @@ export const stepBodies = {
     z.strictObject({
       fields: said(
         anything,
-        "Sent as they are beside the proposal's locator: the contract does not show the fields of the new account. They have the names that it has for accounts elsewhere, in any case: codigoBanco, numeroBanco, tipoConta, agencia, agenciaDig, conta, contaDig, documentoFederalPagamento, nomePagamento, chavePIX, alone or within propostaContaPagamento",
+        "Sent as they are beside the proposal's locator: the contract does not show the fields of the new account. They have the names that it has for accounts elsewhere, in any case: codigoBanco, numeroBanco, tipoConta, agencia, agenciaDig, conta, contaDig, documentoFederalPagamento, nomePagamento, chavePIX, alone or within propostaContaPagamento. The holder's document has to be among them, and is the worker's CPF; a Pix key that is the worker's CPF needs none",
         {
           ...{
             numeroBanco: '341',
@@ -688,6 +688,7 @@ export const stepBodies = {
             agenciaDig: '9',
             conta: '<account>',
             contaDig: '0',
+            documentoFederalPagamento: exampleCpf,
           },
         },
         'none',

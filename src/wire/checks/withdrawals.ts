@@ -859,6 +859,7 @@ export function prepareAccountUpdate(
     ...accountFieldsFormed(request.extra ?? {}),
     ...pixKeysOwn(request.extra ?? {}, 'fields', facts.cpf),
     ...holdersOwn(request.extra, facts.cpf),
+    facts.otherNames === true ? null : holderNamed(request.extra ?? {}, facts.cpf),
     accountUpdatable(facts.state),
   ]);
 }
@@ -907,9 +908,25 @@ function keyUnknown(key: string, path: string): Check {
 const mayBeAccount = { longest: Number.POSITIVE_INFINITY, most: 1_000 };
 
 /**
- * As where the contract does show them. Whose the account is, no field has to say: the contract shows none for it here, and the
- * proposal names its holder, whom the inclusion holds to the worker.
+ * An account without its holder would be the way round what the inclusion is held to: that the account is the worker's. Of a Pix key
+ * that is the worker's CPF the holder is known.
  */
+function holderNamed(fields: JsonObject, cpf: string): Check {
+  const told = scalarsIn(fields, mayBeAccount).flatMap(({ path, text }) => {
+    const field = accountFieldOf(path.replace(/(?:\.\d+)+$/, ''));
+    return field === null || text === '' ? [] : [{ field, text }];
+  });
+  const isNamed = told.some(({ field }) => field === 'holderDocument');
+  const isOwnKey = told.every(({ field, text }) => field === 'pixKey' && text.replaceAll(/\D/g, '') === cpf);
+  if (told.length === 0 || isNamed || isOwnKey) return null;
+  return breach(
+    'holder-named',
+    'fields.documentoFederalPagamento',
+    "say whose the account is: send the worker's CPF beside it; a Pix key that is the worker's CPF needs none",
+  );
+}
+
+/** As where the contract does show them. */
 function accountFieldsFormed(fields: JsonObject): Check[] {
   const scalars = scalarsIn(fields, mayBeAccount).map(({ path, text }) => {
     // One in a list is of the field that the list stands in.

@@ -72,6 +72,9 @@ const transfersOn = (days: readonly string[]) => days.map((onDay) => ({ onDay, a
 
 type Result = { kind: 'prepared' } | { kind: 'withheld'; breaches: readonly { rule: string }[] };
 
+/** With whom the account belongs to. */
+const held = (fields: JsonObject): JsonObject => ({ ...fields, documentoFederalPagamento: cpf });
+
 const cases: Readonly<Record<string, () => readonly Result[]>> = {
   'simulation balance-or-worker': () => [prepareSimulation('op', { amountCents: 10_000 }, unborn)],
   'simulation cpf-valid': () => [prepareSimulation('op', { cpf: '1' }, unborn)],
@@ -351,7 +354,9 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   'finalisation signers-registered': () => [prepareFinalisation('op', { dto }, { ...ready, signersRegistered: false })],
   'finalisation all-signed': () => [prepareFinalisation('op', { dto }, { ...ready, unsigned: 1 })],
   'finalisation finalisation-enabled': () => [prepareFinalisation('op', { dto }, { ...ready, enabled: false })],
-  'account-update located': () => [prepareAccountUpdate('op', { dto: {}, extra }, { cpf, state: 'approved' })],
+  'account-update located': () => [
+    prepareAccountUpdate('op', { dto: {}, extra: held(extra) }, { cpf, state: 'approved' }),
+  ],
   'account-update account-given': () => [
     prepareAccountUpdate('op', { dto }, { cpf, state: 'approved' }),
     prepareAccountUpdate('op', { dto, extra: {} }, { cpf, state: 'approved' }),
@@ -373,6 +378,15 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       { favorecido: 'Maria, cpf: 390.533.447-05' },
       { pix: { valor: 'cpf:39053344705' } },
     ].map((extra) => prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved', otherNames: true })),
+  'account-update holder-named': () =>
+    [
+      { numeroBanco: '341', tipoConta: 2, agencia: '1', conta: '999', contaDig: '0' },
+      { conta: '999', nomePagamento: 'Outra Pessoa' },
+      { propostaContaPagamento: { conta: '999' } },
+      { conta: '999', documentoFederalPagamento: '' },
+      { chavePIX: 'outra@exemplo.example' },
+      { chavePIX: cpf, conta: '999' },
+    ].map((extra) => prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved' })),
   'account-update pix-key': () =>
     [
       `cpf:${cpf}`,
@@ -401,21 +415,21 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       { dto: { contta: '1' } },
       { pagamentoViaEmv: { emv: '00020126' } },
       { propostaContaPagamento: [{ conta: '1' }, { favorecido: 'x' }] },
-    ].map((extra) => prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved' })),
+    ].map((extra) => prepareAccountUpdate('op', { dto, extra: held(extra) }, { cpf, state: 'approved' })),
   'account-update bank-number': () =>
     [
       { NumeroBanco: 'Itaú' },
       { numeroBanco: '000', conta: '1' },
       { numeroBanco: ['000'] },
       { numeroBanco: '000', codigoBanco: null },
-    ].map((extra) => prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved' })),
+    ].map((extra) => prepareAccountUpdate('op', { dto, extra: held(extra) }, { cpf, state: 'approved' })),
   'account-update bank-code': () =>
     [
       { codigoBanco: 0 },
       { CodigoBanco: '000' },
       { propostaContaPagamento: { codigoBanco: -1 } },
       { codigoBanco: 'x' },
-    ].map((extra) => prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved' })),
+    ].map((extra) => prepareAccountUpdate('op', { dto, extra: held(extra) }, { cpf, state: 'approved' })),
   'account-update account-type': () => [
     prepareAccountUpdate('op', { dto, extra: { dto: { tipoConta: 3 } } }, { cpf, state: 'approved', otherNames: true }),
   ],
@@ -427,28 +441,32 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       { conta: '1'.repeat(129) },
       { agencia: 'centro' },
       { propostaContaPagamento: { contaDig: '123' } },
-    ].map((extra) => prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved' })),
+    ].map((extra) => prepareAccountUpdate('op', { dto, extra: held(extra) }, { cpf, state: 'approved' })),
   'account-update locator-kept': () => [
     prepareAccountUpdate(
       'op',
-      { dto, extra: { dto: { CODIGOPROPOSTA: 'another', conta: '1' } } },
+      { dto, extra: held({ dto: { CODIGOPROPOSTA: 'another', conta: '1' } }) },
       { cpf, state: 'approved' },
     ),
-    prepareAccountUpdate('op', { dto, extra: { Dto: { numeroProposta: 7 } } }, { cpf, state: 'approved' }),
-    prepareAccountUpdate('op', { dto, extra: { CodigoProposta: 'another', conta: '1' } }, { cpf, state: 'approved' }),
+    prepareAccountUpdate('op', { dto, extra: held({ Dto: { numeroProposta: 7 } }) }, { cpf, state: 'approved' }),
     prepareAccountUpdate(
       'op',
-      { dto, extra: { propostaContaPagamento: { codigoOperacao: 'x' } } },
+      { dto, extra: held({ CodigoProposta: 'another', conta: '1' }) },
+      { cpf, state: 'approved' },
+    ),
+    prepareAccountUpdate(
+      'op',
+      { dto, extra: held({ propostaContaPagamento: { codigoOperacao: 'x' } }) },
       { cpf, state: 'approved' },
     ),
   ],
   'account-update dto-object': () => [
-    prepareAccountUpdate('op', { dto, extra: { dto: 'another' } }, { cpf, state: 'approved' }),
-    prepareAccountUpdate('op', { dto, extra: { dto: {}, DTO: {} } }, { cpf, state: 'approved' }),
+    prepareAccountUpdate('op', { dto, extra: held({ dto: 'another' }) }, { cpf, state: 'approved' }),
+    prepareAccountUpdate('op', { dto, extra: held({ dto: {}, DTO: {} }) }, { cpf, state: 'approved' }),
   ],
   'account-update account-update-state': () => [
-    prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'analysing' }),
-    prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'cancelled' }),
+    prepareAccountUpdate('op', { dto, extra: held(extra) }, { cpf, state: 'analysing' }),
+    prepareAccountUpdate('op', { dto, extra: held(extra) }, { cpf, state: 'cancelled' }),
   ],
 };
 
@@ -524,10 +542,12 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
     ),
     prepareSigners('op', { dto: { operationCode: 'O' }, signers: [{ ...signer, ip: '2001:db8::7' }] }, signing),
     prepareFinalisation('op', { dto }, ready),
-    ...accountUpdateStates.map((state) => prepareAccountUpdate('op', { dto, extra: { conta: '1' } }, { cpf, state })),
-    // Of a bank whose number is that of others its code says which it is; whose account it is, no field has to say.
+    ...accountUpdateStates.map((state) =>
+      prepareAccountUpdate('op', { dto, extra: held({ conta: '1' }) }, { cpf, state }),
+    ),
+    // Of a bank whose number is that of others its code says which it is.
     ...[{ numeroBanco: '000', codigoBanco: 77 }, { codigoBanco: '077' }, { conta: 12, contaDig: 'x' }].map((own) =>
-      prepareAccountUpdate('op', { dto, extra: own }, { cpf, state: 'approved' }),
+      prepareAccountUpdate('op', { dto, extra: held(own) }, { cpf, state: 'approved' }),
     ),
     prepareInclusion('op', { ...inclusion, account: { ...account, bankNumber: '000', bankCode: 77 } }, included),
     prepareInclusion('op', { ...inclusion, account: { ...account, bankNumber: null, bankCode: 1 } }, included),
@@ -542,7 +562,7 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
 
 test('a mistyped field of another account is told what is most likely meant', () => {
   const problem = (extra: JsonObject, otherNames = false) => {
-    const result = prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved', otherNames });
+    const result = prepareAccountUpdate('op', { dto, extra: held(extra) }, { cpf, state: 'approved', otherNames });
     return result.kind === 'withheld' ? result.breaches.map(({ field, problem }) => `${field}: ${problem}`) : [];
   };
   assert.match(problem({ agenca: '0001' })[0]!, /^fields\.agenca: .* write agencia if you mean that/);
