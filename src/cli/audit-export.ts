@@ -18,10 +18,11 @@ function rawOf(vault: Vault, requestId: RequestId, { sealed }: RecordedEnd): Jso
 }
 
 function lineOf(recorded: RecordedCase & { end: RecordedEnd }, vault: Vault): string {
-  const { request, link, auction, decidedAt, control, acceptance, end } = recorded;
+  const { request, link, linkAskedInVain, auction, decidedAt, control, acceptance, end } = recorded;
   const line = {
     request,
     link,
+    ...(linkAskedInVain === true ? { linkAskedInVain } : {}),
     bids: auction === null ? null : end.bids,
     ownBidId: end.ownBidId,
     startedAt: auction?.startedAt ?? null,

@@ -15,11 +15,12 @@ import type { CommandWorld } from './world.ts';
 
 /** Where nothing says when an auction ended, it ended when it was to end. */
 function caseOfLine(line: AuditLine, settings: BiddingSettings): RecordedCase {
-  const { request, link, bids, ownBidId, startedAt, endedAt, knownAt, control, acceptance } = line;
+  const { request, link, linkAskedInVain, bids, ownBidId, startedAt, endedAt, knownAt, control, acceptance } = line;
   const planned = deadlineOf({ request }, settings);
   return {
     request,
     link,
+    ...(linkAskedInVain === true ? { linkAskedInVain } : {}),
     decidedAt: line.decidedAt ?? request.receivedAt,
     auction:
       bids === null

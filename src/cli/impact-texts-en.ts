@@ -41,6 +41,8 @@ export const impactEn: Texts['impact'] = {
     `${judged} with a known end of auction; ${warmUp} before them only learnt from; ${repeated} repeated line(s) left out.`,
   turned: (toPass, toBid, otherBid) =>
     `${toPass} bids become passes, ${toBid} passes become bids, ${otherBid} bids change in rate, amount or term.`,
+  linkNotOnRecord: (requests, current, candidate) =>
+    `WARNING: ${requests} requests are counted apart and are in no figure below. The worker's link would have been asked for (${current} times by the current set, ${candidate} by the candidate), and its facts are not on record, because nobody asked then: what would have been decided is not known.`,
   measures: {
     requests: 'requests',
     bids: 'bids',

@@ -42,6 +42,8 @@ export const impactPt = {
     `${judged} com fim de leilão conhecido; ${warmUp} antes delas só ensinaram; ${repeated} linha(s) repetida(s) de fora.`,
   turned: (toPass: string, toBid: string, otherBid: string) =>
     `${toPass} lances viram recusas, ${toBid} recusas viram lances, ${otherBid} lances mudam de taxa, valor ou prazo.`,
+  linkNotOnRecord: (requests: string, current: string, candidate: string) =>
+    `AVISO: ${requests} solicitações são contadas à parte e não entram em nenhum número abaixo. O vínculo do trabalhador teria sido consultado (${current} vezes pelo conjunto atual, ${candidate} pelo candidato), e os fatos dele não estão no registro, porque ninguém consultou então: não se sabe o que teria sido decidido.`,
   measures: {
     requests: 'solicitações',
     bids: 'lances',

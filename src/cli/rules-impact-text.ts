@@ -112,12 +112,15 @@ export function leadLines(report: ImpactReport, format: Format): string[] {
   const { impact } = format.texts;
   const total = report.segments[0]!;
   const count = (value: number) => format.number(value);
-  const { requests, batches, from, to, judged, warmUp, repeated, current, candidate } = report;
+  const { requests, batches, from, to, judged, warmUp, repeated, current, candidate, linkNotOnRecord: apart } = report;
   const when = (at: number | null) => (at === null ? impact.none : format.minute(at));
   return [
     impact.about(count(requests), count(batches), when(from), when(to)),
     impact.beside(count(judged), count(warmUp), count(repeated)),
     impact.sets(current.slice(0, hashLength), candidate.slice(0, hashLength)),
+    ...(apart.requests === 0
+      ? []
+      : [impact.linkNotOnRecord(count(apart.requests), count(apart.current), count(apart.candidate))]),
     impact.turned(count(total.toPass), count(total.toBid), count(total.otherBid)),
   ];
 }

@@ -60,7 +60,7 @@ export const rulesEn: Texts['rules'] = {
       history: 'what became of each set: who, when, what it changed',
     },
   },
-  truths: { true: 'true', false: 'false', unknown: 'unknown' },
+  truths: { true: 'true', false: 'false', unknown: 'unknown', linkNotOnRecord: 'link not on record' },
   groups: { all: 'all of', any: 'any of', atLeast: 'at least', not: 'not', named: 'condition' },
   atLeast: (count) => `at least ${count} of`,
   refused: (count) => `The rules are refused, ${count} fault(s):`,
@@ -86,6 +86,8 @@ export const rulesEn: Texts['rules'] = {
   trying: 'requests',
   tried: (name, count, hits, unknown, misses) =>
     `"${name}" on ${count} requests: true on ${hits}, unknown on ${unknown}, false on ${misses}.`,
+  triedWithoutLink: (count) =>
+    `On ${count} more it is not known: the rule looks at facts of the worker's link, which are not on record because nobody asked then. Live, the desk would have asked.`,
   triedHeader: ['request', 'state', 'code', 'the rule'],
   reading: 'records',
   hitsOf: (hash, since, until) => `Set ${hash}, decisions from ${since} to ${until}:`,

@@ -59,7 +59,7 @@ export const rulesPt = {
       history: 'o que foi feito de cada conjunto: quem, quando, o que mudou',
     },
   },
-  truths: { true: 'verdadeira', false: 'falsa', unknown: 'indefinida' },
+  truths: { true: 'verdadeira', false: 'falsa', unknown: 'indefinida', linkNotOnRecord: 'vínculo fora do registro' },
   groups: { all: 'todas', any: 'alguma', atLeast: 'ao menos', not: 'não', named: 'condição' },
   atLeast: (count: number) => `ao menos ${count} de`,
   refused: (count: number) => `As regras foram recusadas, ${count} falta(s):`,
@@ -85,6 +85,8 @@ export const rulesPt = {
   trying: 'solicitações',
   tried: (name: string, count: number, hits: number, unknown: number, misses: number) =>
     `"${name}" em ${count} solicitações: verdadeira em ${hits}, indefinida em ${unknown}, falsa em ${misses}.`,
+  triedWithoutLink: (count: number) =>
+    `Em mais ${count} não se sabe: a regra olha fatos do vínculo do trabalhador, que não estão no registro porque ninguém o consultou então. Ao vivo, a mesa o teria consultado.`,
   triedHeader: ['solicitação', 'estado', 'código', 'a regra'],
   reading: 'registros',
   hitsOf: (hash: string, since: string, until: string) => `Conjunto ${hash}, decisões de ${since} a ${until}:`,

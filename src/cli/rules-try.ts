@@ -6,7 +6,9 @@ import type { EpochMs } from '../domain/glossary.ts';
 import type { DecisionTrace } from '../domain/offer.ts';
 import type { RequestState } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
-import { accountRules } from '../rules/account.ts';
+import { askedInVain } from '../impact/recorded-cases.ts';
+import { accountRules, type ConditionAccount, type RuleAccount } from '../rules/account.ts';
+import { comesWithLink } from '../rules/facts.ts';
 import { factsOf, offerFactsOf } from '../rules/facts-of.ts';
 import { suggestion } from '../rules/place.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
@@ -18,7 +20,9 @@ import { type CommandWorld, type DeskReader, withReader } from './world.ts';
 const pageRows = 200;
 const shownRows = 20;
 
-type Tried = { requestId: string; state: string; code: string | null; truth: 'true' | 'false' | 'unknown' };
+/** `linkNotOnRecord`: unknown for want of facts of the link, which nobody had asked for. */
+type Truth = RuleAccount['truth'] | 'linkNotOnRecord';
+type Tried = { requestId: string; state: string; code: string | null; truth: Truth };
 
 async function* latest(views: DeskReader['views'], count: number): AsyncGenerator<LedgerRow> {
   let before: string | null = null;
@@ -31,21 +35,25 @@ async function* latest(views: DeskReader['views'], count: number): AsyncGenerato
   }
 }
 
-type Known = { trace: DecisionTrace | null; sealed: string | null };
+type Known = { trace: DecisionTrace | null; sealed: string | null; inVain: boolean };
 
 async function knownOf(log: DeskReader['log'], { requestId, places }: RequestState): Promise<Known> {
-  const known: Known = { trace: null, sealed: null };
-  for (const { record } of await log.readKey('auctions', requestId, places)) {
-    if (record.kind === 'requested') known.sealed ??= record.sealed;
-    if (record.kind === 'claimed' || record.kind === 'passed') known.trace ??= record.trace;
-  }
-  return known;
+  const records = (await log.readKey('auctions', requestId, places)).map(({ record }) => record);
+  const decisions = records.filter((record) => record.kind === 'claimed' || record.kind === 'passed');
+  const decision = decisions.find(({ trace }) => trace !== null) ?? decisions[0] ?? null;
+  return {
+    trace: decision?.trace ?? null,
+    sealed: records.find((record) => record.kind === 'requested')?.sealed ?? null,
+    inVain: askedInVain(records, decision),
+  };
 }
 
 type RequestFacts = {
   facts: ReturnType<typeof factsOf>;
   offerFacts: ReturnType<typeof offerFactsOf> | null;
   at: EpochMs;
+  /** The link is not on record, and nobody had asked for it. */
+  linkUnknown: boolean;
 };
 
 /** What the rules saw when the request was decided. Null: it never came to rules. */
@@ -56,7 +64,7 @@ async function factsAtDecision(
 ): Promise<RequestFacts | null> {
   const { claim } = state;
   if (state.request === null) return null;
-  const { trace, sealed } = await knownOf(log, state);
+  const { trace, sealed, inVain } = await knownOf(log, state);
   const request = whole(state.request, sealed);
   const link = trace?.link ?? null;
   const marginCents = marginOf(request, link);
@@ -64,7 +72,7 @@ async function factsAtDecision(
   const facts = factsOf({ request, link, marginCents, ...(trace?.ledger && { ledger: trace.ledger }), at });
   // What the loan was worth is not in the claim: rules on it are undecided here.
   const offerFacts = claim && offerFactsOf({ offer: claim.offer, expectedProfitCents: Number.NaN, marginCents });
-  return { facts, offerFacts, at };
+  return { facts, offerFacts, at, linkUnknown: link === null && !inVain };
 }
 
 /** The same of one request, by its id. Throws `not-found`. */
@@ -88,7 +96,21 @@ async function tryOn(
   const known = await factsAtDecision(log, state, whole);
   const [account] = known === null ? [] : accountRules(ruleSet, known.facts, known.offerFacts, known.at);
   if (account === undefined) return null;
-  return { requestId: state.requestId, state: state.phase, code: state.pass?.code ?? null, truth: account.truth };
+  const { truth: told, condition } = account;
+  const truth = known?.linkUnknown === true && told === 'unknown' && lacksLink(condition) ? 'linkNotOnRecord' : told;
+  return { requestId: state.requestId, state: state.phase, code: state.pass?.code ?? null, truth };
+}
+
+/** Whether a fact that the link may bring is among those that leave it open. */
+function lacksLink(account: ConditionAccount): boolean {
+  if (account.truth !== 'unknown') return false;
+  if (account.kind !== 'comparison') return account.parts.some(lacksLink);
+  const { fact, seen, valueFact, from = [] } = account;
+  const missing = [
+    ...(seen === null ? [fact] : []),
+    ...from.flatMap((part) => (part.seen === null ? [part.fact] : [])),
+  ];
+  return [...missing, ...(valueFact === null ? [] : [valueFact])].some(comesWithLink);
 }
 
 export async function tryRule(
@@ -123,12 +145,20 @@ export async function tryRule(
     if (!options.json && seen >= pageRows) progress.end();
     const hits = tried.filter(({ truth }) => truth !== 'false');
     const count = (truth: Tried['truth']) => tried.filter((one) => one.truth === truth).length;
-    const counts = { tried: tried.length, true: count('true'), unknown: count('unknown'), false: count('false') };
+    const counts = {
+      tried: tried.length,
+      true: count('true'),
+      unknown: count('unknown'),
+      false: count('false'),
+      linkNotOnRecord: count('linkNotOnRecord'),
+    };
     if (options.json) {
       terminal.write(JSON.stringify({ rule: name, ...counts, hits }));
       return;
     }
-    terminal.write(rules.tried(name, counts.tried, counts.true, counts.unknown, counts.false));
+    const { linkNotOnRecord } = counts;
+    terminal.write(rules.tried(name, counts.tried - linkNotOnRecord, counts.true, counts.unknown, counts.false));
+    if (linkNotOnRecord > 0) terminal.write(rules.triedWithoutLink(linkNotOnRecord));
     if (hits.length === 0) return;
     const rowsOf = hits.slice(0, shownRows).map(({ requestId, state, code, truth }) => {
       return [requestId, states[state as keyof typeof states], code ?? '', rules.truths[truth]];

@@ -37,6 +37,8 @@ export type DeskReplay = {
   end: (recorded: RecordedCase) => void;
   /** By the cap's name. */
   capPeaks: ReadonlyMap<string, CapPeak>;
+  /** Requests that the set would have asked the link for, of which nobody did: what it would have decided then, no record tells. */
+  linkUnknown: ReadonlySet<RequestId>;
 };
 
 /** The best rival of a recorded auction as the desk reads it; null where its end is not known. */
@@ -90,6 +92,8 @@ export function createDeskReplay(options: {
   let now = 0;
   let learnt = false;
   let links: ReadonlyMap<RequestId, LinkDetail> = new Map();
+  let inVain: ReadonlySet<RequestId> = new Set();
+  const linkUnknown = new Set<RequestId>();
   let control: ControlState = { revision: 0, pause: null, caps: {}, snoozes: [], ruleOrders: [], changes: [] };
   let acceptance: RecordedCase['acceptance'] = null;
   const exposure = options.usage ?? memory;
@@ -109,9 +113,12 @@ export function createDeskReplay(options: {
     whole: ({ request }: RequestState) => request!,
     links: {
       linkKeyOf: ({ requestId }: RequestState) => (links.has(requestId) ? requestId : null),
-      // What was not known then is not waited for.
-      waitingSince: () => Number.NEGATIVE_INFINITY,
-      park: () => null,
+      waitingSince: () => null,
+      // What was not known then is not waited for, but noted where it was never asked for.
+      park: ({ requestId }: RequestState) => {
+        if (!inVain.has(requestId)) linkUnknown.add(requestId);
+        return 'in-vain' as const;
+      },
       unpark: () => undefined,
     },
     pacer: createPacer(settings.demandByHour),
@@ -202,6 +209,7 @@ export function createDeskReplay(options: {
 
   return {
     capPeaks,
+    linkUnknown,
     decide: async (cases, at) => {
       now = at;
       memory.advance(at);
@@ -210,6 +218,7 @@ export function createDeskReplay(options: {
       const [first] = cases;
       if (first === undefined) return [];
       links = new Map(cases.flatMap(({ request, link }) => (link === null ? [] : [[request.requestId, link]])));
+      inVain = new Set(cases.flatMap((one) => (one.linkAskedInVain === true ? [one.request.requestId] : [])));
       // Each set sleeps only on the rules that it has as they were.
       const snoozes = (first.control.snoozed ?? []).map(asSnooze);
       control = { ...control, caps: first.control.caps, snoozes };

@@ -18,6 +18,11 @@ export type ImpactReport = {
   current: string;
   candidate: string;
   requests: number;
+  /**
+   * Requests for which one of the sets would have asked for the worker's link, whose facts are not on record because nobody asked.
+   * What that set would have done is not known, so that they are in no other figure but `requests`.
+   */
+  linkNotOnRecord: { requests: number; current: number; candidate: number };
   /** Requests whose auction's end is known. */
   judged: number;
   /** Decided before the first one that counts, so that there is something to have learnt from. */
@@ -82,6 +87,8 @@ function compare(ordered: readonly RecordedCase[], from: number, [current, candi
   const flips = createFlips();
   const series = createSeries();
   const segmentsOf = new Map<RequestId, readonly string[]>();
+  const linkUnknown = current.linkUnknown.union(candidate.linkUnknown);
+  const apart = { requests: 0, current: 0, candidate: 0 };
   let judged = 0;
   let place = 0;
   for (const [group, size] of current.groups.entries()) {
@@ -90,6 +97,7 @@ function compare(ordered: readonly RecordedCase[], from: number, [current, candi
     }
     for (const [side, { moves }] of [current, candidate].entries()) {
       for (const { requestId, amountCents } of moves[group]!) {
+        if (linkUnknown.has(requestId)) continue;
         tally.move(side as 0 | 1, segmentsOf.get(requestId)!, amountCents, place >= from);
         series.move(side as 0 | 1, amountCents);
       }
@@ -97,23 +105,30 @@ function compare(ordered: readonly RecordedCase[], from: number, [current, candi
     for (const end = place + size; place < end; place += 1) {
       if (place < from) continue;
       const recorded = ordered[place]!;
+      const { requestId } = recorded.request;
+      if (linkUnknown.has(requestId)) {
+        apart.requests += 1;
+        if (current.linkUnknown.has(requestId)) apart.current += 1;
+        if (candidate.linkUnknown.has(requestId)) apart.candidate += 1;
+        continue;
+      }
       const decisions: [SetDecision, SetDecision] = [current.decisions[place]!, candidate.decisions[place]!];
       const { segmentKeys } = decisions[0];
       const rival = bestRivalOf(recorded);
       if (rival !== null) judged += 1;
       tally.add(batchNameOf(recorded.request), segmentKeys, decisions, rival);
-      flips.add(recorded.request.requestId, segmentKeys, decisions);
+      flips.add(requestId, segmentKeys, decisions);
       series.add(recorded.decidedAt, decisions, rival);
     }
   }
-  return { tally, flips, series, judged };
+  return { tally, flips, series, judged, apart };
 }
 
 export async function measureImpact(cases: readonly RecordedCase[], options: ImpactOptions): Promise<ImpactReport> {
   const { warmUp, seed, draws, kind } = options;
   const { ordered, repeated } = inOrder(cases);
   const both = await replayBoth(ordered, options);
-  const { tally, flips, series, judged } = compare(ordered, warmUp, both);
+  const { tally, flips, series, judged, apart } = compare(ordered, warmUp, both);
   const counted = ordered.slice(warmUp);
   const { current, candidate } = options;
   return {
@@ -121,6 +136,7 @@ export async function measureImpact(cases: readonly RecordedCase[], options: Imp
     current: current.ruleSet.hash,
     candidate: candidate.ruleSet.hash,
     requests: counted.length,
+    linkNotOnRecord: apart,
     judged,
     warmUp: ordered.length - counted.length,
     repeated,

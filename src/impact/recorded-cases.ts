@@ -1,15 +1,19 @@
 /** A request with everything that was known when it was decided, and how its auction ended: what impact runs on. */
 
 import { operatorCapsOf } from '../bidding/explain.ts';
+import { hindrancesIn } from '../bidding/hindrances.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { AcceptanceShift, PublishedBid, SnoozedRule } from '../domain/offer.ts';
 import type { AuctionRecord, Claimed, Passed } from '../domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
 import { isSameCode } from '../domain/request-codes.ts';
+import { comesWithLink } from '../rules/facts.ts';
 
 export type RecordedCase = {
   request: LoanRequest;
   link: LinkDetail | null;
+  /** The desk asked for the link, or was not allowed to: that it is not there was known. Absent: nobody asked, as far as is told. */
+  linkAskedInVain?: true;
   /** For one that was never decided, when it came in. */
   decidedAt: EpochMs;
   /** Null: the end of the auction is not known, so that nothing is learnt of it or scored by it. */
@@ -43,6 +47,16 @@ function isTaken(record: AuctionRecord): boolean {
   return record.errors.length === 0 && record.sharedWith === undefined;
 }
 
+/** Whether a set that looks at facts of the link would have had the same answer as the desk: none. */
+export function askedInVain(records: readonly AuctionRecord[], decision: Claimed | Passed | null): boolean {
+  if (hindrancesIn(records).some(({ kind, cause }) => kind === 'query' || cause === 'link')) return true;
+  if (decision?.kind !== 'passed') return false;
+  const fact = /^fact-missing:(.*)$/.exec(decision.code)?.[1];
+  return fact === undefined ? linkCodes.has(decision.code) : comesWithLink(fact);
+}
+
+const linkCodes: ReadonlySet<string> = new Set(['margin-missing', 'authorisation-missing', 'link-refused']);
+
 /** Of equal bids any may be ours: the best rival is the same whichever is taken out. */
 function ownBidOf(records: readonly AuctionRecord[], bids: readonly PublishedBid[], claim: Claimed): string | null {
   for (const record of records) {
@@ -73,9 +87,11 @@ export function recordedCaseOf(records: readonly AuctionRecord[]): (RecordedCase
   const ended = records.find((record) => record.kind === 'ended');
   const ownBidId = claim === null || ended === undefined ? null : ownBidOf(records, ended.bids, claim);
   const { request, sealed } = requested;
+  const link = trace?.link ?? null;
   return {
     request,
-    link: trace?.link ?? null,
+    link,
+    ...(link === null && askedInVain(records, decision) ? { linkAskedInVain: true } : {}),
     decidedAt: trace?.decidedAt ?? request.receivedAt,
     auction:
       ended === undefined

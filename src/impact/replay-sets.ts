@@ -1,7 +1,7 @@
 /** Runs rule sets over recorded requests, each a desk of its own; what comes out can be carried from one thread to another. */
 import type { Policy } from '../bidding/decide.ts';
 import type { BiddingSettings } from '../config/sections.ts';
-import type { EpochMs } from '../domain/glossary.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { type CapPeak, createDeskReplay, type SetDecision } from './desk-replay.ts';
 import { createMemoryViews, type ExposureMove, type MemoryViews } from './memory-views.ts';
 import type { RecordedCase } from './recorded-cases.ts';
@@ -14,6 +14,8 @@ export type Replayed = {
   /** By group: exposure that came and went until it was decided. */
   moves: ExposureMove[][];
   capPeaks: ReadonlyMap<string, CapPeak>;
+  /** See `DeskReplay`. */
+  linkUnknown: ReadonlySet<RequestId>;
 };
 
 const progressEvery = 500;
@@ -58,7 +60,8 @@ export async function replaySets(
     memories.push(memory);
     const desk = createDeskReplay({ policy, settings, memory, usage: shares ? memories[0]! : null });
     const sizes = groups.map((group) => group.length);
-    const replayed: Replayed = { decisions: [], groups: sizes, moves: [], capPeaks: desk.capPeaks };
+    const { capPeaks, linkUnknown } = desk;
+    const replayed: Replayed = { decisions: [], groups: sizes, moves: [], capPeaks, linkUnknown };
     const decide = async (group: readonly RecordedCase[], at: EpochMs) => {
       replayed.decisions.push(...(await desk.decide(group, at)));
       replayed.moves.push(moves);

@@ -1,5 +1,6 @@
 /** What two rule sets did with the same requests, counted by segment: sums of each set, differences and how sure they are. */
 
+import { wholeMarket } from '../rules/keys.ts';
 import { type BatchRow, bootstrap, type Interval } from './bootstrap.ts';
 import type { SetDecision } from './desk-replay.ts';
 import { winAgainst } from './desk-replay.ts';
@@ -148,6 +149,8 @@ export function createTally(): Tally {
   const groups = new Map<string, Group>();
   const batches = new Map<string, number>();
   const rows: BatchRow[] = [];
+  // It is told of even where nothing was added.
+  groupOf(wholeMarket);
   /** Lists of keys are shared among decisions. */
   const known = new WeakMap<readonly string[], readonly Group[]>();
 
@@ -203,7 +206,7 @@ export function createTally(): Tally {
       const shape = { batches: batches.size, groups: groups.size, width: rowWidth };
       const intervals = bootstrap(rows, shape, compared.map(statisticOf), options);
       return [...groups.values()]
-        .filter(({ requests }) => requests > 0)
+        .filter(({ key, requests }) => requests > 0 || key === wholeMarket)
         .map((group) => impactOf(group, intervals[group.place]!))
         .sort((left, right) => partsOf(left.key) - partsOf(right.key) || (left.key < right.key ? -1 : 1));
     },

@@ -17,6 +17,8 @@ export type AuditLine = {
   request: LoanRequest;
   /** The detail of the employment link that the decision saw. */
   link: LinkDetail | null;
+  /** The link was asked for and did not come. Absent: nobody asked. */
+  linkAskedInVain?: true;
   /** Null: the end of the auction is not known. */
   bids: readonly PublishedBid[] | null;
   /** Which of the bids was ours. */
@@ -34,12 +36,13 @@ export type AuditLineReading = { kind: 'line'; line: AuditLine } | { kind: 'refu
 
 /** `rawRequest`: JSON text of the element; `marginCents`: as it was used, told by request or link. */
 export function encodeAuditLine(line: AuditLine, rawRequest: JsonValue, marginCents: number | null): string {
-  const { request, link, bids, ownBidId, control, acceptance } = line;
+  const { request, link, linkAskedInVain, bids, ownBidId, control, acceptance } = line;
   const { receivedAt, batchId, closesAt, expiresAt } = request;
   const { startedAt, endedAt, knownAt, decidedAt } = line;
   return JSON.stringify({
     request: rawRequest,
     margin: link ?? (marginCents === null ? null : marginCents / 100),
+    ...(linkAskedInVain === true ? { linkAskedInVain } : {}),
     lances: bids === null ? null : encodePublishedBids(bids),
     receivedAt,
     batchId,
@@ -177,6 +180,7 @@ export function readAuditLine(text: string, deps: Deps): AuditLineReading {
         expiresAt: request.expiresAt ?? read.expiresAt ?? null,
       },
       link,
+      ...(value.linkAskedInVain === true && link === null ? { linkAskedInVain: true } : {}),
       bids: bids === null ? null : bids.bids,
       ownBidId: typeof auction.ownBidId === 'string' ? auction.ownBidId : null,
       startedAt: times.read.startedAt ?? null,

@@ -1,6 +1,6 @@
 /** `bids list`, `show`, `resolve` and `audit verify` beside a real daemon that has just traded with the sandbox. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
@@ -11,6 +11,7 @@ import { readBidReport, replayOf, reportJson } from '../../src/cli/bid-report.ts
 import { reportText } from '../../src/cli/bid-text.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import type { CommandWorld } from '../../src/cli/world.ts';
+import { defaultRulesDir } from '../../src/config.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
 import type { HitsReport } from '../../src/rules/rule-hits.ts';
 import { runningClock } from '../sandbox/clocks.ts';
@@ -85,7 +86,7 @@ test('a rule is tried on what the desk has decided, with what was known then', a
   );
   assert.equal(code, 0);
   const tried = JSON.parse(stdout);
-  assert.equal(tried.true + tried.false + tried.unknown, tried.tried);
+  assert.equal(tried.true + tried.false + tried.unknown + tried.linkNotOnRecord, tried.tried);
   const ineligible = listed.filter(({ state, code: why }) => state === 'passed' && why === 'not-eligible');
   const hit = tried.hits.filter(({ truth }: { truth: string }) => truth === 'true');
   assert.deepEqual(
@@ -99,6 +100,21 @@ test('a rule is tried on what the desk has decided, with what was known then', a
   assert.equal(offers.true, listed.filter(({ rateHundredths }) => (rateHundredths ?? 0) >= 450).length);
   const unknown = await lance(played.environment, 'rules', 'try', 'Only eligible worker');
   assert.match(unknown.stderr, /"Only eligible workers"/);
+});
+
+test('requests whose link a rule would have needed, and nobody asked for, are counted apart', async () => {
+  const rules = join(played.directory, 'rules-on-earnings');
+  cpSync(defaultRulesDir, rules, { recursive: true });
+  const event = { type: 'pass', params: { code: 'alerts', reason: 'of a test' } };
+  const conditions = { all: [{ fact: 'worker.totalEarningsReais', operator: 'lessThan', value: 100 }] };
+  writeFileSync(
+    join(rules, 'earnings.json'),
+    JSON.stringify({ name: 'Earnings', description: 'x', conditions, event }),
+  );
+  const english = { ...played.environment, LANCE_LANG: 'en' };
+  const earnings = await lance(english, 'rules', 'try', 'Earnings', '--last', '1000', '--dir', rules);
+  assert.match(earnings.stdout, /On \d+ more it is not known: the rule looks at facts of the worker's link/);
+  assert.match(earnings.stdout, /link not on record/);
 });
 
 test('hits tell what each rule of the live set did, as the decisions recorded it', async () => {

@@ -1,11 +1,18 @@
 /** Impact: the figures against a second, plainly written count; equal sets; a blocked segment; the same bytes again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createVault } from '../../src/adapters/vault/vault.ts';
+import { createFormat } from '../../src/cli/format.ts';
 import { createReplayApart } from '../../src/cli/replay-apart.ts';
+import { impactPage } from '../../src/cli/rules-impact-page.ts';
+import { impactText } from '../../src/cli/rules-impact-text.ts';
+import type { Passed } from '../../src/domain/records.ts';
 import { bootstrap } from '../../src/impact/bootstrap.ts';
 import type { SetDecision } from '../../src/impact/desk-replay.ts';
 import { type ImpactOptions, measureImpact } from '../../src/impact/impact.ts';
+import { recordedCaseOf } from '../../src/impact/recorded-cases.ts';
 import { replaySets } from '../../src/impact/replay-sets.ts';
+import { encodeAuditLine, readAuditLine } from '../../src/wire/audit-line.ts';
 import {
   casesOf,
   config,
@@ -252,6 +259,87 @@ test('what the report says of itself: ends that are not known, times, caps, expo
   );
   const other = await measureImpact(some.slice(0, 20), { ...base, current, candidate: policyWith(cheaper) });
   assert.equal(other.otherEconomics, true);
+});
+
+const poorlyPaid = ruleFile(
+  'Earnings',
+  { all: [{ fact: 'worker.totalEarningsReais', operator: 'lessThan', value: 100 }] },
+  { type: 'pass', params: { code: 'alerts', reason: 'of a test' } },
+);
+
+test('a request whose link the candidate would have asked for, and nobody has, is counted apart', async () => {
+  const linked = {
+    linkKey: 'link',
+    workerKey: 'worker',
+    receivedAt: startsAt,
+    eligible: true,
+    ineligibilityCode: null,
+  };
+  const nothing = { marginBaseCents: null, admissionDate: null, terminationDate: null, birthDate: null };
+  const more = { workerCategoryCode: null, politicallyExposed: null, occupationCode: null, activityCode: null };
+  const paid = { totalEarningsCents: 300_000, employerStartDate: null, activeLoans: null, alertCount: null };
+  const link = { ...linked, ...nothing, ...more, ...paid, availableMarginCents: 50_000 };
+  const mixed = cases.slice(0, 60).map((recorded, place): (typeof cases)[number] => {
+    if (place < 20) return recorded;
+    return place < 40 ? { ...recorded, link } : { ...recorded, linkAskedInVain: true };
+  });
+  const sides = { current: policyWith(), candidate: policyWith(poorlyPaid) };
+  const report = await measureImpact(mixed, { ...base, ...sides });
+  const [all] = report.segments;
+  const { requests, candidate } = report.linkNotOnRecord;
+  assert.ok(requests > 10 && requests <= 20, String(requests));
+  assert.equal(candidate, requests);
+  assert.equal(report.requests, 60);
+  assert.equal(all!.requests, 60 - requests);
+  assert.equal(report.judged, 60 - requests);
+  const turned = report.flips.filter(({ to }) => to === 'fact-missing:worker.totalEarningsReais');
+  // Where it was asked for in vain, it would be again.
+  const codes = turned.map(({ requestId }) => mixed.findIndex(({ request }) => request.requestId === requestId));
+  assert.ok(turned.length > 5);
+  assert.ok(
+    codes.every((place) => place >= 40),
+    String(codes),
+  );
+  const without = await measureImpact(mixed.slice(0, 20), { ...base, current: policyWith(), candidate: policyWith() });
+  const apart = await measureImpact(mixed.slice(0, 20), { ...base, ...sides });
+  assert.equal(without.linkNotOnRecord.requests, 0);
+  const format = createFormat('en');
+  for (const text of [impactText(apart, format), impactPage(apart, format).lead]) {
+    assert.match(text, new RegExp(`WARNING: ${apart.linkNotOnRecord.requests} requests are counted apart`));
+  }
+  assert.doesNotMatch(impactText(without, format), /WARNING/);
+  const bids = without.segments[0]!.current.bids;
+  assert.ok(bids > 5);
+  assert.equal(apart.segments[0]!.current.bids, 0, 'every bid would have asked');
+  assert.equal(apart.segments[0]!.difference.profitGivenBidsCents.value, 0);
+});
+
+test('a desk that asked for the link in vain is told from one that never asked, in the log and in a file', () => {
+  const [{ request }] = casesOf(1) as [ReturnType<typeof casesOf>[number]];
+  const { requestId } = request;
+  const requested = { kind: 'requested' as const, requestId, at: 1, request, sealed: '', rawHash: '' };
+  const passed = (code: string, more: Partial<Passed> = {}): Passed => {
+    return { kind: 'passed', requestId, at: 2, code, claimId: null, reasons: [], trace: null, ...more };
+  };
+  const wait = { kind: 'wait' as const, cause: 'link', count: 1, from: 1, until: 2 };
+  const told = [
+    passed('alerts'),
+    passed('fact-missing:alerts.codes'),
+    passed('fact-missing:worker.totalEarningsReais'),
+    passed('margin-missing'),
+    passed('throttled', { hindrances: [wait] }),
+  ].map((record) => recordedCaseOf([requested, record])!.linkAskedInVain ?? false);
+  assert.deepEqual(told, [false, false, true, true, true]);
+  const [line] = linesOf(1);
+  const vault = createVault(pseudonymKey);
+  for (const linkAskedInVain of [true, undefined]) {
+    const { margin: _, ...bare } = JSON.parse(line!) as { margin: unknown };
+    const read = readAuditLine(JSON.stringify({ ...bare, linkAskedInVain }), { mapping, vault });
+    assert.ok(read.kind === 'line');
+    assert.equal(read.line.linkAskedInVain, linkAskedInVain);
+    const again = JSON.parse(encodeAuditLine(read.line, null, null)) as { linkAskedInVain?: boolean };
+    assert.equal(again.linkAskedInVain, linkAskedInVain);
+  }
 });
 
 test('the bootstrap draws whole batches: its interval is that of the mean of batch sums', () => {
