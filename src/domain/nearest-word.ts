@@ -14,11 +14,26 @@ function distance(left: string, right: string): number {
   return row[right.length]!;
 }
 
+/** A word that goes on where this one ends, but for one letter, is as near as one with so many changes. */
+const changesOfBeginning = 2;
+const leastBeginning = 3;
+
+/** What a word begins with, without its last letter; null where that says little of its last part. */
+function beginningOf(word: string): string | null {
+  const part = word.slice(word.lastIndexOf('.') + 1);
+  return part.length > leastBeginning ? word.slice(0, -1).toLowerCase() : null;
+}
+
 /** The first of the nearest known words; null where none is within two changes or a third of the word's length. */
 export function nearestWord(word: string, known: readonly string[]): string | null {
   let nearest: string | null = null;
   let least = Math.max(2, Math.floor(word.length / 3)) + 1;
+  const beginning = beginningOf(word);
   for (const candidate of known) {
+    if (least > changesOfBeginning && beginning !== null && candidate.toLowerCase().startsWith(beginning)) {
+      least = changesOfBeginning;
+      nearest = candidate;
+    }
     // So many letters are too many or missing at the least: nothing is gained by comparing them all.
     if (Math.abs(word.length - candidate.length) >= least) continue;
     const far = distance(word.toLowerCase(), candidate.toLowerCase());

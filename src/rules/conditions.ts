@@ -15,6 +15,7 @@ import {
   decorators,
   memberType,
   type Operator,
+  operatorSigns,
   operators,
   readOperatorName,
   type ScalarType,
@@ -87,6 +88,8 @@ function readOperator(place: Place, value: Json): OperatorName | null {
   const what = isLast
     ? `There is no operator ${shown(part)}.`
     : `There is no decorator ${shown(`${part}:`)} of operators.`;
+  const meant = Object.hasOwn(operatorSigns, part) ? operatorSigns[part] : undefined;
+  if (isLast && meant !== undefined) return refuse(place, `${what} Did you mean "${meant}"?`);
   return refuse(place, `${what} ${suggestion(part, isLast ? operators : decorators)}`);
 }
 

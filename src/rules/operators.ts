@@ -19,6 +19,23 @@ export const operators = [
 ] as const;
 export type Operator = (typeof operators)[number];
 
+/** Signs that other languages have for them. */
+export const operatorSigns: Readonly<Record<string, Operator>> = {
+  '<': 'lessThan',
+  '<=': 'lessThanInclusive',
+  '≤': 'lessThanInclusive',
+  '>': 'greaterThan',
+  '>=': 'greaterThanInclusive',
+  '≥': 'greaterThanInclusive',
+  '=': 'equal',
+  '==': 'equal',
+  '===': 'equal',
+  '!=': 'notEqual',
+  '!==': 'notEqual',
+  '<>': 'notEqual',
+  '≠': 'notEqual',
+};
+
 export const decorators = ['someFact', 'everyFact', 'someValue', 'everyValue', 'swap', 'not'] as const;
 export type Decorator = (typeof decorators)[number];
 

@@ -108,7 +108,7 @@ function fits(value: number, { min, max, decimals }: Measure): boolean {
   return Math.abs(scaled - Math.round(scaled)) < 1e-6;
 }
 
-/** The value somebody probably meant who wrote hundredths for whole units, or shares for percent. */
+/** The value somebody probably meant who wrote hundredths for whole units, or shares for percent: those are far outside. */
 function probable(value: number, measure: Measure): string {
   const guess = [value / 100, value * 100]
     .map((candidate) => Number(candidate.toPrecision(12)))
@@ -126,7 +126,7 @@ export function readNumber(place: Place, value: Json, what: string, measure: Mea
   const { unit, min, max, decimals } = measure;
   if (value >= min && value <= max) {
     const grain = decimals === 0 ? 'a whole number' : `at most ${decimals} decimals`;
-    return refuse(place, `${what} is ${value}; write ${grain} (${unit}).${probable(value, measure)}`);
+    return refuse(place, `${what} is ${value}; write ${grain} (${unit}).`);
   }
   return refuse(place, `${what} is ${value}, outside ${min} … ${max} (${unit}).${probable(value, measure)}`);
 }

@@ -289,6 +289,7 @@ function readTables(parsed: readonly ParsedFile[], faults: RuleFault[], checked:
     const declaration = path.replace(/csv$/, 'json');
     const isDeclared = parsed.some((file) => file.path === declaration && file.kind === 'values');
     if (typeof value !== 'string') refuse(place, `The rows are ${shown(value)} instead of a text.`);
+    else if (!isDeclared && faults.some(({ file }) => file === declaration)) continue;
     else if (!isDeclared)
       refuse({ ...place, line: 1 }, `Nothing declares these rows; write key and columns in ${declaration}.`);
     else rows.set(declaration, { place, text: value });
@@ -346,6 +347,29 @@ function readRules(parsed: readonly ParsedFile[], known: Known, faults: RuleFaul
     return { rules: [], tables: [] };
   }
   return { rules, tables };
+}
+
+/** How a fault names the facts that a file makes, by the file's path. */
+const madeBy: readonly (readonly [path: RegExp, facts: (name: string) => string])[] = [
+  [/^(\w+)\.values\.(?:json|csv)$/, (name) => `"${valuesPrefix}${name}.`],
+  [/^lists\/([\w-]+)\.json$/, (name) => `"${listPrefix}${name}"`],
+  [/^(\w+)\.score\.json$/, (name) => `"score.${name}"`],
+  [/^facts\.json\/facts\/([^/]+)/, (name) => `"${name}"`],
+];
+
+/** Without those that only say that a fact of a refused file is not there: they go with it. */
+function withoutConsequences(faults: readonly RuleFault[]): readonly RuleFault[] {
+  const declaring = (file: string) => file.replace(/\.csv$/, '.json');
+  const lost = faults.flatMap(({ file, pointer }) =>
+    madeBy.flatMap(([path, facts]) => {
+      const name = (path.exec(file) ?? path.exec(`${file}${pointer}`))?.[1];
+      return name === undefined ? [] : [{ maker: declaring(file), facts: facts(name) }];
+    }),
+  );
+  const own = faults.filter(
+    ({ file, text }) => !lost.some(({ maker, facts }) => declaring(file) !== maker && text.includes(facts)),
+  );
+  return own.length === 0 ? faults : own;
 }
 
 /** Finds the line of each fault, reading a file with faults once more. */
@@ -521,7 +545,7 @@ function compileParsed(
   checkedSource: string | null,
   whyAbsent: WhyAbsent | null,
 ): CompiledRuleSet {
-  const refused = (): CompiledRuleSet => ({ kind: 'refused', faults: withLines(faults, files) });
+  const refused = (): CompiledRuleSet => ({ kind: 'refused', faults: withLines(withoutConsequences(faults), files) });
   if (parsed.length === 0 && faults.length > 0) return refused();
   const checked = checkedSource !== null;
   const contentOf = (kind: FileKind) => parsed.find((file) => file.kind === kind)?.value;

@@ -303,7 +303,12 @@ function readRowsFile({ place, text }: RowsFile, columns: readonly Column[], key
 function cellValue(place: Place, cell: string, { definition }: Column, separator: string): Json {
   if (cell === '') return null;
   if (definition.type !== 'number') return cell;
-  return scalarOf(cell, separator, (why) => refuse(place, `${why}.`));
+  let isPlain = true;
+  const value = scalarOf(cell, separator, (why) => {
+    isPlain = false;
+    refuse(place, `${why}.`);
+  });
+  return isPlain ? value : null;
 }
 
 const tableKeys = { required: ['description', 'key', 'columns'], optional: ['$schema', 'owner', 'rows', 'refresh'] };

@@ -14,7 +14,7 @@ refused(
   '/rules/0/priority',
   /write the number 5\.5/,
 );
-refused('a fractional priority', [ruleOf({ priority: 1.5 })], '/rules/0/priority', /whole number/);
+refused('a fractional priority', [ruleOf({ priority: 1.5 })], '/rules/0/priority', /whole number \([^)]*\)\.$/);
 refused('an unknown stage', [ruleOf({ stage: 'late' })], '/rules/0/stage', /"request" or "offer"/);
 refused('an unknown onMissing', [ruleOf({ onMissing: 'pass' })], '/rules/0/onMissing', /"ignore" or remove/);
 refused(
@@ -72,6 +72,12 @@ refused(
   `${inCondition}/fact`,
   /Did you mean "worker.ageYears"/,
 );
+refused(
+  'a fact with a letter too many',
+  [test1('worker.agee', 'lessThan', 18)],
+  `${inCondition}/fact`,
+  /Did you mean "worker.ageYears"/,
+);
 refused('a fact of the prototype', [test1('constructor', 'equal', 'x')], `${inCondition}/fact`, /There is no fact/);
 refused(
   'an unknown operator',
@@ -79,6 +85,21 @@ refused(
   `${inCondition}/operator`,
   /Did you mean "lessThan"/,
 );
+for (const [sign, operator] of [
+  ['<', 'lessThan'],
+  ['<=', 'lessThanInclusive'],
+  ['>', 'greaterThan'],
+  ['>=', 'greaterThanInclusive'],
+  ['==', 'equal'],
+  ['!=', 'notEqual'],
+] as const) {
+  refused(
+    `the sign ${sign}`,
+    [test1('worker.ageYears', sign, 18)],
+    `${inCondition}/operator`,
+    new RegExp(`Did you mean "${operator}"`),
+  );
+}
 refused(
   'an unknown decorator',
   [test1('alerts.codes', 'someFacts:equal', '7')],

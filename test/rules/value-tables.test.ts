@@ -333,9 +333,10 @@ const rowsFile = 'bureau.values.csv';
 for (const [what, rows, line, says] of [
   ['a key twice', [lines[1]!, lines[0]!, lines[1]!], 4, /The same key as on line 2; keep one/],
   ['a number that is a text', ['11222333,many,,,,'], 2, /Column 2: score is "many"; write a number \(points\)/],
-  ['half a point', ['11222333,1.5,,,,'], 2, /Column 2: score is 1\.5; write a whole number/],
+  ['half a point', ['11222333,1.5,,,,'], 2, /Column 2: score is 1\.5; write a whole number \(points\)\.$/],
   ['part of a cent', ['11222333,1,2.005,,,'], 2, /Column 3: payroll is 2\.005; write at most 2 decimals/],
   ['two ways to read', ['11222333,1,20.000,,,'], 2, /Column 3: "20\.000" can be read in two ways/],
+  ['two signs', ['11222333,1,"1.234,5",,,'], 2, /Column 3: "1\.234,5" can be read in two ways/],
   ['a rating that is none', ['11222333,1,,D,,'], 2, /Column 4: "rating" is never "D"/],
   ['a day that is none', ['', '11222333,1,,,,2026-02-30'], 3, /Column 6: "lookedAt" is "2026-02-30"; write a day/],
   ['a cell too few', ['11222333,1,,,'], 2, /5 cells where the first line names 6 columns/],
@@ -346,11 +347,31 @@ for (const [what, rows, line, says] of [
   test(`refused with its line: ${what}`, () => {
     const result = compileRuleSet(filesWith(...rows));
     assert.ok(result.kind === 'refused');
-    const [fault] = result.faults;
+    const [fault, ...more] = result.faults;
+    // What the rules name is not missing: its rows are wrong.
+    assert.deepEqual(more, []);
     assert.deepEqual([fault!.file, fault!.line], [rowsFile, line], fault!.text);
     assert.match(fault!.text, says);
   });
 }
+
+test('what follows from a list or a table that is refused is not told beside it', () => {
+  const list = json('lists/blocked.json', { description: 'x', fact: 'employer.key', values: ['x'] });
+  const blocked = rulesWith({ fact: 'list.blocked', operator: 'equal', value: true });
+  const rest = [codesFile, csvOf(head, ...lines), rules, { ...blocked, path: 'blocked.json' }];
+  const broken = compileRuleSet([{ ...table, text: '{' }, list, ...rest]);
+  assert.ok(broken.kind === 'refused');
+  assert.deepEqual(
+    broken.faults.map(({ file }) => file),
+    ['bureau.values.json', 'lists/blocked.json'],
+  );
+  const unlike = compileRuleSet([table, list, ...rest, json('other.json', [ruleOf({ name: 7 })])]);
+  assert.ok(unlike.kind === 'refused');
+  assert.deepEqual(
+    unlike.faults.map(({ file }) => file),
+    ['lists/blocked.json', 'other.json'],
+  );
+});
 
 const cellsOf = (heading: string) => csvOf(heading, '11222333,1,,,,');
 for (const [what, files, file, says] of [
