@@ -1,15 +1,25 @@
 /** `lance contracts|renegotiations|withdrawals|lookups example`: an order or the fields of a step, as `start` and `step` take them from a file. */
 import type { z } from 'zod';
 import type { RequestState } from '../domain/states.ts';
+import { sealedPlaces } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { exampleOf, fieldsAt, isText, partAt } from '../http/api/described.ts';
 import { issueTexts } from '../http/api/remedies.ts';
 import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { noteIndex } from '../origination/notes.ts';
-import { contractId } from '../origination/orders.ts';
+import { contractId, linkNamed } from '../origination/orders.ts';
 import { placeholdersIn } from '../origination/placeholders.ts';
+import {
+  type ContractOrder,
+  isLost,
+  isWonBid,
+  mayBeContemplated,
+  notContemplated,
+} from '../origination/preparation.ts';
+import { opened } from '../origination/shown-flows.ts';
 import { stepsOf } from '../origination/steps.ts';
-import type { StartedKind } from './flows.ts';
+import { type JsonValue, scalarsIn } from '../wire/json.ts';
+import { openWith, type StartedKind } from './flows.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
 const orders: Readonly<Record<StartedKind, z.ZodType>> = {
@@ -37,15 +47,28 @@ export async function showExample(
   const { flows: texts } = world.format.texts;
   const schema = step === null ? orders[flow] : stepSchema(world, flow, step);
   const terms = flow === 'contract' && step === null ? await termsOfBid(world, requestId) : {};
-  const made = termsToAmend(flow, step) ?? (structuredClone(exampleOf(schema)) as Fields);
-  const example: Fields = { ...made, ...terms };
-  // What is amended is what was named: the rest stays as it is.
-  if (step === 'amend' && set.length > 0) for (const field of Object.keys(example)) delete example[field];
+  const own = flow === 'contract' && step === 'amend' && requestId !== null ? await ownValues(world, requestId) : null;
+  const example: Fields = { ...madeUpFor(schema, flow, step, own), ...terms };
+  // What is amended is what was named, with what the flow has of it: the rest stays as it is.
+  if (step === 'amend' && set.length > 0) {
+    const named = new Set(set.map((each) => each.split(/[.=]/, 1)[0]!));
+    for (const field of Object.keys(example)) {
+      const known = named.has(field) ? own?.[field] : undefined;
+      if (known === undefined) delete example[field];
+    }
+  }
   signedNow(example, new Date(world.clock.now()).toISOString());
   if (step === 'sign' && requestId !== null) await nameNote(world, example, requestId);
   for (const each of set) setField(world, schema, example, each);
   if (flow === 'renegotiation' && step === null && hasStore(world)) await leaveOutOwnRate(world, example);
-  if (step === null) {
+  if (step !== null) {
+    const given = [...placesOf(own ?? {}), ...set.map((each) => each.split('=', 1)[0]!), ...notMadeUp];
+    const open = placeholdersIn(example);
+    const invented = placesOf(example).filter(
+      (place) => !open.includes(place) && !given.some((path) => place === path || place.startsWith(`${path}.`)),
+    );
+    if (invented.length > 0) world.terminal.say(texts.invented(invented.join(', ')));
+  } else {
     const given = new Set([...Object.keys(terms), ...set.map((each) => each.split(/[.=]/, 1)[0]!)]);
     const isOpen = (field: string) => placeholdersIn({ [field]: example[field] }).length > 0;
     const invented = Object.keys(example).filter((field) => !given.has(field) && !isOpen(field));
@@ -60,6 +83,49 @@ export async function showExample(
     throw new Fault('not-allowed', problems.join('\n'));
   }
   world.terminal.write(JSON.stringify(example, null, 2));
+}
+
+/** A step's own time, and the note of the flow that is signed. */
+const notMadeUp = ['signedAt', 'content.numeroContrato'];
+const everyPlace = { longest: Number.MAX_SAFE_INTEGER, most: 1_000 };
+
+function placesOf(fields: Fields): readonly string[] {
+  return scalarsIn(fields as JsonValue, everyPlace).map(({ path }) => path);
+}
+
+function madeUpFor(schema: z.ZodType, flow: StartedKind, step: string | null, own: Fields | null): Fields {
+  const made = termsToAmend(flow, step) ?? (structuredClone(exampleOf(schema)) as Fields);
+  if (own === null) return made;
+  const { contract, link } = stepBodies.amend.shape;
+  return { contract: structuredClone(exampleOf(contract)), link: structuredClone(exampleOf(link)), ...made, ...own };
+}
+
+/** What an amendment of a contract may change, as the flow has it. What is sealed with another key is not known. Throws `not-found`. */
+async function ownValues(world: CommandWorld, id: string): Promise<Fields> {
+  const { format } = world;
+  return withReader(world, async ({ flows }, place) => {
+    const flowId = id.startsWith('c-') ? id : contractId(id);
+    const state = (await flows.read([flowId])).get(flowId);
+    if (state === undefined) throw new Fault('not-found', format.texts.flows.notFound(flowId));
+    const open = openWith(world, place);
+    const sealed =
+      open === null || state.sealed === null ? null : opened(open, sealedPlaces.flowOrder(flowId), state.sealed);
+    if (sealed === null) return {};
+    const { contract, link } = sealed as ContractOrder;
+    const { requestId: _, ...terms } = contract;
+    const known = linkNamed(link);
+    const number = link?.authorisationNumber ?? null;
+    return {
+      contract: told(terms),
+      ...(known === null ? {} : { link: known }),
+      ...(number === null ? {} : { authorisationNumber: number }),
+    };
+  });
+}
+
+/** Without what was left out when it was said. */
+function told(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
 }
 
 /** Other terms of a renegotiation, which is what most often has to change; null: it is no amendment of one. */
@@ -96,6 +162,11 @@ async function termsOfBid(world: CommandWorld, requestId: string | null): Promis
         ? (await views.query({ phase: 'proposed', limit: 1, before: null }))[0]?.state
         : (await views.read([requestId])).get(requestId)?.state;
     if (state?.claim) {
+      if (!isWonBid(state)) {
+        const why = `${state.requestId}: ${texts.said(notContemplated(state).problem)}`;
+        if (isLost(state.phase) || !mayBeContemplated(state)) throw new Fault('not-allowed', why);
+        terminal.say(why);
+      }
       if (requestId === null) terminal.say(texts.exampleOf(state.requestId));
       return termsIn(state.requestId, state.claim);
     }
@@ -166,6 +237,8 @@ function setField({ format }: CommandWorld, schema: z.ZodType, example: Fields, 
   try {
     inner[last] = isTextField ? value : (JSON.parse(value) as unknown);
   } catch {
-    throw refusal();
+    if (field === null) throw refusal();
+    // What the field wants instead is told with all that is wrong.
+    inner[last] = value;
   }
 }

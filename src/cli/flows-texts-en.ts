@@ -52,7 +52,8 @@ export const flowsEn: Texts['flows'] = {
     thaws: { retry: 'read its records again (frozen)', cancel: 'end it (frozen)' },
     none: 'Nothing waits for a person.',
     more: (count) => `And ${count} more; --limit shows more.`,
-    fieldsFrom: 'FIELDS is a file with the fields of the step: lance contracts example --step STEP shows them.',
+    fieldsFrom:
+      'FIELDS is a file with the fields of the step: lance contracts example ID --step STEP shows them, and of amend what the flow has.',
   },
   historyHeader: ['When', 'Record', 'What it says'],
   /** Records of the log, and the fields of them that are said. */

@@ -53,7 +53,8 @@ export const flowsPt = {
     thaws: { retry: 'ler de novo os registros (congelado)', cancel: 'encerrar (congelado)' },
     none: 'Nada espera por uma pessoa.',
     more: (count: number) => `E mais ${count}; --limit mostra mais.`,
-    fieldsFrom: 'CAMPOS é um arquivo com os campos do passo: lance contracts example --step PASSO mostra quais são.',
+    fieldsFrom:
+      'CAMPOS é um arquivo com os campos do passo: lance contracts example ID --step PASSO mostra quais são, e de amend o que o fluxo tem.',
   },
   historyHeader: ['Quando', 'Registro', 'O que diz'],
   /** Records of the log, and the fields of them that are said. */

@@ -448,6 +448,15 @@ const whole: readonly Sentence[] = [
     'este trabalhador já tem um saque em andamento: $1; prossiga com ele ou cancele-o, ou envie true em alongside para outro ao lado',
   ],
   [
+    /^this worker has a withdrawal under way already: (.*); go on with it \(it cannot be cancelled where it stands; possible now: (.*)\), or send true in alongside for another beside it$/,
+    'este trabalhador já tem um saque em andamento: $1; prossiga com ele (onde está não pode ser cancelado; possíveis agora: $2), ou envie true em alongside para outro ao lado',
+    [null, stepsListPt],
+  ],
+  [
+    /^this worker has a withdrawal under way already: (.*); no step is possible now: wait for the service, or send true in alongside for another beside it$/,
+    'este trabalhador já tem um saque em andamento: $1; nenhum passo é possível agora: espere o serviço, ou envie true em alongside para outro ao lado',
+  ],
+  [
     /^the service does not say what the proposal comes to \((.*)\): ask for it again with the step proposal, or, once you know, take it as it is with the step accept and a reason$/,
     'o serviço não diz de quanto é a proposta ($1): peça de novo o passo proposal ou, quando souber, aceite-a como está com o passo accept e um motivo',
   ],

@@ -46,6 +46,7 @@ import {
   contractId,
   isSameKey,
   type LookupAsked,
+  linkNamed,
   linkOf,
   type RenegotiationAsked,
   renegotiationId,
@@ -61,6 +62,7 @@ import {
   addressMissing,
   type ContractOrder,
   isLost,
+  isWonBid,
   type LinkAsk,
   type LookupOrder,
   notContemplated,
@@ -155,8 +157,13 @@ function withdrawalUnpaid(flowId: string): FrontResult {
   return refusal('conflict', 'withdrawal-unpaid', 'alongside', text);
 }
 
-function withdrawalLive(flowId: string): FrontResult {
-  const text = `this worker has a withdrawal under way already: ${flowId}; go on with it or cancel it, or send true in alongside for another beside it`;
+function withdrawalLive(flowId: string, possible: readonly FlowStep[]): FrontResult {
+  const steps = possible.join(', ');
+  const text = possible.includes('cancel')
+    ? `this worker has a withdrawal under way already: ${flowId}; go on with it or cancel it, or send true in alongside for another beside it`
+    : possible.length > 0
+      ? `this worker has a withdrawal under way already: ${flowId}; go on with it (it cannot be cancelled where it stands; possible now: ${steps}), or send true in alongside for another beside it`
+      : `this worker has a withdrawal under way already: ${flowId}; no step is possible now: wait for the service, or send true in alongside for another beside it`;
   return refusal('conflict', 'withdrawal-live', 'alongside', text);
 }
 
@@ -246,7 +253,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const text = isSame ? 'this key was used for another order; use a new one' : existing(state, possible(state));
       if (isSame) return refusal('conflict', 'key-reused', 'Idempotency-Key', text);
       // Somebody else's order for the same worker was the first.
-      if (record.flow === 'withdrawal' && record.proposalCode === undefined) return withdrawalLive(flowId);
+      if (record.flow === 'withdrawal' && record.proposalCode === undefined)
+        return withdrawalLive(flowId, possible(state));
       return refusal('conflict', 'flow-exists', namingField[record.flow], text);
     };
     const known = await stateOf(flowId);
@@ -333,8 +341,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const { requestId } = contract;
     const won = (await world.views.read([requestId])).get(requestId)?.state;
     if (won === undefined) return refusal('not-found', 'request-known', 'requestId', 'no request has this id');
-    const isWon = (won.winner !== null || won.phase === 'contemplated') && !isLost(won.phase);
-    if (!isWon || won.claim === null) return bidNotWon(won);
+    if (!isWonBid(won) || won.claim === null) return bidNotWon(won);
     const bid = promisedBy(won.claim, contract);
     const breaches = beyondBid(contract, bid, clock.now());
     const ofRequest = won.request?.authorisationNumber ?? null;
@@ -660,7 +667,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       if (own !== null) return begin('withdrawal', own, asker, whole);
       const live = await liveWithdrawal(subject.workerKey!);
       if (live !== null)
-        return live.phase === 'finalised' ? withdrawalUnpaid(live.flowId) : withdrawalLive(live.flowId);
+        return live.phase === 'finalised' ? withdrawalUnpaid(live.flowId) : withdrawalLive(live.flowId, possible(live));
       return begin('withdrawal', await nextOfWorker(subject.workerKey!), asker, whole);
     }
     if (bareGuid.test(proposalCode)) {
@@ -1134,16 +1141,6 @@ function valuesBeyondBid(
 
 function idOf(prefix: string, text: string): string {
   return `${prefix}-${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
-}
-
-type Named = Omit<NonNullable<ContractAsked['link']>, 'authorisationNumber'>;
-
-/** Null: there is none, or not all of it is known. */
-function linkNamed(link: LinkAsk | null): Named | null {
-  if (link === null) return null;
-  const { cpf, registration, employerId, employerIdType } = link.identity;
-  if (cpf === null || registration === null || employerId === null || employerIdType === null) return null;
-  return { cpf, registration, employerId, employerIdType };
 }
 
 /** What was said of another link is said no more. A renegotiation names its link to the service. */

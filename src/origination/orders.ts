@@ -99,6 +99,14 @@ export function linkOf({ cpf, registration, employerId, employerIdType, authoris
   return { identity: { cpf, name: null, registration, employerId, employerIdType }, authorisationNumber };
 }
 
+/** Null: there is none, or not all of it is known. */
+export function linkNamed(link: LinkAsk | null): Omit<LinkNamed, 'authorisationNumber'> | null {
+  if (link === null) return null;
+  const { cpf, registration, employerId, employerIdType } = link.identity;
+  if (cpf === null || registration === null || employerId === null || employerIdType === null) return null;
+  return { cpf, registration, employerId, employerIdType };
+}
+
 /** There is one contract of a won bid. */
 export function contractId(requestId: string): string {
   return `c-${requestId}`;

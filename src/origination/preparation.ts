@@ -108,11 +108,21 @@ export function isLost(phase: RequestState['phase']): boolean {
 
 type WonBid = Pick<RequestState, 'requestId' | 'phase' | 'pass' | 'answer'>;
 
+/** Whether a contract may be ordered for it. */
+export function isWonBid({ phase, winner }: Pick<RequestState, 'phase' | 'winner'>): boolean {
+  return (winner !== null || phase === 'contemplated') && !isLost(phase);
+}
+
+/** Whether it may still be said to be won. */
+export function mayBeContemplated(bid: WonBid): boolean {
+  const cannotBe = bid.phase === 'lost' || isSurelyUnsent(bid);
+  return !cannotBe && bidTransitions[bid.phase]['resolved-contemplated'] !== undefined;
+}
+
 /** What keeps contract and signature of such a bid back. */
 export function notContemplated(bid: WonBid): FlowBreach {
   const { requestId, phase } = bid;
-  const cannotBe = phase === 'lost' || isSurelyUnsent(bid);
-  if (cannotBe || bidTransitions[phase]['resolved-contemplated'] === undefined) {
+  if (!mayBeContemplated(bid)) {
     const problem = `the bid of this request is ${phase}, not contemplated: no contract can be ordered for it; look whether it is the request that you mean`;
     return { rule: 'bid-won', field: 'requestId', problem };
   }

@@ -426,6 +426,15 @@ test('a withdrawal that is answered with the proposal of another one stands stil
   await eventually(async () => (await state(second))!.operation?.status === 'unclear');
   assert.match((await state(second))!.operation!.reason!, new RegExp(`the proposal of the flow ${first}.*confirm`));
   assert.deepEqual(nextSteps((await state(second))!, settings, null), ['confirm', 'deny']);
+  const beside = await front.startWithdrawal(
+    { by: 'ana', key: 'w3' },
+    { cpf: '52998224725', birthDate: null, signerCpfs: [] },
+  );
+  assert(beside.kind === 'refused');
+  assert.match(
+    beside.breaches[0]!.problem,
+    /cannot be cancelled where it stands; possible now: [a-z, -]+\), or send true/,
+  );
   assert.equal((await state(first))!.proposalCode, 'p-1');
   await eventually(() => alarms.includes('operation-unclear'));
   const before = sent.length;

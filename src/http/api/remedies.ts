@@ -65,7 +65,7 @@ export function remedyOf(issue: z.core.$ZodIssue, unit: Unit | null, fields: Fie
   const inUnit = unit === null || unitless.includes(unit) ? '' : `, in ${unit}`;
   switch (issue.code) {
     case 'invalid_type':
-      return `write ${kinds[issue.expected] ?? issue.expected}${inUnit}`;
+      return `write ${kindWanted(issue.expected, unit)}${inUnit}`;
     case 'invalid_format': {
       const words = formats[issue.format];
       if (words !== undefined) return `write ${words}`;
@@ -86,6 +86,11 @@ export function remedyOf(issue: z.core.$ZodIssue, unit: Unit | null, fields: Fie
     default:
       return issue.message;
   }
+}
+
+/** Of something counted in whole units a fraction is none. */
+function kindWanted(expected: string, unit: Unit | null): string {
+  return expected === 'number' && unit?.startsWith('whole ') ? kinds.int! : (kinds[expected] ?? expected);
 }
 
 function valueAt(sent: unknown, path: readonly PropertyKey[]): unknown {

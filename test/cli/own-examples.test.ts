@@ -1,0 +1,148 @@
+/** What `example` prints of a flow or a bid that is there, and what it says of what it made up; without a desk. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createVault } from '../../src/adapters/vault/vault.ts';
+import { type ExampleOptions, showExample } from '../../src/cli/flow-examples.ts';
+import type { StartedKind } from '../../src/cli/flows.ts';
+import { createFormat } from '../../src/cli/format.ts';
+import type { CommandWorld } from '../../src/cli/world.ts';
+import { sealedPlaces } from '../../src/domain/vault.ts';
+import { Fault } from '../../src/errors.ts';
+import { runningClock } from '../sandbox/clocks.ts';
+
+const pseudonymKey = 'a key for the tests of examples';
+const vault = createVault(pseudonymKey);
+const requestId = '82000000001';
+const flowId = `c-${requestId}`;
+const account = {
+  bankNumber: '341',
+  branch: '0001',
+  branchDigit: '9',
+  account: '77',
+  accountDigit: '1',
+  accountType: 2,
+};
+const contract = {
+  requestId,
+  amountCents: 250_000,
+  installments: 24,
+  rateHundredths: 199,
+  agentCpf: '39053344705',
+  account,
+};
+const identity = {
+  cpf: '52998224725',
+  name: null,
+  registration: 'M-12',
+  employerId: '12345678000195',
+  employerIdType: 1,
+};
+
+function sealedOrder(link: object | null): string {
+  return vault.seal(sealedPlaces.flowOrder(flowId), JSON.stringify({ contract, acceptedByWorker: true, link }));
+}
+
+/** `phase`: of the bid. `link`: of the flow. */
+async function exampleOf(
+  flow: StartedKind,
+  id: string | null,
+  options: Partial<ExampleOptions>,
+  {
+    phase = 'proposed',
+    link = null,
+    key = pseudonymKey,
+  }: { phase?: string; link?: object | null; key?: string | null },
+): Promise<{ example: Record<string, unknown>; said: string }> {
+  const said: string[] = [];
+  let written = '';
+  const offer = { amountCents: 250_000, installments: 24, rateHundredths: 199 };
+  const bid = {
+    state: { requestId, phase, claim: { offer }, winner: phase === 'proposed' ? {} : null, pass: null, answer: null },
+  };
+  const state = { flow: 'contract', flowId, sealed: sealedOrder(link), note: null };
+  const reader = {
+    views: { read: async () => new Map([[requestId, bid]]), query: async () => [] },
+    flows: { read: async (ids: string[]) => new Map(ids.includes(flowId) ? [[flowId, state]] : []) },
+    close: () => undefined,
+  };
+  const world = {
+    clock: runningClock,
+    format: createFormat('en'),
+    terminal: { say: (text: string) => said.push(text), write: (text: string) => (written = text) },
+    place: () => ({ store: null, pseudonymKey: key }),
+    openReader: async () => reader,
+    createVault,
+  } as unknown as CommandWorld;
+  await showExample(world, flow, id, { step: null, set: [], ...options });
+  return { example: JSON.parse(written), said: said.join('\n') };
+}
+
+test('the example of an amendment holds what the flow has, and says what it does not have', async () => {
+  const amend = { step: 'amend' };
+  const { requestId: _, ...terms } = contract;
+  const { name, ...own } = identity;
+  for (const id of [flowId, requestId]) {
+    const link = { identity, authorisationNumber: '880011' };
+    const { example, said } = await exampleOf('contract', id, amend, { link });
+    assert.deepEqual(example, { contract: terms, link: own, authorisationNumber: '880011' });
+    assert.doesNotMatch(said, /Made up|Left open/);
+  }
+  const without = await exampleOf('contract', flowId, amend, {});
+  assert.deepEqual(without.example.contract, terms);
+  assert.deepEqual(Object.keys(without.example.link as object), Object.keys(own));
+  assert.match(without.said, /Made up, .*link\.registration/);
+  assert.match(without.said, /Left open, .*authorisationNumber/);
+  const sealed = await exampleOf('contract', flowId, amend, {
+    link: { identity, authorisationNumber: null },
+    key: null,
+  });
+  assert.match(sealed.said, /Made up, .*contract\.amountCents/);
+  await assert.rejects(exampleOf('contract', '82000000009', amend, {}), /no flow c-82000000009/);
+});
+
+test('what --set leaves out of a part is taken from the flow, and other parts are left out', async () => {
+  const link = { identity, authorisationNumber: '880011' };
+  const { example } = await exampleOf(
+    'contract',
+    flowId,
+    { step: 'amend', set: ['link.registration=M-13', 'authorisationNumber=880012'] },
+    { link },
+  );
+  const { name, ...own } = identity;
+  assert.deepEqual(example, { link: { ...own, registration: 'M-13' }, authorisationNumber: '880012' });
+  await assert.rejects(
+    exampleOf('contract', flowId, { step: 'amend', set: ['link.registration=M-13'] }, {}),
+    /link\.cpf: is missing/,
+    'nothing is made up for it',
+  );
+});
+
+test('a bid that is lost has no order, and one whose end is open says so', async () => {
+  await assert.rejects(exampleOf('contract', requestId, {}, { phase: 'lost' }), (fault) => {
+    assert.ok(fault instanceof Fault && fault.code === 'not-allowed');
+    assert.match(fault.message, /82000000001: .* is lost, not contemplated/);
+    return true;
+  });
+  const open = await exampleOf('contract', requestId, {}, { phase: 'accepted' });
+  assert.match(open.said, /82000000001: .* is accepted, not contemplated/);
+  assert.equal(open.example.amountCents, 250_000);
+  const won = await exampleOf('contract', requestId, {}, { phase: 'proposed' });
+  assert.doesNotMatch(won.said, /contemplated/);
+});
+
+test('the example of a step names what it made up, place by place', async () => {
+  const inclusion = { step: 'inclusion', set: ['account.bankNumber=341'] };
+  const { said } = await exampleOf('withdrawal', null, inclusion, {});
+  const [, made] = /^Made up, [^:]*: (.*)\.$/m.exec(said) ?? [];
+  const places = made?.split(', ') ?? [];
+  for (const place of ['birthDate', 'account.holderCpf', 'period'])
+    assert.ok(places.includes(place), `${place}: ${said}`);
+  assert.ok(!places.includes('account.bankNumber') && !places.includes('account.branch'), said);
+});
+
+test('a text in place of an amount is told what the field is', async () => {
+  await assert.rejects(
+    exampleOf('contract', requestId, { set: ['amountCents=abc'] }, {}),
+    /amountCents: write a whole number, in whole cents of a real/,
+  );
+});
