@@ -226,7 +226,7 @@ export function registerLoan(program: Command, world: CommandWorld, add: Add): v
     .option('--installments <n>', options.installments, read.count)
     .addOption(new Option('--day-count <kind>', options.dayCount).choices(dayCounts))
     .addOption(new Option('--financed-iof', options.financedIof).default(false))
-    .addOption(new Option('--no-iof', options.noIof))
+    .addOption(new Option('--no-iof', options.noIof).conflicts('financedIof'))
     .option('--insurance <reais>', options.insurance, read.cost)
     .option('--json', help.json, false)
     .addHelpText('after', texts.conventions)

@@ -65,12 +65,23 @@ export function ruleLines(account: RuleAccount, format: Format): string[] {
   return [head, ...conditionLines(account.condition, format, '    '), ...values];
 }
 
+/** A request's id in place of a file is told where ids go. */
+function readFactsText(world: CommandWorld, path: string): string {
+  const { rules } = world.format.texts;
+  try {
+    return readNamed(world, path, rules.help.facts);
+  } catch (fault) {
+    if (fault instanceof Fault && /^\d{1,40}$/.test(path)) throw new Fault('not-found', rules.explainId(path), fault);
+    throw fault;
+  }
+}
+
 function readFactsFile(
   world: CommandWorld,
   path: string,
   ruleSet: RuleSet,
 ): ReturnType<typeof factMaps> & { at: number } {
-  const text = readNamed(world, path, world.format.texts.rules.help.facts);
+  const text = readFactsText(world, path);
   const parsed = parseJson(text);
   if (parsed.kind === 'malformed') throw new Fault('rules-refused', `${path}: ${parsed.text}`);
   const faults: RuleFault[] = [];

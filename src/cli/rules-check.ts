@@ -25,12 +25,29 @@ function reportTests(world: CommandWorld, report: TestReport, least: number): vo
     for (const { field, expected, actual } of failures)
       terminal.say(`    ${rules.testFailed(field, expected, actual)}`);
   }
+  const advice = adviceOnBase(report, rules);
+  if (advice !== null) terminal.say(advice);
   for (const { rule, condition, missing } of report.uncovered.slice(0, shownUncovered)) {
     terminal.say(`· ${rules.uncovered(rule, condition, missing.map((truth) => rules.truths[truth]).join(', '))}`);
   }
   if (report.uncovered.length > shownUncovered) terminal.say(rules.more(report.uncovered.length - shownUncovered));
   const { results, failed, coverage } = report;
   terminal.write(rules.tested(results.length, failed, format.share(coverage), `${least} %`));
+}
+
+/** A new rule makes tests pass for want of a fact that they never needed: their file says it once for all of them. */
+function adviceOnBase(report: TestReport, { factsForBase }: CommandWorld['format']['texts']['rules']): string | null {
+  const facts = new Set<string>();
+  const files = new Set<string>();
+  for (const { test, failures } of report.results) {
+    for (const { actual } of failures) {
+      for (const [, fact] of actual.matchAll(/fact-missing:([\w.-]+)/g)) {
+        facts.add(`"${fact}"`);
+        files.add(test.file);
+      }
+    }
+  }
+  return facts.size === 0 ? null : factsForBase([...facts].join(', '), [...files].join(', '));
 }
 
 /** Of the tests with such a name alone. Throws `not-found` where there is none. */

@@ -63,8 +63,8 @@ export const rulesEn: Texts['rules'] = {
   truths: { true: 'true', false: 'false', unknown: 'unknown', linkNotOnRecord: 'link not on record' },
   groups: { all: 'all of', any: 'any of', atLeast: 'at least', not: 'not', named: 'condition' },
   atLeast: (count) => `at least ${count} of`,
-  refused: (count) => `The rules are refused, ${count} fault(s):`,
-  warnings: (count) => `${count} warning(s):`,
+  refused: (count) => `The rules are refused, ${count} ${count === 1 ? 'fault' : 'faults'}:`,
+  warnings: (count) => `${count} ${count === 1 ? 'warning' : 'warnings'}:`,
   testFailed: (field, expected, actual) => `${field}: expected ${expected}, got ${actual}`,
   uncovered: (rule, condition, missing) =>
     `"${rule}"${condition === null ? '' : `, ${condition}`}: never ${missing} in the tests`,
@@ -82,6 +82,11 @@ export const rulesEn: Texts['rules'] = {
   nearest: (fact, from, to) => `enough would be ${fact}: from ${from} to ${to}`,
   nearestNone: 'No change of a single fact, among those tried, would be enough.',
   noRule: (name, hint) => `There is no rule "${name}". ${hint}`,
+  isNoRule: (name, rules, first) =>
+    `There is no rule "${name}". The rules are: ${rules}. Name one of them: lance rules try "${first}" --last 500.`,
+  explainId: (id) => `There is no file ${id}; for a request with this id write --request ${id}.`,
+  factsForBase: (facts, files) =>
+    `Tests pass for want of a fact that a rule looks at now: put ${facts} with a value into the "base" of ${files}.`,
   noTest: (name, hint) => `No test has a name with "${name}". ${hint}`,
   trying: 'requests',
   tried: (name, count, hits, unknown, misses) =>
@@ -103,7 +108,7 @@ export const rulesEn: Texts['rules'] = {
   badName: (name) => `The name "${name}" does not do: use lower case, digits and hyphens, like "blocked-workers".`,
   unreadable: (file, why, what) => `${file} cannot be read (${why}); give the path of: ${what}.`,
   importWhat: 'Give --list NAME with --fact FACT, or --table NAME with --event EVENT.',
-  importRefused: (count) => `${count} fault(s); nothing was written.`,
+  importRefused: (count) => `${count} ${count === 1 ? 'fault' : 'faults'}; nothing was written.`,
   imported: (path, count) => `${path}: ${count} line(s).`,
   reasonMissing: '(not written)',
   reasonsMissing: (codes) =>

@@ -62,8 +62,8 @@ export const rulesPt = {
   truths: { true: 'verdadeira', false: 'falsa', unknown: 'indefinida', linkNotOnRecord: 'vínculo fora do registro' },
   groups: { all: 'todas', any: 'alguma', atLeast: 'ao menos', not: 'não', named: 'condição' },
   atLeast: (count: number) => `ao menos ${count} de`,
-  refused: (count: number) => `As regras foram recusadas, ${count} falta(s):`,
-  warnings: (count: number) => `${count} aviso(s):`,
+  refused: (count: number) => `As regras foram recusadas, ${count} ${count === 1 ? 'falta' : 'faltas'}:`,
+  warnings: (count: number) => `${count} ${count === 1 ? 'aviso' : 'avisos'}:`,
   testFailed: (field: string, expected: string, actual: string) => `${field}: esperava ${expected}, veio ${actual}`,
   uncovered: (rule: string, condition: string | null, missing: string) =>
     `"${rule}"${condition === null ? '' : `, ${condition}`}: nunca ${missing} nos testes`,
@@ -81,6 +81,11 @@ export const rulesPt = {
   nearest: (fact: string, from: string, to: string) => `bastaria ${fact}: de ${from} para ${to}`,
   nearestNone: 'Nenhuma mudança de um só fato, entre as tentadas, bastaria.',
   noRule: (name: string, hint: string) => `Não há regra "${name}". ${hint}`,
+  isNoRule: (name: string, rules: string, first: string) =>
+    `Não há regra "${name}". As regras são: ${rules}. Diga uma delas: lance rules try "${first}" --last 500.`,
+  explainId: (id: string) => `Não há arquivo ${id}; para a solicitação com este id escreva --request ${id}.`,
+  factsForBase: (facts: string, files: string) =>
+    `Há testes recusados por falta de um fato que uma regra agora olha: ponha ${facts} com um valor no "base" de ${files}.`,
   noTest: (name: string, hint: string) => `Nenhum teste tem "${name}" no nome. ${hint}`,
   trying: 'solicitações',
   tried: (name: string, count: number, hits: number, unknown: number, misses: number) =>
@@ -103,7 +108,7 @@ export const rulesPt = {
   unreadable: (file: string, why: string, what: string) =>
     `${file} não pode ser lido (${why}); dê o caminho de: ${what}.`,
   importWhat: 'Diga --list NOME com --fact FATO, ou --table NOME com --event EVENTO.',
-  importRefused: (count: number) => `${count} falta(s); nada foi escrito.`,
+  importRefused: (count: number) => `${count} ${count === 1 ? 'falta' : 'faltas'}; nada foi escrito.`,
   imported: (path: string, count: number) => `${path}: ${count} linha(s).`,
   reasonMissing: '(não escrito)',
   reasonsMissing: (codes: string) =>

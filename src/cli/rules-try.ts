@@ -128,7 +128,10 @@ export async function tryRule(
       name,
       whole.rules.map((rule) => rule.name),
     );
-    throw new Fault('not-found', rules.noRule(name, hint));
+    if (hint.startsWith('Did you mean')) throw new Fault('not-found', rules.noRule(name, hint));
+    const names = whole.rules.map((rule) => rule.name);
+    const listed = names.map((each) => `"${each}"`).join(', ');
+    throw new Fault('not-found', rules.isNoRule(name, listed, names[0] ?? ''));
   }
   const ruleSet = { ...whole, rules: found };
   await withReader(world, async ({ log, views }, { pseudonymKey }) => {

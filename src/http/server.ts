@@ -7,6 +7,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { nearestWord } from '../domain/nearest-word.ts';
 import { printable } from '../domain/printable.ts';
 import {
   type Address,
@@ -214,9 +215,9 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
   );
   // Node answers an expectation that it does not know by itself, past every check and limit. It may be left aside (RFC 9110, 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  const methodsAt = collectMethods(app);
+  const { methodsAt, pathNear } = collectRoutes(app);
   addStarting(app, common);
-  addAdmission(app, common, { connections, methodsAt });
+  addAdmission(app, common, { connections, methodsAt, pathNear });
   app.addHook('onRequest', async (request, reply) => {
     if (!isTransferCoded(request.headers)) return undefined;
     // What follows on this connection cannot be told from the body by somebody else on the way.
@@ -264,7 +265,7 @@ function addStarting(app: FastifyInstance, { isOpen }: Common): void {
 function addAdmission(
   app: FastifyInstance,
   common: Common,
-  { connections, methodsAt }: { connections: Connections; methodsAt: (url: string) => readonly string[] },
+  { connections, methodsAt, pathNear }: { connections: Connections } & Routes,
 ): void {
   const { visitors, isWebhookToken, guard, onRefusal } = common;
 
@@ -315,7 +316,9 @@ function addAdmission(
     // Without a token there is no API, as little as where it is switched off.
     if (isOfApi(request) && guard?.isOpen() === false) return apiProblem(reply, 'not-found', 'There is nothing here.');
     if (request.is404)
-      return isOfApi(request) ? undefinedOfApi(request, reply, methodsAt(request.url)) : notFound(reply);
+      return isOfApi(request)
+        ? undefinedOfApi(request, reply, methodsAt(request.url), pathNear(request.url))
+        : notFound(reply);
     if (at === 'webhooks' && proof.kind === 'none') return notFound(reply);
     return undefined;
   });
@@ -342,11 +345,17 @@ function isPage({ is404, routeOptions: { url = '' } }: FastifyRequest): boolean 
   return !is404 && (url === '/' || url.startsWith('/console/'));
 }
 
-/** `methods`: those that are defined there. */
-function undefinedOfApi(request: FastifyRequest, reply: FastifyReply, methods: readonly string[]): FastifyReply {
+/** `methods`: those that are defined there. `meant`: a path that is like its own. */
+function undefinedOfApi(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  methods: readonly string[],
+  meant: string | null,
+): FastifyReply {
   if (methods.length === 0) {
     const steps = request.method === 'POST' ? stepsNear(request.url.slice(apiPrefix.length)) : null;
-    if (steps === null) return apiProblem(reply, 'not-found', 'There is nothing here.');
+    const near = meant === null ? '' : ` Did you mean ${meant}?`;
+    if (steps === null) return apiProblem(reply, 'not-found', `There is nothing here.${near}`);
     const detail = `A ${steps.flow} has no such step; its steps are ${steps.steps.join(', ')}.`;
     return apiProblem(reply, 'not-found', detail, [{ field: 'step', rule: 'step-known', detail }]);
   }
@@ -354,13 +363,26 @@ function undefinedOfApi(request: FastifyRequest, reply: FastifyReply, methods: r
   return apiProblem(reply.header('allow', allowed), 'method-not-allowed', `Send one of ${allowed} here.`);
 }
 
-/** The methods of all routes that are added from now on, by path. */
-function collectMethods(app: FastifyInstance): (url: string) => readonly string[] {
+type Routes = {
+  methodsAt: (url: string) => readonly string[];
+  /** The path of the API that one of as few parts may have meant; null: none is near. */
+  pathNear: (url: string) => string | null;
+};
+
+const longestPath = 60;
+
+/** The routes that are added from now on. */
+function collectRoutes(app: FastifyInstance): Routes {
   const routes: { parts: readonly string[]; methods: readonly string[] }[] = [];
   app.addHook('onRoute', ({ url, method }) => {
     routes.push({ parts: url.split('/'), methods: [method].flat() });
   });
-  return (url) => {
+  const pathNear = (url: string) => {
+    const path = url.split('?', 1)[0]!;
+    const plain = new Set(routes.map(({ parts }) => parts.join('/')).filter((each) => /^\/v1\/[\w-]+$/.test(each)));
+    return path.length > longestPath || plain.has(path) ? null : nearestWord(path, [...plain]);
+  };
+  const methodsAt = (url: string) => {
     const asked = url.split('?', 1)[0]!.split('/');
     const fitting = routes.filter(
       ({ parts }) =>
@@ -369,6 +391,7 @@ function collectMethods(app: FastifyInstance): (url: string) => readonly string[
     );
     return [...new Set(fitting.flatMap(({ methods }) => methods))];
   };
+  return { methodsAt, pathNear };
 }
 
 function tooMany(request: FastifyRequest, reply: FastifyReply): FastifyReply {

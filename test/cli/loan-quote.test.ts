@@ -70,6 +70,7 @@ test('the other direction, the gross-up, insurance and the payroll calendar', as
 test('a wrong option is refused by its name with what to write instead', async () => {
   const wrong: [string[], RegExp][] = [
     [['--released', '0', ...year], /--released.*maior que zero/],
+    [['--released', '10', ...year, '--no-iof', '--financed-iof'], /--no-iof.*--financed-iof/],
     [['--released', '10', '--rate', '1', '--due', '2026-02-30'], /--due.*dias que existem/],
     [
       ['--released', '10', '--rate', '1', '--date', '2026-04-01', '--due', '2026-03-30'],

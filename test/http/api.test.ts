@@ -151,6 +151,10 @@ test('the operator API', async (context) => {
     const asItIs = { key: 'p6', raw: '{', headers: { 'content-encoding': 'identity' } };
     assert.equal((await call('POST', '/v1/contracts', asItIs)).status, 400);
     assert.equal((await call('GET', '/v1/nowhere')).status, 404);
+    assert.match(
+      (await call('GET', '/v1/lookup?limit=1')).text,
+      /"There is nothing here\. Did you mean \/v1\/lookups\?"/,
+    );
     const stepless = await call('POST', '/v1/contracts/c-1/finalisation', { key: 'p6', body: {} });
     assert.deepEqual([stepless.status, problemOf(stepless).errors[0]?.rule], [404, 'step-known']);
     assert.match(stepless.text, /A contract has no such step; its steps are amend, sign, .*, proposal\./);

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { z } from 'zod';
 import { flowPhases } from '../../src/domain/flow-states.ts';
+import { issueTexts } from '../../src/http/api/remedies.ts';
+import { contractBody } from '../../src/http/api/schemas.ts';
 import { startApi } from './api-house.ts';
 
 type Schema = {
@@ -370,4 +372,11 @@ test('the description of the API', async (context) => {
       }
     }
   });
+});
+
+test('an order without a value is told so with all else that is missing', () => {
+  const fields = (body: object) =>
+    issueTexts(contractBody.safeParse(body).error!, body, contractBody).map(([field]) => field);
+  assert.ok(fields({ installments: 12 }).includes('amountCents'));
+  assert.ok(!fields({ installments: 12, installmentCents: 100 }).includes('amountCents'));
 });

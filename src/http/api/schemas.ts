@@ -144,27 +144,34 @@ const despiteEvents = said(
 );
 
 export const contractBody = order(
-  z.strictObject({
-    requestId: said(
-      digits,
-      'The request that the bid was won for: 1 to 40 decimal digits, leading zeros do not count',
-      exampleRequest,
-      'numeroSolicitacao',
-    ),
-    ...contractTerms,
-    workerAccepted: said(
-      z.boolean(),
-      'The worker took the proposal in the work-card app; false is refused',
-      true,
-      'none',
-    ),
-    link: saidOfParts(
-      z.strictObject({ ...link, authorisationNumber }).optional(),
-      'The employment whose margin is asked for; left out: that of the request',
-      'none',
-    ),
-    despiteEvents,
-  }),
+  z
+    .strictObject({
+      requestId: said(
+        digits,
+        'The request that the bid was won for: 1 to 40 decimal digits, leading zeros do not count',
+        exampleRequest,
+        'numeroSolicitacao',
+      ),
+      ...contractTerms,
+      workerAccepted: said(
+        z.boolean(),
+        'The worker took the proposal in the work-card app; false is refused',
+        true,
+        'none',
+      ),
+      link: saidOfParts(
+        z.strictObject({ ...link, authorisationNumber }).optional(),
+        'The employment whose margin is asked for; left out: that of the request',
+        'none',
+      ),
+      despiteEvents,
+    })
+    // Said with what else is missing; where it is all that is, the front refuses it, as it does both.
+    .refine(({ amountCents, installmentCents }) => amountCents !== undefined || installmentCents !== undefined, {
+      path: ['amountCents'],
+      message: 'send the released value or the instalment, exactly one of the two',
+      when: ({ value, issues }) => issues.length > 0 && typeof value === 'object' && value !== null,
+    }),
   'ContractOrder',
   'The contract of a won bid, /contrato/oferta-leilao/gerar-contrato of the contract',
   { requestId: exampleRequest, ...exampleTerms, workerAccepted: true },
