@@ -353,12 +353,6 @@ export function readValueTable(place: Place, value: Json, beside: RowsFile | nul
 
 const [comma, quote] = [44, 34];
 
-function hashOf(text: string, from: number, to: number): number {
-  let hash = 0x811c9dc5;
-  for (let at = from; at < to; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return (hash ^ (hash >>> 15)) >>> 0;
-}
-
 type Index = {
   /** Where the row of this key begins; -1: it has none. */
   find: (key: string) => number;
@@ -366,22 +360,33 @@ type Index = {
   cell: (row: number, column: number) => string;
 };
 
-/** Of a text that `textOf` made. */
+/** Less than 0: the row that begins there stands before the key. As `sort` orders texts. */
+function compareKey(text: string, row: number, key: string): number {
+  for (let at = 0; at < key.length; at += 1) {
+    const code = text.charCodeAt(row + at);
+    if (code === comma) return -1;
+    const difference = code - key.charCodeAt(at);
+    if (difference !== 0) return difference;
+  }
+  return text.charCodeAt(row + key.length) === comma ? 0 : 1;
+}
+
+/**
+ * Of a text that `textOf` made. Its rows stand in the order of their keys, so a key is found by halves: whoever writes the keys cannot
+ * make a look at them, or their opening, slower than others do, as they could with keys chosen for a hash.
+ */
 function indexOf(text: string, columnCount: number): Index {
   let count = 0;
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
-  const size = 2 ** Math.ceil(Math.log2(2 * count + 2));
-  const mask = size - 1;
-  /** Where rows begin; 0, the heading, is no row. */
-  const slots = new Int32Array(size);
+  /** Where rows begin; behind each line break but the last. */
+  const rows = new Int32Array(Math.max(0, count - 1));
   /** Whether a key of so many characters has a row. */
   const lengths = new Uint8Array(maxKeyLength + 1);
-  for (let start = text.indexOf('\n') + 1; start < text.length; start = text.indexOf('\n', start) + 1) {
-    const end = text.indexOf(',', start);
-    lengths[end - start] = 1;
-    let slot = hashOf(text, start, end) & mask;
-    while (slots[slot] !== 0) slot = (slot + 1) & mask;
-    slots[slot] = start;
+  let start = text.indexOf('\n') + 1;
+  for (let row = 0; row < rows.length; row += 1) {
+    rows[row] = start;
+    lengths[text.indexOf(',', start) - start] = 1;
+    start = text.indexOf('\n', start) + 1;
   }
   const endOfQuoted = (from: number): number => {
     for (let at = from + 1; ; at += 2) {
@@ -391,11 +396,13 @@ function indexOf(text: string, columnCount: number): Index {
   };
   return {
     find: (key) => {
-      const { length } = key;
-      if (lengths[length] !== 1) return -1;
-      for (let slot = hashOf(key, 0, length) & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
-        const start = slots[slot]!;
-        if (text.charCodeAt(start + length) === comma && text.startsWith(key, start)) return start;
+      if (lengths[key.length] !== 1) return -1;
+      for (let [from, to] = [0, rows.length]; from < to; ) {
+        const middle = (from + to) >>> 1;
+        const order = compareKey(text, rows[middle]!, key);
+        if (order === 0) return rows[middle]!;
+        if (order < 0) from = middle + 1;
+        else to = middle;
       }
       return -1;
     },

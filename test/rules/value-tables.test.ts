@@ -15,6 +15,7 @@ import type { Facts, FactValue } from '../../src/rules/facts.ts';
 import { compileRuleSet, openRuleSet, type RuleFile } from '../../src/rules/rule-set.ts';
 import { changesBetween } from '../../src/rules/set-changes.ts';
 import { differencesBetween } from '../../src/rules/set-differences.ts';
+import { openTable } from '../../src/rules/value-tables.ts';
 import { confirmRules, reasonsAgainst } from '../../src/rules/verdict.ts';
 import { configOf, shippedPolicy } from '../bidding/house.ts';
 import { chanceFrom, mutationsOf } from './mutations.ts';
@@ -543,4 +544,57 @@ test('a lookup in 100 000 rows is no search through them', (context) => {
   }
   context.diagnostic(`figure: ${Math.round(best)} ns a lookup with its record`);
   assert.ok(sum > 0 && best < longestLookupNs, `${best} ns`);
+});
+
+/** Keys that the hash of an earlier version, FNV-1a, put into the first places of its index. */
+function keysOfOnePlace(count: number): string[] {
+  const mask = 2 ** Math.ceil(Math.log2(2 * count + 2)) - 1;
+  const step = (hash: number, code: number) => Math.imul(hash ^ code, 0x01000193);
+  const keys: string[] = [];
+  for (let number = 0; keys.length < count; number += 1) {
+    const begin = `k${String(number).padStart(5, '0')}`;
+    let hash = 0x811c9dc5;
+    for (let at = 0; at < begin.length; at += 1) hash = step(hash, begin.charCodeAt(at));
+    for (let first = 97; first < 123; first += 1) {
+      for (let second = 97; second < 123; second += 1) {
+        const whole = step(step(hash, first), second);
+        if ((((whole ^ (whole >>> 15)) >>> 0) & mask) < 1_024) keys.push(begin + String.fromCharCode(first, second));
+      }
+    }
+  }
+  return keys.slice(0, count);
+}
+
+test('keys chosen for a hash make a table no slower to open and to ask than others (stranger 15)', (context) => {
+  const columns = [{ name: 'score', definition: set.derived.get('values.bureau.score')!.definition }];
+  const figures = [keysOfOnePlace(30_000), Array.from({ length: 30_000 }, (_, index) => `k${10_000_000 + index}`)].map(
+    (keys) => {
+      const sorted = keys.toSorted();
+      const text = `key,score\n${sorted.map((key, index) => `${key},${index}\n`).join('')}`;
+      const before = process.cpuUsage().user;
+      const own = openTable({ name: 'bureau', keyFact: 'extra.partner', columns, hash: '', text });
+      for (let place = 0; place < sorted.length; place += 100) {
+        const { found } = own.look({ 'extra.partner': sorted[place]! }, new Set(['score']));
+        assert.equal(found.score, place);
+      }
+      return (process.cpuUsage().user - before) / 1_000;
+    },
+  );
+  context.diagnostic(`figure: ${figures.join(' and ')} ms of CPU`);
+  assert.ok(figures[0]! < 60, `${figures[0]} ms`);
+});
+
+test('a key is found among keys that begin like it, of the whole range of characters, and no other one is', () => {
+  const keys = ['a', 'ab', 'abc', 'b', 'A', '0', '00', '1', '10', 'é', 'ée', '￼', '𝄞', '𝄞a', 'a b', '-', "'"];
+  const columns = [{ name: 'score', definition: set.derived.get('values.bureau.score')!.definition }];
+  for (let count = 0; count <= keys.length; count += 1) {
+    const there = keys.slice(0, count).sort();
+    const text = `key,score\n${there.map((key, index) => `${key},${index}\n`).join('')}`;
+    const own = openTable({ name: 'bureau', keyFact: 'extra.partner', columns, hash: '', text });
+    for (const key of [...keys, '', 'z', 'abcd', 'é1']) {
+      const place = there.indexOf(key);
+      const { found } = own.look({ 'extra.partner': key }, new Set(['score']));
+      assert.equal(found.score, place === -1 ? undefined : place, key);
+    }
+  }
 });
