@@ -292,9 +292,10 @@ export function knownHeads({ file, key }: AnchorPlace): ChainHeads | null {
 
 /**
  * Whether the list of claims holds what the mark signed. `short`: a part of it is missing, as after a loss of power or when it was cut.
- * What was added after the mark is not looked at. `unsigned`: no mark says what it held.
+ * Also where the mark is older than the anchor: it then is not the one that the anchor was left with. What was added after the mark is
+ * not looked at. `unsigned`: mark and anchor are both of a version that signed no list. `unknown`: there is no mark to say what it held.
  */
-type ListStand = 'fits' | 'short' | 'edited' | 'unsigned';
+type ListStand = 'fits' | 'short' | 'edited' | 'unsigned' | 'unknown';
 
 /** The files of the list as they are, each empty where it is not there. */
 type ListBytes = { newer: Buffer; older: Buffer };
@@ -305,7 +306,10 @@ function readList(file: string): ListBytes {
 
 function listStand(file: string, key: AuditKey | null, { newer, older }: ListBytes): ListStand {
   const mark = readMark(file, key);
-  const sealed = mark?.signature === 'other-key' ? undefined : mark?.content.claims;
+  if (mark === null || mark.signature === 'other-key') return 'unknown';
+  // After each line of the anchor the mark is written anew, with its name.
+  if (mark.content.previous === undefined || mark.content.previous !== lastMac(file)) return 'short';
+  const sealed = mark.content.claims;
   if (sealed === undefined) return 'unsigned';
   const standOf = (bytes: Buffer, seal: ListSeal): ListStand => {
     if (bytes.length < seal.bytes) return 'short';

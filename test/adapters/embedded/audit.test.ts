@@ -274,12 +274,16 @@ test('a store behind its anchor is refused, and accepted with the requests that 
   await (await open(place)).close();
 });
 
-/** Signs the newest mark anew, with other words on the list of claims. */
-function remark({ file }: Place, change: object): void {
+function newestMark({ file }: Pick<Place, 'file'>) {
   const text = readFileSync(`${file}.mark`, 'utf8');
   const contents = [text.slice(0, 4_096), text.slice(4_096)].map((slot) => JSON.parse(slot.slice(slot.indexOf('{'))));
-  const newest = contents.reduce((one, other) => (one.sequence > other.sequence ? one : other));
-  const { key: _, ...content } = newest;
+  const { key: _, ...content } = contents.reduce((one, other) => (one.sequence > other.sequence ? one : other));
+  return content;
+}
+
+/** Signs the newest mark anew, with other words on the list of claims. */
+function remark({ file }: Place, change: object): void {
+  const content = newestMark({ file });
   const { line } = signLine(key, { ...content, claims: { ...content.claims, ...change } });
   writeFileSync(`${file}.mark`, `${`${line.padEnd(4_095)}\n`.repeat(2)}`);
 }
@@ -322,6 +326,73 @@ test('a list of claims that was cut or edited is not taken for the whole of what
   assert(setBack !== null);
   assert.deepEqual([setBack.claimed.complete, setBack.claimed.claims.size], [true, 2]);
   await setBack.close();
+});
+
+const isComplete = async (place: Place) => {
+  const setBack = await openSetBack({ ...place, onFault, anchor: anchor(place.file), emptied: false });
+  assert(setBack !== null);
+  await setBack.close();
+  return setBack.claimed.complete;
+};
+const firstLineOf = (text: string) => text.slice(0, text.indexOf('\n') + 1);
+/** The mark as a version wrote it that signed no list, with the line of the anchor that it knows. */
+function unseal({ file }: Place, previous: string | undefined): void {
+  const { claims: _, ...content } = newestMark({ file });
+  const { line } = signLine(key, { ...content, previous });
+  writeFileSync(`${file}.mark`, `${`${line.padEnd(4_095)}\n`.repeat(2)}`);
+}
+
+test('a list of claims without its mark is not taken for the whole, but for one of a version that signed none (stranger 15)', async () => {
+  const place = await setBackByTwoClaims();
+  const list = `${place.file}.claims`;
+  writeFileSync(list, firstLineOf(readFileSync(list, 'utf8')));
+  const lines = readFileSync(place.file, 'utf8').split('\n').slice(0, -1);
+  const nameOf = (line: string) => line.slice(0, line.indexOf(' '));
+  const cases: [previous: string | undefined, complete: boolean][] = [
+    [nameOf(lines.at(-1)!), true],
+    [nameOf(lines.at(-2)!), false],
+    [undefined, false],
+  ];
+  for (const [previous, complete] of cases) {
+    unseal(place, previous);
+    assert.equal(await isComplete(place), complete, String(previous));
+  }
+  rmSync(`${place.file}.mark`);
+  await assert.rejects(open(place), isFault('store-set-back', 65, /is not there/));
+  assert.equal(await isComplete(place), false);
+});
+
+test('a mark and a list of an earlier time are contradicted by the anchor (stranger 15)', async () => {
+  const place = newPlace();
+  const first = await open(place);
+  await first.log.append([claimOf('sent-0')]);
+  await first.close();
+  const kept = ['.mark', '.claims'].map((ending) => [`${place.file}${ending}`, `${place.file}${ending}.kept`]);
+  for (const [path, aside] of kept) cpSync(path!, aside!);
+  cpSync(place.directory, `${place.directory}.backup`, { recursive: true });
+  const second = await open(place);
+  await second.log.append([claimOf('sent-1')]);
+  await second.close();
+  const putBack = () => {
+    for (const [path, aside] of kept) cpSync(aside!, path!);
+  };
+  putBack();
+  // The store is the newest one, so it starts; the list is begun anew, and does not say that it is the whole of what was claimed.
+  const faults: string[] = [];
+  const third = await openEmbeddedStore({
+    ...place,
+    onFault,
+    anchor: anchor(place.file),
+    onAnchorFault: (text) => faults.push(text),
+  });
+  await third.close();
+  assert.equal(faults.length, 1);
+  for (const isOlder of [false, true]) {
+    if (isOlder) putBack();
+    rmSync(place.directory, { recursive: true });
+    cpSync(`${place.directory}.backup`, place.directory, { recursive: true });
+    assert.equal(await isComplete(place), false, String(isOlder));
+  }
 });
 
 test('a list of claims that is not what was written is told at the start, set aside and begun anew', async () => {
