@@ -43,7 +43,10 @@ export type BidSender = {
 const readAtOnce = 16;
 
 export function createBidSender(
-  world: Omit<SendWorld, 'gateOpen' | 'over' | 'isOverruled' | 'ownDelay' | 'inFlight' | 'place' | 'othersMaySend'> & {
+  world: Omit<
+    SendWorld,
+    'gateOpen' | 'over' | 'auctionEnded' | 'isOverruled' | 'ownDelay' | 'inFlight' | 'place' | 'othersMaySend'
+  > & {
     instance: string;
     gate: Gate;
     ledger: Ledger;
@@ -128,6 +131,7 @@ export function createBidSender(
         isForfeited: () => ['forfeited', 'refused'].includes(verdictOf(requestId)),
         othersMaySend: () => !world.soleOwner && (current.abandoned || !world.owns(requestId)),
         over: () => world.isLive() && !stands(),
+        auctionEnded: () => (ledger.get(requestId)?.state.auction ?? null) !== null,
         inFlight: slots.taken,
         ownDelay,
         place: {

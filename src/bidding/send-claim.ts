@@ -31,6 +31,8 @@ export type SendWorld = {
   soleOwner: boolean;
   /** The claim was answered, ended or given up elsewhere meanwhile: no further attempt. */
   over: () => boolean;
+  /** The end of the auction was told, at whatever time it says that it ended: a bid now would bind us outside of it. */
+  auctionEnded: () => boolean;
   /** The cap book was lost after it had granted the claim: whatever was written, nothing is any more. Left out: there is no book. */
   isForfeited?: () => boolean;
   /** A cap was set or lowered by hand after the decision: a claim that this process has not tried is not sent. */
@@ -124,6 +126,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     if (attempts === 0 && world.isOverruled()) return overruled();
     const cutoffAt = cutoffOf(job.deadlineAt, service, settings);
     if (clock.now() >= cutoffAt) return afterDeadline();
+    if (world.auctionEnded()) return unansweredAt('end of its auction', 'auction-ended', held);
     if (!hasPlace) {
       hasPlace = await world.place.take(Math.min(cutoffAt, clock.now() + placePollMs));
       continue;
@@ -148,7 +151,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     }
     const startedAt = clock.now();
     world.ownDelay.measure();
-    const mayWrite = () => world.gateOpen() && (attempts > 0 || !world.isOverruled());
+    const mayWrite = () => world.gateOpen() && !world.auctionEnded() && (attempts > 0 || !world.isOverruled());
     const answer = await service.placeBid({ body: job.claim.body, deadlineAt: cutoffAt, mayWrite });
     const end = endOf(answer);
     observe(answer, end, startedAtMs);
@@ -251,18 +254,23 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
   }
 
   function afterDeadline(): Answered | Passed {
-    // Another owner may have read the claim back and sent it, and not have told yet.
-    if (landingPossible || !world.soleOwner) return unknown();
     // A claim that waited for a slot until now was never tried.
     const code = held === 'deadline' ? world.endCode('deadline') : held;
-    const why = code === 'deadline' ? '' : ` (${code})`;
+    return unansweredAt('deadline', code, code);
+  }
+
+  /** Nothing is sent any more, and nobody has answered what was. */
+  function unansweredAt(end: 'deadline' | 'end of its auction', code: DeskCode, cause: DeskCode): Answered | Passed {
+    // Another owner may have read the claim back and sent it, and not have told yet.
+    if (landingPossible || !world.soleOwner) return unknown(`no answer that can be trusted before the ${end}`);
+    const why = cause === 'deadline' ? '' : ` (${cause})`;
     const refusals = hindrances.filter(({ cause }) => cause === 'throttled' || cause === 'unauthorised');
     const times = refusals.reduce((sum, { count }) => sum + count, 0);
     const causes = [...new Set(refusals.map(({ cause }) => cause))].join(', ');
     const text =
       times === 0
-        ? `claimed, and never written before the deadline${why}`
-        : `claimed, and turned away each time until the deadline: ${times} × ${causes}${why}`;
+        ? `claimed, and never written before the ${end}${why}`
+        : `claimed, and turned away each time until the ${end}: ${times} × ${causes}${why}`;
     return { ...deskPass(job.requestId, code, text, clock.now(), job.claim.claimId), ...toldHindrances() };
   }
 

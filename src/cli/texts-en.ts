@@ -135,7 +135,7 @@ export const en: Texts = {
   },
   codes: {
     'amount-missing': 'the request names no amount',
-    'auction-ended': 'the auction had ended before the decision',
+    'auction-ended': 'the auction had ended before the decision or the sending',
     'authorisation-expired': 'the authorisation (NSU) to query the link has expired or was withdrawn',
     'authorisation-missing': 'the authorisation (NSU) to query the link is missing',
     cap: 'an exposure cap has no room',

@@ -129,7 +129,7 @@ export const pt = {
   states: statesPt,
   codes: {
     'amount-missing': 'a solicitação não diz o valor',
-    'auction-ended': 'o leilão acabou antes da decisão',
+    'auction-ended': 'o leilão acabou antes da decisão ou do envio',
     'authorisation-expired': 'a autorização (NSU) para consultar o vínculo expirou ou foi retirada',
     'authorisation-missing': 'falta a autorização (NSU) para consultar o vínculo',
     cap: 'um teto de exposição não tem espaço',

@@ -71,7 +71,7 @@ export async function createHandOver() {
   /** Bids whose first byte is out; answered by the test. */
   const written: Written[] = [];
   const desks = {} as Record<Name, Desk>;
-  const logWorld: LogWorld = { ...remote, store, onDelivered: () => {} };
+  const logWorld: LogWorld = { ...remote, store, onDelivered: () => {}, onHandled: () => {} };
 
   function deskOf(name: Name): Desk {
     const process: Process = { id: name, alive: true, diedAt: 0, frozenAt: 0, frozenUntil: 0, skewMs: 0, stepMs: 0 };

@@ -23,7 +23,7 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
   const attempts: { at: number; attempt: BidAttempt }[] = [];
   const events: DeskEvent[] = [];
   const places: string[] = [];
-  const world = { gateOpen, stopping: false, over: false, overruled: false, othersMaySend: false };
+  const world = { gateOpen, stopping: false, over: false, ended: false, overruled: false, othersMaySend: false };
   const service: Pick<Service, 'placeBid' | 'networkP99Ms' | 'clockSkewMs'> = {
     placeBid: async (attempt) => {
       const play = script[Math.min(attempts.length, script.length - 1)]!;
@@ -45,6 +45,7 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
     endCode: (otherwise) => (world.gateOpen ? otherwise : 'paused'),
     stopping: () => world.stopping,
     over: () => world.over,
+    auctionEnded: () => world.ended,
     isOverruled: () => world.overruled,
     othersMaySend: () => world.othersMaySend,
     sendLimit: createSendLimit(settings.sendLimit),
@@ -406,4 +407,60 @@ test('a claim that was turned away until the deadline says how often', async () 
     record.reasons[0]!.text,
     new RegExp(`turned away each time until the deadline: ${count} × unauthorised`),
   );
+});
+
+test('once the end of the auction is told nothing is sent any more, not even what may have landed (stranger 15)', async () => {
+  // Turned away each time: surely nothing is out.
+  const throttled = setUp([turnedAway('throttled'), turnedAway('throttled'), lands]);
+  await throttled.clock.settle();
+  throttled.world.ended = true;
+  await throttled.clock.advance(10_000);
+  const pass = throttled.ended() as Passed;
+  assert.deepEqual([pass.kind, pass.code, pass.claimId, pass.maybeSent], ['passed', 'auction-ended', 'a:1', undefined]);
+  assert.match(
+    pass.reasons[0]!.text,
+    /^claimed, and turned away each time until the end of its auction: 1 × throttled \(service-throttled\)$/,
+  );
+  assert.equal(throttled.attempts.length, 1);
+
+  // Told before the first byte: while it waits for a gate, or in the turn in which the byte would be written.
+  const waiting = setUp([lands], {}, false);
+  await waiting.clock.settle();
+  waiting.world.ended = true;
+  waiting.world.gateOpen = true;
+  await waiting.clock.advance(100);
+  assert.equal(
+    (waiting.ended() as Passed).reasons[0]!.text,
+    'claimed, and never written before the end of its auction (paused)',
+  );
+  assert.equal(waiting.attempts.length, 0);
+  let isTold = false;
+  const script: Script = (now, attempt) => {
+    isTold = true;
+    return attempt.mayWrite() ? lands(now, attempt) : turnedAway('stopped')(now, attempt);
+  };
+  const atTheWire = setUp([script], {}, true, { auctionEnded: () => isTold });
+  await atTheWire.clock.advance(100);
+  assert.equal((atTheWire.ended() as Passed).code, 'auction-ended');
+
+  // An attempt may have landed, here or of somebody else: a repeat might land outside the auction.
+  const cut = setUp([lost, lands]);
+  const found = setUp([lands], { inherited: true }, false);
+  const shared = setUp([turnedAway('throttled'), lands], {}, true, { soleOwner: false });
+  for (const [{ clock, attempts, world, ended }, sent] of [
+    [cut, 1],
+    [found, 0],
+    [shared, 1],
+  ] as const) {
+    await clock.settle();
+    world.ended = true;
+    world.gateOpen = true;
+    await clock.advance(10_000);
+    const record = asAnswered(ended());
+    assert.deepEqual(record.outcome, {
+      kind: 'unknown',
+      reason: 'no answer that can be trusted before the end of its auction',
+    });
+    assert.deepEqual([record.earlierAttemptPossible, attempts.length], [true, sent]);
+  }
 });

@@ -22,6 +22,7 @@ export function checkBids(evidence: Evidence, trails: Trails, report: Report): v
     const trail = trails.get(requestId);
     checkClaim(evidence, written, trail, report);
     checkTime(evidence, written, request, trail, report);
+    checkAfterEnd(evidence, written, report);
     if (known === undefined) checkLimits(evidence, written, request, trail, report);
   }
   checkReservations(evidence, report);
@@ -64,7 +65,7 @@ function checkTime(
   const firstReceipt = Math.min(...receipts.map(({ record }) => record.request.receivedAt));
   // The receipt is stamped by a clock that may be 200 ms ahead.
   const closesAt =
-    request.statesClose || receipts.length === 0 ? request.closesAt : firstReceipt + settings.windowMs + 200;
+    request.statesClose || receipts.length === 0 ? request.announcedCloseAt : firstReceipt + settings.windowMs + 200;
   const deadlineAt = Math.min(closesAt, request.expiresAt ?? Infinity);
   if (writtenAt >= deadlineAt) {
     report('late', `${requestId}: ${instance} wrote ${writtenAt - deadlineAt} ms after the deadline`);
@@ -85,6 +86,14 @@ function checkTime(
   if (pausedMs > settings.controlMaxAgeMs + 1) {
     report('paused', `${requestId}: ${instance} wrote ${pausedMs} ms after a pause was ordered, and it was not lifted`);
   }
+}
+
+/** Whatever the deadline is: a bid after the end would bind us outside of the auction. */
+function checkAfterEnd({ endsHeard }: Evidence, { requestId, instance, writtenAt }: Written, report: Report): void {
+  const heardAt = endsHeard.get(`${instance}|${requestId}`);
+  if (heardAt === undefined || writtenAt <= heardAt) return;
+  const text = `${instance} wrote ${writtenAt - heardAt} ms after it had read that the auction is over`;
+  report('after-end', `${requestId}: ${text}`);
 }
 
 /** For how long a pause has been ordered without a break, by the orders alone; 0 where none is in force. */

@@ -15,6 +15,7 @@ export const violationKinds = [
   'unread-claim',
   'unreserved',
   'late',
+  'after-end',
   'limit',
   'paused',
   'not-owner',

@@ -80,6 +80,8 @@ function unavailable(): Fault {
 export type LogWorld = Remote & {
   store: LogStore;
   onDelivered: (process: Process, topic: Topic, entry: LogEntry<Topics[Topic]>) => void;
+  /** The process has done all that it does with an entry that was delivered: it knows what the entry says. */
+  onHandled: (process: Process, topic: Topic, entry: LogEntry<Topics[Topic]>) => void;
 };
 
 /** How long each chunk takes, and what the writer hears in the end. */
@@ -205,6 +207,7 @@ function follow<T extends Topic>(
     enter();
     try {
       await options.handler({ partition, first, next: first + count, entries });
+      for (const entry of entries) world.onHandled(process, options.topic, entry);
       position = first + count;
     } catch (fault) {
       fail(fault);

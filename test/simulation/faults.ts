@@ -52,6 +52,7 @@ export const faultKinds = [
   'webhook-not-understood',
   'result-missing',
   'end-told-late',
+  'ended-early',
   'winner-errors',
   'winner-event-lost',
   'freeze',

@@ -26,7 +26,7 @@ function requestElement(request: HouseRequest): string {
     garantia: { temGarantias: request.guaranteed },
     alertas: [],
     ...(request.expiresAt === null ? {} : { dataHoraValidadeSolicitacao: wallDigits(request.expiresAt) }),
-    ...(request.statesClose ? { DataHoraFimLeilao: wallClock(request.closesAt) } : {}),
+    ...(request.statesClose ? { DataHoraFimLeilao: wallClock(request.announcedCloseAt) } : {}),
     ...(worker.nsu === null ? {} : { nsuAutorizacaoDigital: Number(worker.nsu) }),
   };
   return `{"numeroSolicitacao":${request.requestId},${JSON.stringify(fields).slice(1)}`;

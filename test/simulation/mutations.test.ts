@@ -57,6 +57,13 @@ const mutations: readonly Mutation[] = [
     from: 45,
   },
   {
+    name: 'bids after the end of the auction was told',
+    file: 'src/bidding/bid-sender.ts',
+    search: '(ledger.get(requestId)?.state.auction ?? null) !== null',
+    replacement: 'false',
+    caughtAs: ['after-end'],
+  },
+  {
     name: 'exposure released twice',
     file: 'src/bidding/evolve.ts',
     search: "changes.push({ kind: 'release', requestId });",

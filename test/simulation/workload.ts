@@ -33,6 +33,8 @@ export type HouseRequest = {
   statesClose: boolean;
   announcedAt: EpochMs;
   closesAt: EpochMs;
+  /** When it was to close as it was announced, in words or by the window: the service may end it sooner. */
+  announcedCloseAt: EpochMs;
   expiresAt: EpochMs | null;
   bids: HouseBid[];
   /** Our bid that came after the end, with nobody inside. */
@@ -106,6 +108,7 @@ function drawRequest(chance: SeededChance, batch: Omit<Batch, 'requests'>, worke
   const digits = chance.pick([9, 9, 15, 18]);
   const requestId = `${chance.between(1, 9)}${Array.from({ length: digits - 1 }, () => chance.between(0, 9)).join('')}`;
   const statesClose = chance.happens(0.75);
+  const announcedCloseAt = statesClose ? batch.closesAt : batch.announcedAt + windowMs;
   const request = {
     requestId,
     batchId: batch.batchId,
@@ -116,7 +119,8 @@ function drawRequest(chance: SeededChance, batch: Omit<Batch, 'requests'>, worke
     margin: chance.pick(['told', 'told', 'told', 'by-link', 'by-list'] as const),
     statesClose,
     announcedAt: batch.announcedAt,
-    closesAt: statesClose ? batch.closesAt : batch.announcedAt + windowMs,
+    closesAt: announcedCloseAt,
+    announcedCloseAt,
     expiresAt: chance.happens(0.2) ? batch.closesAt + chance.between(-2, 30) * 1_000 : null,
     outside: null,
   };

@@ -43,6 +43,8 @@ export type Evidence = {
   vault: Vault;
   /** When a process first saw a claim read back: `instance|claimId`. */
   seen: ReadonlyMap<string, EpochMs>;
+  /** When a process had first taken in that an auction is over: `instance|requestId`. */
+  endsHeard: ReadonlyMap<string, EpochMs>;
   /** Bids written while the views held nothing for them. */
   unreserved: readonly Written[];
   /** Bids written by a process that knew that the request's partition was not its own. */
@@ -73,6 +75,7 @@ type Stage = {
   remote: Remote;
   evidence: Omit<Evidence, 'now'> & {
     seen: Map<string, EpochMs>;
+    endsHeard: Map<string, EpochMs>;
     unreserved: Written[];
     unowned: Written[];
     failedWinners: Set<string>;
@@ -116,6 +119,7 @@ function build(seed: number): Stage {
   ruleBook.push({ kind: 'activated', hash: first.hash, at: startAt - 60_000, by: null });
   const vault = createVault('a secret for the simulation only', countedNonces());
   const seen = new Map<string, EpochMs>();
+  const endsHeard = new Map<string, EpochMs>();
   const see = (instance: string, claimId: string) => {
     const name = `${instance}|${claimId}`;
     if (!seen.has(name)) seen.set(name, time.now());
@@ -132,6 +136,11 @@ function build(seed: number): Stage {
       store: log,
       onDelivered: (process, _topic, { record }) => {
         if ('claimId' in record && record.kind === 'claimed') see(process.id, record.claimId);
+      },
+      onHandled: (process, topic, { key, record }) => {
+        const name = `${process.id}|${key}`;
+        if (topic === 'auctions' && 'kind' in record && record.kind === 'ended' && !endsHeard.has(name))
+          endsHeard.set(name, time.now());
       },
     },
     views: {
@@ -168,6 +177,7 @@ function build(seed: number): Stage {
     control,
     vault,
     seen,
+    endsHeard,
     unreserved: [],
     unowned: [],
     rules,
@@ -237,6 +247,12 @@ function announce(stage: Stage, batch: Batch): void {
     const rate = chance.between(200, 400);
     request.bids.push({ bidId: drawId(chance), rate, amountCents, installments, placedAt, by: 'our-other-system' });
   }
+  // Soon enough that bids are still on their way, and told at once.
+  const endsEarly = faults.strikes('ended-early', 0.12);
+  if (endsEarly) {
+    const closesAt = time.now() + chance.between(50, 1_500);
+    for (const request of batch.requests) request.closesAt = closesAt;
+  }
   const requestIds = batch.requests.map((request) => request.requestId);
   sender.send({ text: messages.newRequests(batch, batch.requests), content: { kind: 'requests', requestIds } });
   if (faults.strikes('webhook-changed', 0.08)) {
@@ -251,7 +267,8 @@ function announce(stage: Stage, batch: Batch): void {
   // Requests that state no end run by the service's own window: those end apart.
   for (const closesAt of new Set(batch.requests.map((request) => request.closesAt))) {
     const group = batch.requests.filter((request) => request.closesAt === closesAt);
-    time.after(closesAt - time.now() + chance.between(200, 3_000), null, () => conclude(stage, batch, group));
+    const untoldMs = endsEarly ? chance.between(0, 100) : chance.between(200, 3_000);
+    time.after(closesAt - time.now() + untoldMs, null, () => conclude(stage, batch, group));
   }
 }
 

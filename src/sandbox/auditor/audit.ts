@@ -7,7 +7,7 @@ import { checkAcknowledged, checkEnd, checkLedger, checkReasons, checkTruth, che
 import { checkReservations, checkViewsExposure, foldExposure } from './exposure.ts';
 import { checkOrderedCaps, checkPauses, checkTakenBack } from './obedience.ts';
 import type { Run } from './run.ts';
-import { checkClaimed, checkDeadline, checkLimits, checkNameless, checkPayloads } from './sending.ts';
+import { checkAfterEnds, checkClaimed, checkDeadline, checkLimits, checkNameless, checkPayloads } from './sending.ts';
 import { checkSharedCaps } from './shared-caps.ts';
 import { checkStatistics, expectedCounts } from './statistics.ts';
 import type { AuditSettings, Report, ViewsRead, Violation } from './violation.ts';
@@ -40,6 +40,7 @@ export function audit(run: Run, settings: AuditSettings, views?: ViewsRead): Aud
     checkTwoEnds(known, settings.owners, report);
     checkTruth(known, report);
   }
+  checkAfterEnds(run, settings, report);
   checkNameless(run, report);
   checkAcknowledged(run, report);
   const exposure = foldExposure(run, settings.graceMs);

@@ -29,6 +29,8 @@ export type Telling = {
   delivery: Delivery;
   /** When the first attempt that was answered 2xx went out; null when none was. */
   acknowledgedSentAt: EpochMs | null;
+  /** When the first such answer came. */
+  acknowledgedAt: EpochMs | null;
 };
 
 export type Run = {
@@ -105,12 +107,13 @@ function readRecord(record: RunSources['record'], caseOf: (requestId: RequestId)
         else caseOf(entry.requestId).calls.push(entry);
         break;
       case 'delivery':
-        tellings.set(entry.deliveryId, { delivery: entry, acknowledgedSentAt: null });
+        tellings.set(entry.deliveryId, { delivery: entry, acknowledgedSentAt: null, acknowledgedAt: null });
         break;
       case 'attempt': {
         const telling = tellings.get(entry.deliveryId);
         if (entry.acknowledged && telling !== undefined) {
           telling.acknowledgedSentAt = Math.min(telling.acknowledgedSentAt ?? entry.sentAt, entry.sentAt);
+          telling.acknowledgedAt = Math.min(telling.acknowledgedAt ?? entry.answeredAt, entry.answeredAt);
         }
         break;
       }

@@ -1,6 +1,12 @@
 /** What arrived: at most one form of bytes, the first claim's, before the deadline and inside every limit. */
 import { dayOf } from '../../domain/clock.ts';
-import { type AmountCents, maxRateHundredths, minRateHundredths } from '../../domain/glossary.ts';
+import {
+  type AmountCents,
+  type EpochMs,
+  maxRateHundredths,
+  minRateHundredths,
+  type RequestId,
+} from '../../domain/glossary.ts';
 import { dayNumber, dueDays, loanOf } from '../loan.ts';
 import type { EmittedRequest } from '../record.ts';
 import { type BidBytes, readBidBytes } from './bid-bytes.ts';
@@ -35,6 +41,28 @@ export function checkDeadline(known: RequestCase, settings: AuditSettings, repor
     if (call.arrivedAt < truth.deadlineAt) continue;
     if (settings.allowOutside && call.outcome === 'accepted-outside') continue;
     report('late-first-byte', requestId, `bytes arrived ${call.arrivedAt - truth.deadlineAt} ms after the deadline`);
+  }
+}
+
+/** Whatever the deadline was: once the desk has taken the end of an auction, a bid in it binds outside of it or not at all. */
+export function checkAfterEnds(run: Run, settings: AuditSettings, report: Report): void {
+  const { controlMaxAgeMs, onTheWayMs, clockToleranceMs } = settings;
+  const takenAt = new Map<RequestId, EpochMs>();
+  for (const { delivery, acknowledgedAt } of run.tellings) {
+    if (delivery.what !== 'ended' || acknowledgedAt === null) continue;
+    for (const id of delivery.requestIds) takenAt.set(id, Math.min(takenAt.get(id) ?? acknowledgedAt, acknowledgedAt));
+  }
+  for (const { requestId, calls } of run.cases.values()) {
+    const endAt = takenAt.get(requestId);
+    if (endAt === undefined) continue;
+    for (const { arrivedAt } of calls) {
+      if (arrivedAt <= endAt + controlMaxAgeMs + onTheWayMs + clockToleranceMs) continue;
+      report(
+        'sent-after-end',
+        requestId,
+        `bytes arrived ${arrivedAt - endAt} ms after the end of its auction was taken`,
+      );
+    }
   }
 }
 

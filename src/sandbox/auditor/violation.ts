@@ -23,6 +23,7 @@ const violationCodes = [
   'two-ends',
   'over-cap',
   'sent-while-paused',
+  'sent-after-end',
 ] as const;
 export type ViolationCode = (typeof violationCodes)[number];
 
@@ -63,7 +64,7 @@ export type AuditSettings = {
   graceMs: number;
   /** What people ordered during the run; null: nobody wrote it down, and it is not judged. */
   orders: Orders | null;
-  /** An order counts so long after it was given at the latest. */
+  /** An order, and the end of an auction, counts so long after it was taken at the latest. */
   controlMaxAgeMs: number;
   /** So long after their first byte was written bytes may arrive. */
   onTheWayMs: number;

@@ -66,6 +66,23 @@ test('late-first-byte: bytes at the deadline, and a bid taken outside unless tha
   assert.deepEqual(allowed, []);
 });
 
+test('sent-after-end: bytes that came after the end of their auction had been taken, whatever the deadline was (stranger 15)', async () => {
+  let id = '';
+  const taken = (msBefore: number, acknowledged: boolean) => (evidence: Evidence) => {
+    const call = callOf(evidence);
+    id = call.requestId!;
+    const told = entryOf(evidence, 'delivery', ({ what, requestIds }) => what === 'ended' && requestIds.includes(id));
+    const attempt = entryOf(evidence, 'attempt', ({ deliveryId }) => deliveryId === told.deliveryId);
+    const deliveryId = 'told before';
+    evidence.entries.push({ ...told, deliveryId, requestIds: [id] });
+    evidence.entries.push({ ...attempt, deliveryId, acknowledged, answeredAt: call.arrivedAt - msBefore });
+  };
+  only(await judge(taken(2_106, true)), 'sent-after-end', id, /2106 ms after the end of its auction was taken/);
+  // On its way, or not taken.
+  assert.deepEqual(await judge(taken(2_105, true)), []);
+  assert.deepEqual(await judge(taken(60_000, false)), []);
+});
+
 const otherBodies: readonly [string, (body: string) => string, RegExp][] = [
   [
     'a rate above the grid',
