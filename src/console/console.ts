@@ -434,9 +434,12 @@ function preferredIn(header: string): 'pt' | 'en' {
   return named[0]?.name === 'en' ? 'en' : 'pt';
 }
 
-/** `YYYY-MM-DDTHH:mm` as a browser sends it, on Brasília's clock; NaN, which no search takes, where it is something else. */
+/** `YYYY-MM-DDTHH:mm` as a browser sends it, on Brasília's clock; NaN, which no search takes, where it is something else or no calendar has it. */
 function wallTime(text: string): number {
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? fromWallClock(Date.parse(`${text}:00Z`)) : Number.NaN;
+  const wallMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? Date.parse(`${text}:00Z`) : Number.NaN;
+  // The 30th of February is read as the 2nd of March.
+  const exists = !Number.isNaN(wallMs) && new Date(wallMs).toISOString().startsWith(text);
+  return exists ? fromWallClock(wallMs) : Number.NaN;
 }
 
 function labelOf(words: Texts['requests'], name: string): string {

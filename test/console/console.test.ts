@@ -274,6 +274,20 @@ test('requests are found, by what they are and by their number; hostile texts st
     assert.ok(answer.status < 500, `${name}: ${answer.status}`);
     assert.doesNotMatch(answer.text, /<script>|<img|\u202e/i, name);
   }
+  // As is a minute that no clock shows, or a day that no month has (stranger 15).
+  for (const time of [
+    '2026-13-45T99:99',
+    '2026-02-30T10:00',
+    '2026-11-20T24:00',
+    '0000-01-01T00:00',
+    'x'.repeat(5_000),
+  ])
+    for (const [name, label] of Object.entries({ since: 'De (horário', until: 'Até (horário' })) {
+      const answer = await person.get(`/console/requests?${new URLSearchParams({ [name]: time })}`);
+      assert.equal(answer.status, 422, `${name} ${time.slice(0, 20)}`);
+      assert.ok(new RegExp(`role="alert"[^<]*>[^<]*${label.replace('(', '\\(')}`).test(answer.text), name);
+    }
+  assert.equal((await person.get('/console/requests?since=2026-02-28T23:59&until=9999-12-31T23:59')).status, 200);
   const wrong = await person.get('/console/requests?since=yesterday&state=nothing');
   assert.equal(wrong.status, 422);
   assert.match(wrong.text, /role="alert"/);
