@@ -26,6 +26,8 @@ export type Place = {
 
 /** More faults than a person mends at once are not collected; a hostile file may not fill the memory. */
 const maxFaults = 100;
+/** Cells of a table are most often wrong all in the same way, and each of these faults is a line of the log. */
+const maxCellFaults = 20;
 
 export function within(place: Place, key: string | number): Place {
   if (place.pinned === true) return place;
@@ -34,7 +36,7 @@ export function within(place: Place, key: string | number): Place {
 
 /** The line is found once all faults are known. */
 export function refuse(place: Place, text: string): null {
-  if (place.faults.length < maxFaults)
+  if (place.faults.length < (place.pinned === true ? maxCellFaults : maxFaults))
     place.faults.push({
       file: place.file,
       pointer: place.pointer,

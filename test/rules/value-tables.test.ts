@@ -546,6 +546,15 @@ test('a lookup in 100 000 rows is no search through them', (context) => {
   assert.ok(sum > 0 && best < longestLookupNs, `${best} ns`);
 });
 
+test('a table that is wrong in every row is refused in 20 lines (stranger 15)', () => {
+  const wrong = Array.from({ length: 1_000 }, (_, index) => `${10_000_000 + index},many,,,,`);
+  const compiled = compileRuleSet([codesFile, table, csvOf(head, ...wrong), rules]);
+  assert(compiled.kind === 'refused');
+  const ofTable = compiled.faults.filter(({ file }) => file === 'bureau.values.csv');
+  assert.equal(ofTable.length, 20);
+  assert.match(ofTable[0]!.text, /many/);
+});
+
 /** Keys that the hash of an earlier version, FNV-1a, put into the first places of its index. */
 function keysOfOnePlace(count: number): string[] {
   const mask = 2 ** Math.ceil(Math.log2(2 * count + 2)) - 1;
