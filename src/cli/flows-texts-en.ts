@@ -135,6 +135,9 @@ export const flowsEn: Texts['flows'] = {
     'connection-lost': 'the connection broke before the answer',
     'unreadable-success': 'a success that does not read as one',
     'incomplete-success': 'a success that leaves out what it should say',
+    'unshown-success': 'the answer to the endorsement does not say that it was taken; read it in the results',
+    'told-no': 'a callback says no in its words, and reports no error; read it in the history',
+    denied: 'somebody has said that it was not done',
     'rejected-on-retry': 'refused when sent again, so the first time may have been taken',
     unauthorised: 'the service does not take our token',
     unreachable: 'the service cannot be reached',
@@ -202,7 +205,11 @@ export const flowsEn: Texts['flows'] = {
     whole: 'taken up by its code; no answer of the service has shown that proposal yet',
   },
   amendsAsItIs: '{} sends it once more',
-  denied: { sent: 'it is then sent again at once', asked: 'the step may then be asked for again' },
+  denied: {
+    sent: 'it is then sent again at once',
+    asked: 'the step may then be asked for again',
+    refused: 'it then counts as refused: it may be signed, generated again or cancelled',
+  },
   ownEvent: (eventId, confirm, code) =>
     `${eventId}: see lance events show ${eventId}; if it tells of this, ${confirm} --file FIELDS with requestCode ${code}`,
   closeIt: (flowId) => `lance events close ${flowId} --by NAME --reason TEXT`,

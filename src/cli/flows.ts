@@ -23,7 +23,7 @@ import { noteIndex, notesToldAgain, unreadMark } from '../origination/notes.ts';
 import { flowMeant, renegotiationTerms, storedKey } from '../origination/orders.ts';
 import { type OpenSealed, shownAmount, shownRecord, shownWorker } from '../origination/shown-flows.ts';
 import { type PaymentShown, shownPayments } from '../origination/shown-payments.ts';
-import { isUnseen, stepsOf } from '../origination/steps.ts';
+import { isToldNo, isUnseen, mayTakeBack, stepsOf } from '../origination/steps.ts';
 import { isFinished } from '../origination/transitions.ts';
 import { readUnfolded, type UnfoldedFlows } from '../origination/unfolded.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
@@ -401,12 +401,13 @@ function nextTexts(
   { open, settings }: Pick<Beside, 'open' | 'settings'>,
 ): readonly string[] {
   const { step: named, amendsAsItIs, denied } = texts.flows;
-  const deniedSends = ({ flow }: FlowState) => (flow === 'withdrawal' ? denied.asked : denied.sent);
+  const isRefused = isToldNo(state) || mayTakeBack(state);
+  const deniedSends = state.flow === 'withdrawal' ? denied.asked : isRefused ? denied.refused : denied.sent;
   const isHalted = state.phase === 'refused' || state.phase === 'withheld';
   return nextSteps(state, settings, open).map((step) => {
     if (state.flow === 'event') return texts.flows.closeIt(state.flowId);
     if (step === 'amend' && isHalted) return `${named(step)} (${amendsAsItIs})`;
-    return step === 'deny' ? `${named(step)} (${deniedSends(state)})` : named(step);
+    return step === 'deny' ? `${named(step)} (${deniedSends})` : named(step);
   });
 }
 

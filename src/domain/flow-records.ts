@@ -124,6 +124,8 @@ export type FlowAsked = OfFlow & {
   corrects?: true;
   /** Of one that corrects: the code before is this flow's no more; absent: an earlier version wrote it. */
   givesCodeUp?: true;
+  /** Of `deny`: it takes an endorsement back that counts as done; absent: one that was unclear. */
+  ofEndorsed?: true;
   /** Of `amend`: the link from now on, as a pseudonym; absent: it stays. */
   linkKey?: string;
   /** Of `simulation` and `signers`, and of `amend` with a link: whose, as pseudonyms. */
@@ -255,6 +257,8 @@ export type FlowTold = OfFlow & {
   unread?: true;
   /** Of `operation` and of what is unread: a pseudonym of the body, the same for the same bytes; absent: it could not be read, or an earlier version wrote it. */
   bodyKey?: string;
+  /** Of `operation`: its words say no, whatever its errors are; absent: they do not, or an earlier version wrote it. */
+  denies?: true;
   errors: readonly string[];
   sealed: string;
 };

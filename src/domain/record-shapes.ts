@@ -340,7 +340,9 @@ const callbackRecord = byName('kind', {
     ...{ note: nullable(creditNote), holder: added(nullable(text)), errors: texts, sealed: text },
     unread: added(isTrue),
   }),
-  'operation-event': object({ at: time, requestCode: text, endpoint: nullable(text), errors: texts, sealed: text }),
+  'operation-event': object({
+    ...{ at: time, requestCode: text, endpoint: nullable(text), errors: texts, denies: added(isTrue), sealed: text },
+  }),
   unreadable: object({ at: time, problem: text }),
 });
 
@@ -391,6 +393,7 @@ const flowRecord = byName('kind', {
     ...{ signedAt: nullable(time), requestCode: nullable(text), personKeys: texts },
     ...{ reason: nullable(text), sealed: nullable(text), sealedReason: added(text), linkKey: added(text) },
     ...{ splitCents: added(count), stepsKept: added(count), corrects: added(isTrue), givesCodeUp: added(isTrue) },
+    ofEndorsed: added(isTrue),
   }),
   intended: object({
     ...{ ...ofFlow, intentId: id, instance: id, operation, slot, idempotencyKey: nullable(id), path: id },
@@ -408,6 +411,7 @@ const flowRecord = byName('kind', {
     ...{ note: nullable(creditNote), holder: added(nullable(text)), reckoned: added(map(finite)) },
     bodyKey: added(text),
     unread: added(isTrue),
+    denies: added(isTrue),
     ...{ errors: texts, sealed: text },
   }),
   'link-told': object({

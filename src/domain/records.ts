@@ -225,7 +225,8 @@ export type CallbackRecord =
     }
   /**
    * About an operation whose events the contract does not show, such as an endorsement, or that a link query failed; a list without
-   * links has the one error `no-links`. `sealed` is the whole body.
+   * links has the one error `no-links`. `sealed` is the whole body. `denies`: its words say no, whatever its errors are; absent: they do
+   * not, or an earlier version wrote it.
    */
   | {
       kind: 'operation-event';
@@ -233,6 +234,7 @@ export type CallbackRecord =
       requestCode: string;
       endpoint: string | null;
       errors: readonly string[];
+      denies?: true;
       sealed: string;
     }
   | (Unreadable & { requestCode: null });

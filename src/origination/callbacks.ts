@@ -278,8 +278,8 @@ function toldOnce(records: readonly FlowRecord[]): readonly FlowTold[] {
   const seen = new Map<string, FlowTold>();
   for (const record of records) {
     if (record.kind !== 'told') continue;
-    const { of, note, errors } = record;
-    const said = JSON.stringify([of, note, errors]);
+    const { of, note, errors, denies } = record;
+    const said = JSON.stringify([of, note, errors, denies]);
     if (!seen.has(said) && seen.size < mostGiven) seen.set(said, record);
   }
   return [...seen.values()];
@@ -313,8 +313,10 @@ function toldBy(record: CallbackRecord): Told | null {
     return { kind: 'told', flowId: `${eventPrefix}${requestCode}`, ...told };
   }
   if (record.kind !== 'operation-event') return null;
-  const { at, requestCode, endpoint, errors, sealed } = record;
+  const { at, requestCode, endpoint, errors, denies, sealed } = record;
   const flowId = `${eventPrefix}${requestCode}`;
-  const of = endpoint === linkDetailPath || endpoint === linkListPath ? 'link-query' : 'operation';
-  return { kind: 'told', flowId, at, requestCode, of, note: null, errors, sealed };
+  const isLinkQuery = endpoint === linkDetailPath || endpoint === linkListPath;
+  const of = isLinkQuery ? ('link-query' as const) : ('operation' as const);
+  const told = { at, requestCode, of, note: null, errors, sealed, ...(denies && of === 'operation' ? { denies } : {}) };
+  return { kind: 'told', flowId, ...told };
 }

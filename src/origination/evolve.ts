@@ -19,8 +19,8 @@ import { differencesOf } from './differences.ts';
 import { attemptsOf, isTurnedAway, takeAnswer } from './fold-answers.ts';
 import { codeOf, generated, markStep, move, stray, takeCounted, withdraw } from './fold-steps.ts';
 import { isSameNote, noteCodes, notesToldAgain, unreadMark, withToldAgain } from './notes.ts';
-import { allowsStep, mayCorrect } from './steps.ts';
-import { isAside, isFinished, isOperation } from './transitions.ts';
+import { allowsStep, isToldNo, mayCorrect, mayTakeBack } from './steps.ts';
+import { deniedByPerson, isAside, isFinished, isOperation, toldNo } from './transitions.ts';
 
 /** Flow ids of events begin with this; their request code follows. */
 export const eventPrefix = 'event:';
@@ -331,7 +331,9 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
   if (state.steps.some((known) => known.stepId === stepId)) return stray(state);
   const steps = keepLatest(state, record.stepsKept ?? earlier.stepsKept);
   const entry = (outcome: 'pending' | 'done' | 'ignored') => [...steps, { stepId, step, by, at, requestHash, outcome }];
-  const isUnmarked = step === 'confirm' && mayCorrect(state) && record.corrects !== true;
+  const isCorrection = step === 'confirm' && mayCorrect(state);
+  const takesBack = step === 'deny' && mayTakeBack(state);
+  const isUnmarked = (isCorrection && record.corrects !== true) || (takesBack && record.ofEndorsed !== true);
   if (!allowsStep(state, step, at) || isUnmarked) return { ...state, steps: entry('ignored') };
   if (isOperation(step)) {
     const operation: FlowOperationState = {
@@ -392,6 +394,7 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
       if (record.corrects) return correct({ ...state, steps: entry('done') }, record);
       return confirm({ ...state, steps: entry('done') }, record);
     case 'deny':
+      if (takesBack) return notEndorsed({ ...state, steps: entry('done') });
       return deny({ ...state, steps: entry('done') });
     default:
       return step satisfies never;
@@ -462,10 +465,18 @@ function withoutCode(
 
 /** Somebody has looked: what was unclear was not done, and is prepared anew. */
 function deny(state: FlowState): FlowState {
+  if (isToldNo(state)) return notEndorsed(state);
   const operation = state.operation!;
   const { turnedAwayAt: _, ...rest } = operation;
   const denied: FlowState = { ...state, operation: { ...rest, status: 'not-sent', retryAt: null } };
   return move(denied, 'deny') ?? markStep(denied, operation.stepId, 'rejected');
+}
+
+/** Somebody has looked: it is to be signed or generated again, or ended. */
+function notEndorsed(state: FlowState): FlowState {
+  const operation = { ...state.operation!, status: 'rejected' as const, retryAt: null, reason: deniedByPerson };
+  const refused = markStep({ ...state, operation, phase: 'endorsement-refused' }, operation.stepId, 'rejected');
+  return { ...refused, errors: [deniedByPerson], errorsIn: null };
 }
 
 // --- Intents --------------------------------------------------------------------------------------------------------
@@ -683,8 +694,27 @@ function takeEndorsementEvent(state: FlowState, record: FlowTold): FlowState {
   if (isRepeated || !isSameCode(requestCode, state.endorsementCode ?? '')) return stray(state);
   const endorsementEvents = [...before, ...(bodyKey === undefined ? [] : [bodyKey])].slice(-endorsementEventsKept);
   const known = endorsementEvents.length === 0 ? state : { ...state, endorsementEvents };
-  const moved = move(known, errors.length > 0 ? 'told-failed' : 'told-done');
-  return moved === null ? stray(known) : { ...moved, errors, errorsIn: bodyOf(record) };
+  if (errors.length === 0 && record.denies) return takeDenial(known, record);
+  const isDone = errors.length === 0;
+  const moved = move(known, isDone ? 'told-done' : 'told-failed');
+  if (moved === null) return stray(known);
+  return { ...endorsementSettled(moved, isDone ? 'done' : 'rejected'), errors, errorsIn: bodyOf(record) };
+}
+
+/** Its words say no and its error list is empty: somebody has to say what it is. */
+function takeDenial(state: FlowState, record: FlowTold): FlowState {
+  const moved = move(state, 'told-denied');
+  if (moved === null || moved.operation?.operation !== 'endorsement') return stray(state);
+  const operation = { ...moved.operation, status: 'unclear' as const, retryAt: null, reason: toldNo };
+  const told = { errors: [toldNo], errorsIn: bodyOf(record) };
+  return { ...markStep({ ...moved, operation }, operation.stepId, 'unclear'), ...told };
+}
+
+/** Nobody is asked any more what became of it. */
+function endorsementSettled(state: FlowState, status: 'done' | 'rejected'): FlowState {
+  const { operation } = state;
+  if (operation?.operation !== 'endorsement' || operation.status !== 'unclear') return state;
+  return markStep({ ...state, operation: { ...operation, status, retryAt: null } }, operation.stepId, status);
 }
 
 /** The first note stands. Whatever else is told under its code, somebody has to look at before anything is signed. */

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { FlowAnswered, FlowBreach, FlowRetryTerms, LoanFigure, ProposalSaid } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-states.ts';
 import { sealedPlaces } from '../domain/vault.ts';
-import { refusedWithCode } from '../wire/operations.ts';
+import { refusedWithCode, unshownSuccess } from '../wire/operations.ts';
 import { proposalDifferences, unsaidIn } from './differences.ts';
 import { codeOf, generated, isWithdrawn, markStep, move, stray, takeCounted, undoWithdrawal } from './fold-steps.ts';
 import { isAside, readsOnly } from './transitions.ts';
@@ -41,7 +41,8 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
     }
     case 'unknown': {
       const terms = result.isFinal || isOfWithdrawn ? neverAgain : retry;
-      const kept = result.reason === refusedWithCode ? withRefusal(state, operation, record) : state;
+      const isToRead = result.reason === refusedWithCode || result.reason === unshownSuccess;
+      const kept = isToRead ? withRefusal(state, operation, record) : state;
       const doubtful = doubt(kept, operation, record.at, result.reason, terms);
       // What is told under the code that was named says what became of it.
       const isNamed = result.requestCode !== undefined && doubtful.operation?.status === 'unclear';

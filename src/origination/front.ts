@@ -72,7 +72,16 @@ import {
   type WithdrawalOrder,
 } from './preparation.ts';
 import { react } from './react.ts';
-import { allowsStep, isBusy, isProposalConfirmed, isUnseen, lendsAgain, mayCorrect, needsCode } from './steps.ts';
+import {
+  allowsStep,
+  isBusy,
+  isProposalConfirmed,
+  isUnseen,
+  lendsAgain,
+  mayCorrect,
+  mayTakeBack,
+  needsCode,
+} from './steps.ts';
 import { isFinished } from './transitions.ts';
 import type { UnfoldedFlows } from './unfolded.ts';
 
@@ -886,8 +895,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
             'send when the worker signed: this time is in the future',
           );
         return { ...base, signedAt: asked.signedAt, sealed: seal(asked.content) };
+      case 'deny': {
+        const more = mayTakeBack(state) ? { ofEndorsed: true as const } : {};
+        return { ...base, ...more, sealedReason: sealReason(asked.reason) };
+      }
       case 'cancel':
-      case 'deny':
       case 'regenerate':
       case 'accept':
         return { ...base, sealedReason: sealReason(asked.reason) };

@@ -11,6 +11,7 @@ import { competenceOf, type MarginFact, marginValidityMs } from '../wire/checks/
 import { doubtsOf } from './differences.ts';
 import { nextSlot } from './evolve.ts';
 import { dueAgainAt } from './steps.ts';
+import { deniedByPerson } from './transitions.ts';
 
 export const flowAlarms = [
   'flow-frozen',
@@ -77,6 +78,8 @@ export function react(state: FlowState, around: Surroundings, settings: FlowSett
     case 'awaiting-signature':
       return [...giveUpEvents(state), ...watchCompetence(state, around, settings)];
     case 'endorsement-refused':
+      // Whoever said so goes on: nothing is generated again by itself.
+      if (state.operation?.reason === deniedByPerson) return [];
       return watchCompetence(state, around, settings);
     case 'signed':
       return reactToSignature(state, around, settings);

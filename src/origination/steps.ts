@@ -2,8 +2,9 @@
 import { type FlowOperation, type FlowRetryTerms, type FlowStep, flowSteps } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import { unshownSuccess } from '../wire/operations.ts';
 import { marksOf, unsaidIn } from './differences.ts';
-import { alreadyEndorsed, isOperation, transitions } from './transitions.ts';
+import { alreadyEndorsed, isOperation, toldNo, transitions } from './transitions.ts';
 
 /** An operation is under way: nothing else may be begun before it has ended. */
 export function isBusy(state: FlowState): boolean {
@@ -77,10 +78,22 @@ const proposalOperations = [
   'account-update',
 ] as const satisfies readonly FlowOperation[];
 
+/** The contract counts as endorsed, and a person may learn that it is not. */
+export function mayTakeBack({ phase, operation }: FlowState): boolean {
+  return phase === 'endorsed' && operation?.operation === 'endorsement' && operation.status !== 'unclear';
+}
+
+/** The service said no to an endorsement, in whatever form: the same signature is not sent to it once more by itself. */
+export function isToldNo({ phase, operation }: FlowState): boolean {
+  const reason = operation?.reason ?? null;
+  return phase === 'endorsement-unclear' && (reason === unshownSuccess || reason === toldNo);
+}
+
 /** `at`: when it is asked for; by default right after the flow's last record. */
 export function allowsStep(state: FlowState, step: FlowStep, at: EpochMs = state.changedAt): boolean {
   if (state.frozen !== undefined) return false;
   if (step === 'confirm' && (mayBeEndorsed(state) || mayCorrect(state))) return true;
+  if (step === 'deny' && mayTakeBack(state)) return true;
   if (step === 'confirm' || step === 'deny') return state.operation?.status === 'unclear';
   const isAsOrdered = [state.differences, unsaidIn(state), marksOf(state)].every(({ length }) => length === 0);
   if (step === 'accept' && (isAsOrdered || state.noteAccepted)) return false;

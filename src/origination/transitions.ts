@@ -20,6 +20,7 @@ type LoanTrigger =
   | 'note-failed'
   | 'told-done'
   | 'told-failed'
+  | 'told-denied'
   | 'turned'
   | 'amend'
   | 'sign'
@@ -36,6 +37,10 @@ export type FlowTrigger = LoanTrigger | FlowOperation | 'link-told' | 'claimed-b
 
 /** Our code of a refusal that says so: what the service writes is sealed. */
 export const alreadyEndorsed = 'already-endorsed';
+
+/** Why an endorsement is unclear, or was refused: the words of an event say no; a person says that it was not done. */
+export const toldNo = 'told-no';
+export const deniedByPerson = 'denied';
 
 type Row = Partial<Record<FlowTrigger, FlowPhase>>;
 
@@ -107,13 +112,16 @@ const endorsement: Partial<Record<FlowPhase, Row>> = {
     'not-sent': 'signed',
     'told-done': 'endorsed',
     'told-failed': 'endorsement-refused',
+    'told-denied': 'endorsement-unclear',
   },
   'endorsement-unclear': {
     accepted: 'endorsed',
     rejected: 'endorsement-refused',
     'told-done': 'endorsed',
     'told-failed': 'endorsement-refused',
+    'told-denied': 'endorsement-unclear',
     confirm: 'endorsed',
+    /** See `isToldNo`. */
     deny: 'signed',
   },
   'endorsement-refused': {
@@ -126,7 +134,12 @@ const endorsement: Partial<Record<FlowPhase, Row>> = {
     /** See `mayBeEndorsed`. */
     confirm: 'endorsed',
   },
-  endorsed: { 'told-done': 'endorsed', 'told-failed': 'endorsement-refused' },
+  endorsed: {
+    'told-done': 'endorsed',
+    'told-failed': 'endorsement-refused',
+    'told-denied': 'endorsement-unclear',
+    deny: 'endorsement-refused',
+  },
 };
 
 /** Queries, and what may be done with an included proposal wherever it stands; `accept`: as it is said to be. */

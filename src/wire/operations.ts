@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalCode } from '../domain/request-codes.ts';
 import { fieldOf } from './casing.ts';
+import { acknowledgesEndorsement } from './endorsement-words.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
 import { isId, readCode } from './plain-ids.ts';
 import {
@@ -60,7 +61,7 @@ import {
 
 /** The result comes by webhook under this code. */
 type Acknowledged = { requestCode: string; message: string | null };
-/** The contract does not show it: `content` is the whole answer, null where it was empty. */
+/** `content` is the whole answer. */
 type EndorsementAnswer = { requestCode: string | null; content: JsonValue };
 
 type Operations = {
@@ -99,7 +100,8 @@ function readAcknowledgement(value: JsonValue): Acknowledged | null {
   return { requestCode: canonicalCode(decoded.value.requestCode), message: decoded.value.content?.message ?? null };
 }
 
-function readEndorsement(value: JsonValue): EndorsementAnswer {
+function readEndorsement(value: JsonValue): EndorsementAnswer | null {
+  if (!acknowledgesEndorsement(value)) return null;
   return { requestCode: readAcknowledgement(value)?.requestCode ?? null, content: value };
 }
 
@@ -245,6 +247,9 @@ export type AnswerReading<A> =
 /** Why it is not known: the answer refuses, and names the code of something that was done. */
 export const refusedWithCode = 'refused-with-code';
 
+/** Why it is not known: the answer to an endorsement is not the one that the contract shows. */
+export const unshownSuccess = 'unshown-success';
+
 /** What one answer means. 401 and 429 are the client's business before this is asked. */
 export function readOperationAnswer<N extends OperationName>(
   operation: N,
@@ -267,15 +272,19 @@ export function readOperationAnswer<N extends OperationName>(
   }
   if (status >= 400) return { kind: 'rejected', code: errors[0]?.code ?? `status-${status}`, errors };
   if (errors.length > 0) return { kind: 'rejected', code: errors[0]?.code ?? 'unclassified', errors };
-  const silent = isEmpty && operation === 'endorsement';
-  if (!silent && (!isJsonObject(value) || reportsError(value) === null)) {
-    return { kind: 'unknown', reason: 'unreadable-success' };
-  }
+  if (operation === 'endorsement' && readEndorsement(value) === null) return unshown(value);
+  if (!isJsonObject(value) || reportsError(value) === null) return { kind: 'unknown', reason: 'unreadable-success' };
   const answer = operations[operation].read(value);
   // An inclusion that does not say whether it failed may be either, as with the operations on it; its code stands in the answer.
   const isUnsaid = operation === 'inclusion' && (answer as InclusionAnswer | null)?.hasError === null;
   if (isUnsaid) return { kind: 'unknown', reason: 'incomplete-success' };
   return answer === null ? { kind: 'unknown', reason: 'incomplete-success' } : { kind: 'accepted', answer };
+}
+
+/** It names the code that its events come under, where there is one. */
+function unshown(value: JsonValue): Doubt {
+  const codes = isJsonObject(value) ? codesWithin(value, 'CodigoRequisicao') : [];
+  return { ...(refusedWith(codes) ?? { kind: 'unknown' }), reason: unshownSuccess };
 }
 
 /** A refusal of any status, 401 and 429 too, that says all the same that the operation was done; null: it is none, or does not. */

@@ -9,6 +9,7 @@ import { type SealedRequest, splitRequest } from '../domain/sealed-facts.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { type Decoded, describeFaults, fieldOf, type WireFault } from './casing.ts';
 import { decodeCreditNote, decodeOperationEvent, requestCodeOf } from './credit-notes.ts';
+import { deniesEndorsement } from './endorsement-words.ts';
 import {
   decodeContemplated,
   decodeEndOfAuction,
@@ -229,6 +230,7 @@ function readOne(value: JsonValue, deps: LimitedDeps): WebhookReading {
           requestCode,
           endpoint,
           errors: errors.map(errorLine),
+          ...(deniesEndorsement(value) ? { denies: true } : {}),
           sealed: sealedCallback(requestCode, value, deps),
         }),
       );

@@ -718,7 +718,7 @@ export const stepTexts: Readonly<Record<(typeof flowSteps)[number], string>> = {
   cancel: 'End it where it stands',
   confirm:
     'Say that an unclear operation was done, as seen at the service; also an endorsement that was refused after one was denied, or because the contract is endorsed already',
-  deny: 'Say that an unclear operation was not done, as seen at the service',
+  deny: 'Say that an unclear operation was not done, as seen at the service; also an endorsement that counts as done',
   regenerate:
     'Generate it again: the note does not come, or is not to be signed; what was generated before counts no more',
   accept:
@@ -739,7 +739,7 @@ const sentAgain =
 /** What follows from a step, where its summary does not say it. */
 export const stepNotes: Partial<Record<(typeof flowSteps)[number], Partial<Record<FlowKind, string>>>> = {
   deny: {
-    contract: sentAgain,
+    contract: `${sentAgain}. An endorsement that the service said no to, or that counts as done, is not sent again by itself: the flow is \`endorsement-refused\` then`,
     renegotiation: sentAgain,
     withdrawal:
       'Nothing is sent by itself: the step of the operation can be asked for again, and `cancel` ends the flow where `nextSteps` names it',

@@ -20,9 +20,10 @@ import {
   shownWorker,
 } from '../../origination/shown-flows.ts';
 import { shownPayments } from '../../origination/shown-payments.ts';
+import { deniedByPerson, toldNo } from '../../origination/transitions.ts';
 import { marginValidityMs } from '../../wire/checks/worker-credit.ts';
 import { withoutCpfs } from '../../wire/hidden-cpf.ts';
-import type { OperationResult } from '../../wire/operations.ts';
+import { type OperationResult, unshownSuccess } from '../../wire/operations.ts';
 import { shownCode } from '../../wire/plain-ids.ts';
 import type { flowSchema, marginSchema } from './schemas.ts';
 
@@ -34,6 +35,9 @@ type OwnReason =
   | 'link-unknown'
   | 'competence-turned'
   | 'incomplete-success'
+  | typeof unshownSuccess
+  | typeof toldNo
+  | typeof deniedByPerson
   | 'rejected-on-retry'
   | Contradiction
   | typeof notIncluded;
@@ -54,6 +58,9 @@ const ownReasons: Readonly<Record<OwnReason, true>> = {
   'answer-too-slow': true,
   'unreadable-success': true,
   'incomplete-success': true,
+  [unshownSuccess]: true,
+  [toldNo]: true,
+  [deniedByPerson]: true,
   'rejected-on-retry': true,
   'proposal-of-flow': true,
   'simulation-of-worker': true,

@@ -1,0 +1,62 @@
+/**
+ * What an endorsement is answered, and what is told of it later. The contract shows no answer of its own: it is then the
+ * acknowledgement of its siblings, with an error list that is empty on success (contract, Errors 3). All else may be a refusal.
+ */
+import { withoutAccents } from './accents.ts';
+import { fieldOf } from './casing.ts';
+import { isJsonObject, type JsonObject, type JsonValue, scalarsIn } from './json.ts';
+import { readCode } from './plain-ids.ts';
+
+const acknowledgementKeys = new Set(['codigorequisicao', 'origem', 'conteudo', 'erros', 'errors']);
+const contentKeys = new Set(['mensagem']);
+
+/** Words of those who take something, and of those who do not; without accents and in small letters. */
+const takes =
+  /\b(?:ok|sucesso|recebid[oa]|enviad[oa]|encaminhad[oa]|averbad[oa]|registrad[oa]|aceit[oa]|incluid[oa]|solicitad[oa]|processad[oa])\b/;
+const denies =
+  /\b(?:nao|nunca|sem sucesso|erros?|falha\w*|falhou|recus\w*|reprov\w*|rejei\w*|negad[oa]|indefer\w*|invalid\w*|cancel\w*|impossi\w*|imped\w*|bloque\w*|expir\w*|vencid[oa]|devolv\w*|estorn\w*|desaverb\w*|insucesso|unauthor\w*|forbidden|denied|reject\w*|refus\w*|fail\w*|errors?)\b/;
+
+function plainWords(text: string): string {
+  return withoutAccents(text).toLowerCase().replaceAll(/[_-]+/g, ' ');
+}
+
+/** Whether it says that the endorsement was taken, and cannot mean anything else. */
+export function acknowledgesEndorsement(value: JsonValue): boolean {
+  if (!isJsonObject(value) || !hasOnly(value, acknowledgementKeys)) return false;
+  const content = fieldOf(value, 'Conteudo') ?? null;
+  if (content !== null && !(isJsonObject(content) && hasOnly(content, contentKeys))) return false;
+  const lists = ['Erros', 'errors'].map((name) => fieldOf(value, name) ?? null).filter((list) => list !== null);
+  if (lists.some((list) => !Array.isArray(list) || list.length > 0)) return false;
+  const code = readCode(fieldOf(value, 'CodigoRequisicao'));
+  const message = (content === null ? null : fieldOf(content, 'Mensagem')) ?? null;
+  // Without a code nothing says what the words are about.
+  if (code.kind === 'missing') return lists.length > 0 && message === null;
+  if (code.kind === 'wrong') return false;
+  if (message === null) return true;
+  const words = typeof message === 'string' ? plainWords(message) : '';
+  return takes.test(words) && !denies.test(words);
+}
+
+/** Each in one spelling. */
+function hasOnly(object: JsonObject, known: ReadonlySet<string>): boolean {
+  const keys = Object.keys(object).map((key) => key.toLowerCase());
+  return new Set(keys).size === keys.length && keys.every((key) => known.has(key));
+}
+
+const mayBeWords = { longest: 2_000, most: 1_000 };
+
+/** Whether what is told of an endorsement says no in any of its words, though it may report no error. */
+export function deniesEndorsement(value: JsonValue): boolean {
+  const payload = isJsonObject(value) ? (fieldOf(value, 'Payload') ?? null) : null;
+  if (payload === null) return false;
+  return reportsFailure(payload) || scalarsIn(payload, mayBeWords).some(({ text }) => denies.test(plainWords(text)));
+}
+
+/** Flags that are false where something was not done. */
+const doneFlags = /^(?:sucesso|success|ok|averbad[oa]|aceit[oa]|aprovad[oa])$/i;
+
+function reportsFailure(value: JsonValue): boolean {
+  if (Array.isArray(value)) return value.some(reportsFailure);
+  if (!isJsonObject(value)) return false;
+  return Object.entries(value).some(([key, each]) => (each === false && doneFlags.test(key)) || reportsFailure(each));
+}
