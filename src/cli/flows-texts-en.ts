@@ -100,6 +100,7 @@ export const flowsEn: Texts['flows'] = {
     what: 'what',
     reason: 'reason',
     errors: 'the service said',
+    written: 'it wrote',
     breaches: 'rules in the way',
     refusal: 'refused',
     problem: 'problem',

@@ -101,6 +101,7 @@ export const flowsPt = {
     what: 'o quê',
     reason: 'motivo',
     errors: 'o serviço disse',
+    written: 'escreveu',
     breaches: 'regras que impedem',
     refusal: 'recusa',
     problem: 'problema',

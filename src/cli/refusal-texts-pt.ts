@@ -234,6 +234,10 @@ const whole: readonly Sentence[] = [
     'o serviço respondeu com o saldo de outro trabalhador, então nada foi simulado: apure com o serviço o motivo e simule de novo',
   ],
   [
+    /^the service answered in a way that cannot be read what may be withdrawn, whose balance it is or which periods failed, so nothing was simulated: find out from the service why, and simulate again$/,
+    'o serviço respondeu de um modo que não se lê quanto pode ser sacado, de quem é o saldo ou quais períodos falharam; nada foi simulado: descubra com o serviço por quê e simule de novo',
+  ],
+  [
     /^the service answered with a loan above what it says may be withdrawn, so nothing was simulated: find out from the service why, and simulate again$/,
     'o serviço respondeu com um empréstimo acima do que ele diz que pode ser sacado, então nada foi simulado: apure com o serviço o motivo e simule de novo',
   ],
@@ -557,6 +561,10 @@ const whole: readonly Sentence[] = [
   [
     /^the instalment of the note is (.*) cents, and the bid allows (.*): nobody can take it; have it generated again or cancel the flow, and settle it with the service$/,
     'a parcela da CCB é de $1 centavos, e o lance permite $2: ninguém pode aceitá-la; peça que seja gerada de novo ou cancele o fluxo, e acerte com o serviço',
+  ],
+  [
+    /^the note says these in a way that cannot be read, or twice \((.*)\): nobody can take it; see in the history of the flow what was written, have it generated again or cancel the flow, and settle it with the service$/,
+    'a CCB diz estes valores de um modo que não se lê, ou duas vezes ($1): ninguém pode aceitá-la; veja no histórico do fluxo o que foi escrito, gere-a de novo ou cancele o fluxo, e resolva com o serviço',
   ],
   [
     /^the note has insurance of (.*) cents, and the order allows (.*): nobody can take it; have it generated again or cancel the flow, and settle it with the service$/,

@@ -320,6 +320,7 @@ const creditNote = object({
   rateAnnualPercent: nullable(finite),
   cetMonthlyPercent: nullable(finite),
   cetAnnualPercent: nullable(finite),
+  unreadable: added(texts),
 });
 
 const link = object({
@@ -342,6 +343,7 @@ const callbackRecord = byName('kind', {
   }),
   'operation-event': object({
     ...{ at: time, requestCode: text, endpoint: nullable(text), errors: texts, denies: added(isTrue), sealed: text },
+    unread: added(isTrue),
   }),
   unreadable: object({ at: time, problem: text }),
 });

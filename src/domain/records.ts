@@ -187,7 +187,10 @@ export type CreditNote = {
   rateAnnualPercent: number | null;
   cetMonthlyPercent: number | null;
   cetAnnualPercent: number | null;
+  /** Figures that it names in a way that cannot be read, or twice with other values; absent: none, or an earlier version wrote it. */
+  unreadable?: readonly NoteFigure[];
 };
+export type NoteFigure = Exclude<keyof CreditNote, 'noteNumber' | 'proposalCode' | 'unreadable'>;
 
 /** Topic `callbacks`: what the service tells us outside an auction, keyed by worker or request code. */
 export type CallbackRecord =
@@ -235,6 +238,8 @@ export type CallbackRecord =
       endpoint: string | null;
       errors: readonly string[];
       denies?: true;
+      /** The answer to a query of links came and cannot be read but for its code; it is a dead letter too. Absent: it can. */
+      unread?: true;
       sealed: string;
     }
   | (Unreadable & { requestCode: null });

@@ -313,10 +313,11 @@ function toldBy(record: CallbackRecord): Told | null {
     return { kind: 'told', flowId: `${eventPrefix}${requestCode}`, ...told };
   }
   if (record.kind !== 'operation-event') return null;
-  const { at, requestCode, endpoint, errors, denies, sealed } = record;
+  const { at, requestCode, endpoint, errors, denies, unread, sealed } = record;
   const flowId = `${eventPrefix}${requestCode}`;
   const isLinkQuery = endpoint === linkDetailPath || endpoint === linkListPath;
   const of = isLinkQuery ? ('link-query' as const) : ('operation' as const);
-  const told = { at, requestCode, of, note: null, errors, sealed, ...(denies && of === 'operation' ? { denies } : {}) };
-  return { kind: 'told', flowId, ...told };
+  const told = { at, requestCode, of, note: null, errors, sealed };
+  const marks = { ...(denies && !isLinkQuery ? { denies } : {}), ...(unread ? { unread } : {}) };
+  return { kind: 'told', flowId, ...told, ...marks };
 }

@@ -4,7 +4,7 @@ import { dayOf } from '../domain/clock.ts';
 import type { ExpectedLoan, FlowTerms, LoanFigure, ProposalSaid } from '../domain/flow-records.ts';
 import type { FlowState, NoteDifference } from '../domain/flow-states.ts';
 import type { AmountCents, EpochMs, RateHundredths } from '../domain/glossary.ts';
-import type { CreditNote } from '../domain/records.ts';
+import type { CreditNote, NoteFigure } from '../domain/records.ts';
 import {
   cetOf,
   financePrincipal,
@@ -191,16 +191,22 @@ function highestNoteRelease(state: Notes): ReturnType<typeof noteRelease> {
   return { ...own, releasedCents: again.reduce(highest, own.releasedCents) };
 }
 
-/** What all notes of the flow come to at most, and what that may be. Of a contract alone a bid and an order say so. */
+/** What all notes of the flow come to at most, and what that may be. Of a contract alone a bid says so of the instalment. */
 export function noteFactsOf(state: FlowState, { noteTolerance }: Pick<FlowSettings, 'noteTolerance'>): NoteFacts {
+  const notes = [state.note, ...notesToldAgain(state)];
+  const most = (field: 'installmentCents' | 'insuranceCents') =>
+    notes.map((note) => note?.[field] ?? null).reduce(highest, null);
   const facts: NoteFacts = {
     rateLimitHundredths: state.subject.rateLimitHundredths,
     noteRateHundredths: highestNoteRate(state),
     noteRelease: highestNoteRelease(state),
+    noteUnreadable: [...new Set(notes.flatMap(unreadableFigures))],
+    noteInsurance: {
+      cents: most('insuranceCents'),
+      mostCents: state.terms === null ? null : (state.terms.insuranceCents ?? 0) + noteTolerance,
+    },
   };
   if (state.flow !== 'contract') return facts;
-  const most = (field: 'installmentCents' | 'insuranceCents') =>
-    [state.note, ...notesToldAgain(state)].map((note) => note?.[field] ?? null).reduce(highest, null);
   const { installmentLimitCents } = state.subject;
   // Due days have moved since the bid: what was ordered within it may be a little more a month.
   const ofBid =
@@ -208,10 +214,6 @@ export function noteFactsOf(state: FlowState, { noteTolerance }: Pick<FlowSettin
   return {
     ...facts,
     noteInstallment: { cents: most('installmentCents'), mostCents: ofBid === 0 ? null : ofBid + noteTolerance },
-    noteInsurance: {
-      cents: most('insuranceCents'),
-      mostCents: state.terms === null ? null : (state.terms.insuranceCents ?? 0) + noteTolerance,
-    },
   };
 }
 
@@ -319,7 +321,24 @@ export function unsaidIn({
     const value = told[field];
     return value !== null && (field === 'rateHundredths' || value > 0);
   };
-  return needed.filter((field) => isNeeded(field) && !isSaid(field));
+  const missing = needed.filter((field) => isNeeded(field) && !isSaid(field));
+  return [...new Set([...missing, ...unreadableFigures(note)])];
+}
+
+const figureOfNote: Readonly<Record<NoteFigure, LoanFigure>> = {
+  loanCents: 'loanCents',
+  iofCents: 'iofCents',
+  insuranceCents: 'insuranceCents',
+  installmentCents: 'installmentCents',
+  rateMonthlyPercent: 'rateHundredths',
+  rateAnnualPercent: 'rateAnnualHundredths',
+  cetMonthlyPercent: 'cetMonthlyHundredths',
+  cetAnnualPercent: 'cetAnnualHundredths',
+};
+
+/** What it names in a way that cannot be read. */
+function unreadableFigures(note: CreditNote | null): readonly LoanFigure[] {
+  return (note?.unreadable ?? []).map((figure) => figureOfNote[figure]);
 }
 
 type Marks = Pick<FlowState, 'noteHolder' | 'noteAgain' | 'lateNote' | 'ending'>;

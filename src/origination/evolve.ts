@@ -568,8 +568,12 @@ function takeEvent(before: FlowState, told: FlowTold): FlowState {
   }
   if (record.of === 'operation') return takeEndorsementEvent(state, record);
   if (record.of === 'link-query') {
+    // Other flows ask once more by themselves.
+    if (record.unread && state.flow !== 'lookup') return stray(state);
     const failed = isSameCode(record.requestCode, state.marginAsks?.code ?? '') ? move(state, 'margin-refused') : null;
-    return failed === null ? stray(state) : { ...failed, errors: record.errors, errorsIn: bodyOf(record) };
+    if (failed === null) return stray(state);
+    if (record.unread) return { ...failed, errors: ['callback-unread'], errorsIn: null };
+    return { ...failed, errors: record.errors, errorsIn: bodyOf(record) };
   }
   if (record.unread) return stray(state);
   if (!isOurs(state, record)) return takeLateNote(state, record);

@@ -230,13 +230,22 @@ function withRefusal(state: FlowState, { operation }: FlowOperationState, record
 }
 
 /** Codes of our own for answers that cannot be of what was asked. */
-export type Contradiction = 'proposal-of-flow' | 'simulation-of-worker' | 'simulation-within-balance';
+export type Contradiction =
+  | 'proposal-of-flow'
+  | 'simulation-readable'
+  | 'simulation-of-worker'
+  | 'simulation-within-balance';
 
 const contradictions: Readonly<Record<Contradiction, Omit<FlowBreach, 'rule'>>> = {
   'proposal-of-flow': {
     field: 'step',
     problem:
       'the service answered with another proposal than it was asked for, or named none, so nothing of it counts: find out from the service why, and ask again',
+  },
+  'simulation-readable': {
+    field: 'step',
+    problem:
+      'the service answered in a way that cannot be read what may be withdrawn, whose balance it is or which periods failed, so nothing was simulated: find out from the service why, and simulate again',
   },
   'simulation-of-worker': {
     field: 'step',

@@ -30,7 +30,11 @@ export function notesGivenUp({ note, earlierNotes = [] }: Pick<FlowState, 'note'
 export function isSameNote(one: CreditNote, other: CreditNote): boolean {
   const keys = Object.keys({ ...one, ...other }) as (keyof CreditNote)[];
   return keys.every((key) =>
-    key === 'proposalCode' ? isSameCode(one[key] ?? '', other[key] ?? '') : one[key] === other[key],
+    key === 'proposalCode'
+      ? isSameCode(one[key] ?? '', other[key] ?? '')
+      : key === 'unreadable'
+        ? one[key]?.join() === other[key]?.join()
+        : one[key] === other[key],
   );
 }
 

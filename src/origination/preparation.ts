@@ -47,6 +47,7 @@ import {
   type InclusionRequest,
   type InstallmentsRequest,
   type ProposalQueryRequest,
+  periodsSimulated,
   proposalQueryOf,
   type SimulationAnswer,
   type SimulationRequest,
@@ -146,7 +147,7 @@ export function addressMissing(operation: FlowOperation, addresses: Addresses | 
 
 /** What was sealed here, every digit of its numbers kept: parts of it go to the service as they came. */
 export function readStored(text: string): unknown {
-  const read = parseJson(text, { maxBytes: Number.POSITIVE_INFINITY, maxDepth: deepestStored });
+  const read = parseJson(text, { maxBytes: Number.POSITIVE_INFINITY, maxDepth: deepestStored, exact: true });
   assert.ok(read.kind === 'parsed', 'what was sealed as JSON is JSON');
   return read.value;
 }
@@ -462,7 +463,7 @@ function simulationsOf({ flowId, results }: FlowState, cpf: string, open: Vault[
   if (sealed == null || results.simulation?.refused === true) return [];
   const decoded = simulationAnswer.decode(readStored(open(sealedPlaces.flowAnswer(flowId), sealed)) as JsonValue);
   if (decoded.kind === 'refused' || simulationProblem(cpf, decoded.value) !== null) return [];
-  return decoded.value.simulations ?? [];
+  return periodsSimulated(decoded.value);
 }
 
 /** The contract does not say which of the two an inclusion asks for. */

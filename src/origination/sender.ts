@@ -194,7 +194,7 @@ function proposalFacts(
   body: string,
   foreign: ForeignSplits | null,
 ): { situation: number | null; said: ProposalSaid } {
-  const { cancellationReason, rejectionReason } = answer;
+  const { cancellationReason, rejectionReason, cancellations } = answer;
   const { unread, empty } = unusableIn(answer, body);
   const named = Object.entries(figureFields) as [LoanFigure, (typeof figureFields)[keyof typeof figureFields]][];
   const inUnit = (figure: LoanFigure, value: number | null) =>
@@ -206,6 +206,7 @@ function proposalFacts(
   const figuresOf = (fields: readonly string[]) =>
     named.filter(([, field]) => fields.includes(field)).map(([figure]) => figure);
   const isForeignUnread = unread.includes('entries') || foreign?.isWhole === false;
+  const isCancelled = (cancellations ?? []).length > 0 || unread.includes('cancellations');
   const isNamed = (reason: string | null) => reason !== null && reason.trim() !== '';
   return {
     situation: answer.situation ?? null,
@@ -213,7 +214,8 @@ function proposalFacts(
       figures: Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== null)),
       unread: [...figuresOf(unread), ...(isForeignUnread ? (['foreignSplitCents'] as const) : [])],
       empty: figuresOf(empty),
-      ending: isNamed(cancellationReason) ? 'cancellation' : isNamed(rejectionReason) ? 'rejection' : null,
+      ending:
+        isCancelled || isNamed(cancellationReason) ? 'cancellation' : isNamed(rejectionReason) ? 'rejection' : null,
     },
   };
 }

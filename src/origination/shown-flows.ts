@@ -174,8 +174,12 @@ function whatWasWritten(record: FlowRecord, open: Vault['open']): Record<string,
   }
   if (record.kind === 'margin-asked' && record.sealedAnswer !== undefined)
     return { errors: wordsIn(open, sealedPlaces.flowAnswer(flowId), record.sealedAnswer) };
-  if (record.kind === 'told')
-    return { errors: wordsIn(open, sealedPlaces.callback(record.requestCode), record.sealed) };
+  if (record.kind === 'told') {
+    const place = sealedPlaces.callback(record.requestCode);
+    const isDoubtful = record.denies || record.note?.unreadable !== undefined;
+    const written = isDoubtful ? { written: opened(open, place, record.sealed) } : {};
+    return { errors: wordsIn(open, place, record.sealed), ...written };
+  }
   if (record.kind !== 'asked' && record.kind !== 'shown') return {};
   if (record.sealedReason === undefined || record.sealedReason === null) return {};
   return { reason: opened(open, sealedPlaces.flowReason(flowId), record.sealedReason) };

@@ -6,7 +6,8 @@ export type JsonObject = { [key: string]: JsonValue };
 /** A number that a double might not hold, as it was written. Made by `JSON.rawJSON`, so it is written again as it was read. */
 export type RawNumber = { readonly rawJSON: string };
 
-export type JsonLimits = { maxBytes: number; maxDepth: number };
+/** `exact`: every number that would be written otherwise than it came, as `1.0` and `1e400`, becomes a `RawNumber`; all are looked at. */
+export type JsonLimits = { maxBytes: number; maxDepth: number; exact?: true };
 const defaultJsonLimits: JsonLimits = { maxBytes: 4 * 1024 * 1024, maxDepth: 64 };
 
 /**
@@ -54,6 +55,10 @@ export function parseJson(body: Buffer | string, limits: JsonLimits = defaultJso
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const from = hasMark ? 3 : 0;
   try {
+    if (limits.exact) {
+      const value = json.parse(bytes.toString('utf8', from), keepAsWritten) as JsonValue;
+      return { kind: 'parsed', value, members };
+    }
     const marked = long.length === 0 ? null : markNumbers(bytes, from, long);
     if (marked !== null) return { kind: 'parsed', value: unmark(json.parse(marked) as JsonValue), members };
     const text = bytes.toString('utf8', from);
@@ -78,6 +83,11 @@ function malformed(text: string): Parsed {
 function keepDigits(_key: string, value: JsonValue, context: { source?: string }): JsonValue {
   if (typeof value !== 'number' || context.source === undefined || context.source.length <= exactDigits) return value;
   return json.rawJSON(context.source);
+}
+
+function keepAsWritten(_key: string, value: JsonValue, context: { source?: string }): JsonValue {
+  const { source } = context;
+  return typeof value !== 'number' || source === undefined || source === String(value) ? value : json.rawJSON(source);
 }
 
 /** First character of a text that stands for a long number while the body is parsed: for private use, so rarely met. */
@@ -256,6 +266,14 @@ export function repeatedKey(json: string): string | null {
   return null;
 }
 
+/** A number as a text, whichever way it was written: a whole one that a double holds is its digits. */
+export function numberText(value: number | RawNumber): string {
+  if (!isRawNumber(value)) return String(value);
+  const { rawJSON } = value;
+  const plain = /[.eE]/.test(rawJSON) ? Number(rawJSON) : Number.NaN;
+  return Number.isSafeInteger(plain) ? String(plain) : rawJSON;
+}
+
 /** Texts, trimmed, and numbers of at most `longest` characters, with their dotted places; the first `most` of them. */
 export function scalarsIn(
   value: JsonValue,
@@ -265,7 +283,7 @@ export function scalarsIn(
   const visit = (inner: JsonValue, path: string): void => {
     if (found.length === most) return;
     if (typeof inner === 'string' || typeof inner === 'number' || isRawNumber(inner)) {
-      const text = (isRawNumber(inner) ? inner.rawJSON : String(inner)).trim();
+      const text = (typeof inner === 'string' ? inner : numberText(inner)).trim();
       if (text !== '' && text.length <= longest) found.push({ path, text });
     } else if (Array.isArray(inner) || isJsonObject(inner)) {
       for (const [key, each] of Object.entries(inner)) visit(each as JsonValue, path === '' ? key : `${path}.${key}`);

@@ -19,6 +19,7 @@ import {
   readMessage,
   readTerm,
   readText,
+  withDecimalPoint,
   withoutTrailing,
 } from './values.ts';
 
@@ -64,6 +65,11 @@ const readNumber: Reader<number> = (value) => {
   return { kind: 'wrong', problem: 'cannot be used; send a number' };
 };
 
+/** What the service tells may be a text as people write numbers there. */
+function toldBy<T>(read: Reader<T>): Reader<T> {
+  return (value) => read(withDecimalPoint(value));
+}
+
 /** A text kept to the character: accounts, registrations and codes may begin with zeros or end in blanks that somebody counts. */
 const readExact: Reader<string> = (value) => {
   if (typeof value !== 'string' || value.trim() === '') return readText(value);
@@ -89,11 +95,11 @@ export const int32 = scalar<number>(readInt32, (value) => value);
 export const term = scalar<number>(readTerm, (value) => value);
 export const yesOrNo = scalar<boolean>(readBoolean, (value) => value);
 /** What we send has at most two decimals; what the service computed may have more. */
-export const money = scalar<AmountCents>(readMoney, (value) => value / 100, readComputedMoney);
+export const money = scalar<AmountCents>(readMoney, (value) => value / 100, toldBy(readComputedMoney));
 /** The contract writes this amount as a text. */
 export const moneyAsText = scalar<AmountCents>(readMoney, (value) => (value / 100).toFixed(2));
 export const monthlyRate = scalar<RateHundredths>(readMonthlyRate, (value) => value / 100);
-export const number = scalar<number>(readNumber, (value) => value);
+export const number = scalar<number>(readNumber, (value) => value, toldBy(readNumber));
 /** A day that the contract writes as a date-time: midnight. */
 export const dayTime = scalar<Day>(readDay, midnight);
 /** `YYYY-MM-DD` */

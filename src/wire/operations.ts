@@ -3,7 +3,7 @@
  * `prepare…` in `checks/` makes the bytes; the client sends them as they are, so that they can be kept before they are sent.
  */
 import { createHash } from 'node:crypto';
-import { canonicalCode } from '../domain/request-codes.ts';
+import { canonicalCode, guidOf } from '../domain/request-codes.ts';
 import { fieldOf } from './casing.ts';
 import { acknowledgesEndorsement } from './endorsement-words.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
@@ -115,6 +115,11 @@ function readBy<O>(
   };
 }
 
+/** The contract says a UUID; a service may number its proposals otherwise. Without a digit above zero it is a word, or says nothing. */
+function namesProposal(code: string): boolean {
+  return isId(code) && (guidOf(code) === null ? /[1-9]/.test(code) : /[1-9a-f]/i.test(code));
+}
+
 /** The envelope says that nothing failed: lists may then be null (contract, BuscarSimulacaoMultiPeriodo and ConsultarParcelas). */
 function saysDone({ hasError }: { hasError: boolean | null }): boolean {
   return hasError === false;
@@ -159,7 +164,7 @@ export const operations: { readonly [N in OperationName]: Row<N> } = {
     root: 'fgts',
     reads: false,
     encode: (dto) => inclusionMessage.encode({ dto }),
-    read: readBy(inclusionAnswer, ({ proposalCode }) => proposalCode !== null && isId(proposalCode)),
+    read: readBy(inclusionAnswer, ({ proposalCode }) => proposalCode !== null && namesProposal(proposalCode)),
   },
   proposal: {
     path: proposalQueryPath,

@@ -16,7 +16,7 @@ export function errorsOf(value: JsonValue): readonly ServiceError[] {
   if (!isJsonObject(value)) return [];
   const payload = fieldOf(value, 'Payload');
   const listed = [...listsOf(value), ...(isJsonObject(payload) ? listsOf(payload) : [])].map(errorOf);
-  if (fieldOf(value, 'HasError') !== true) return listed;
+  if (!spellingsIn(value, ['HasError']).includes(true)) return listed;
   const messages = fieldOf(value, 'Messages');
   const told = Array.isArray(messages) ? messages.map(errorOf) : [];
   if (told.length > 0 || listed.length > 0) return [...told, ...listed];
@@ -27,17 +27,21 @@ export function errorsOf(value: JsonValue): readonly ServiceError[] {
 /** Whether an answer reports errors (contract, Errors 1 and 3). Null: flag or list is of another kind, so it cannot be told. */
 export function reportsError(value: JsonValue): boolean | null {
   if (!isJsonObject(value)) return false;
-  const flag = fieldOf(value, 'HasError') ?? false;
-  const lists = ['Erros', 'errors'].map((name) => fieldOf(value, name) ?? []);
-  if (flag === true || lists.some((list) => Array.isArray(list) && list.length > 0)) return true;
-  return flag === false && lists.every(Array.isArray) ? false : null;
+  const flags = spellingsIn(value, ['HasError']);
+  const lists = spellingsIn(value, ['Erros', 'errors']);
+  if (flags.includes(true) || lists.some((list) => Array.isArray(list) && list.length > 0)) return true;
+  return flags.every((flag) => flag === false) && lists.every(Array.isArray) ? false : null;
 }
 
 function listsOf(value: JsonObject): readonly JsonValue[] {
-  return ['Erros', 'errors'].flatMap((name) => {
-    const list = fieldOf(value, name);
-    return Array.isArray(list) ? list : [];
-  });
+  return spellingsIn(value, ['Erros', 'errors']).flatMap((list) => (Array.isArray(list) ? list : []));
+}
+
+/** What stands under the names in any case, more than once too: an error under one spelling is one. Null says nothing. */
+function spellingsIn(value: JsonObject, names: readonly string[]): readonly JsonValue[] {
+  const known = names.map((name) => name.toLowerCase());
+  const keys = Object.keys(value).filter((key) => known.includes(key.toLowerCase()));
+  return keys.map((key) => value[key]!).filter((each) => each !== null);
 }
 
 function errorOf(item: JsonValue): ServiceError {

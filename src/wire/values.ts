@@ -59,6 +59,20 @@ export function mayMarkThousands(value: unknown): boolean {
   return typeof value === 'string' && /^-?[1-9]\d{0,2}\.\d{3}$/.test(value.trim());
 }
 
+const commaDecimal = /^(-?)(\d{1,3}(?:\.\d{3})+|\d{1,13}),(\d+)$/;
+
+/**
+ * A text as people write numbers in Brazil, `1.234,56`, with a decimal point; anything else as it is. The comma of `1,234` may mark
+ * the thousands for those who write them the other way.
+ */
+export function withDecimalPoint(value: unknown): unknown {
+  const parts = typeof value === 'string' ? commaDecimal.exec(value.trim()) : null;
+  if (parts === null) return value;
+  const [, sign, whole = '', decimals = ''] = parts;
+  if (/^[1-9]\d{0,2}$/.test(whole) && decimals.length === 3) return value;
+  return `${sign}${whole.replaceAll('.', '')}.${decimals}`;
+}
+
 export const ambiguousPoint: Reading<never> = {
   kind: 'wrong',
   problem:

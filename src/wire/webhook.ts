@@ -181,9 +181,13 @@ function readOne(value: JsonValue, deps: LimitedDeps): WebhookReading {
     case 'end-of-auction':
       return orDeadLetter(decodeEndOfAuction(value), value, deps, (end) => endedEntries(end, value, deps));
     case 'link-list':
-      return orDeadLetter(decodeLinkList(value), value, deps, (list) => linkListEntries(list, value, deps));
+      return orAnswerUnread(event, value, deps, () =>
+        orDeadLetter(decodeLinkList(value), value, deps, (list) => linkListEntries(list, value, deps)),
+      );
     case 'link-detail':
-      return orDeadLetter(decodeLinkDetail(value), value, deps, (link) => linkDetailEntries(link, value, deps));
+      return orAnswerUnread(event, value, deps, () =>
+        orDeadLetter(decodeLinkDetail(value), value, deps, (link) => linkDetailEntries(link, value, deps)),
+      );
     case 'contemplated':
       return orDeadLetter(decodeContemplated(value), value, deps, (won) =>
         callbackEntries(event, won.requestCode, {
@@ -267,6 +271,27 @@ function orUnread<T>(
     ...{ kind: 'credit-note', at: deps.now, requestCode, of, note: null, unread: true, errors: [], sealed },
   });
   return { ...told, entries: [reading.letter, ...told.entries], deadLetters: 1, faults: decoded.faults };
+}
+
+/** Whoever waits for the answer to a query of links has to know that it came, and that nothing of it can be read. */
+function orAnswerUnread(
+  of: 'link-list' | 'link-detail',
+  value: JsonValue,
+  deps: WebhookDeps,
+  read: () => WebhookReading,
+): WebhookReading {
+  const reading = read();
+  const requestCode = requestCodeOf(value);
+  if (reading.kind === 'malformed' || requestCode === null) return reading;
+  const entries = reading.kind === 'dead-letter' ? [reading.letter] : reading.entries;
+  if (entries.some(({ topic }) => topic !== 'dead-letters')) return reading;
+  const sealed = sealedCallback(requestCode, value, deps);
+  const endpoint = of === 'link-list' ? linkListPath : linkDetailPath;
+  const told = callbackEntries(of, requestCode, {
+    ...{ kind: 'operation-event', at: deps.now, requestCode, endpoint, errors: [], unread: true, sealed },
+  });
+  const faults = reading.kind === 'entries' ? reading.faults : [];
+  return { ...told, entries: [...entries, ...told.entries], deadLetters: entries.length, faults };
 }
 
 function wholeDeadLetter(reason: string, pointer: string | null, value: JsonValue, deps: WebhookDeps): WebhookReading {

@@ -213,6 +213,15 @@ const simulationAnswerFields = {
 export const simulationAnswer = message(simulationAnswerFields);
 export type SimulationAnswer = Output<typeof simulationAnswerFields>;
 
+/** What a simulation is held to, in lower case: said in a way that cannot be read, nothing of it counts. */
+const bindingKeys: ReadonlySet<string> = new Set([
+  'vlrdispsaque',
+  'consulta',
+  'cpftrabalhador',
+  'simulacoes',
+  'simulacoeserro',
+]);
+
 /** Digits and what is written between them; a CPF that is masked, or left out, says nothing. */
 const wholeCpf = /^[\d.-]+$/;
 
@@ -222,13 +231,33 @@ const wholeCpf = /^[\d.-]+$/;
  */
 export function simulationProblem(
   cpf: string,
-  { query, withdrawableCents, simulations }: SimulationAnswer,
-): 'simulation-of-worker' | 'simulation-within-balance' | null {
+  { query, withdrawableCents, simulations, extra }: SimulationAnswer,
+): 'simulation-readable' | 'simulation-of-worker' | 'simulation-within-balance' | null {
+  const unread = [...Object.keys(extra), ...Object.keys(query?.extra ?? {})].map((key) => key.toLowerCase());
+  if (unread.some((key) => bindingKeys.has(key))) return 'simulation-readable';
   const told = query?.cpf?.trim() ?? '';
   if (wholeCpf.test(told) && told.replaceAll(/\D/g, '').padStart(11, '0') !== cpf) return 'simulation-of-worker';
   const isBeyond = (cents: number | null) => withdrawableCents !== null && cents !== null && cents > withdrawableCents;
   const beyond = (simulations ?? []).some((each) => isBeyond(each.releasedCents) || isBeyond(each.customerLoanCents));
   return beyond ? 'simulation-within-balance' : null;
+}
+
+/** Nothing is reckoned with the days of a period. */
+const daysOfPeriod: ReadonlySet<string> = new Set(['dtinicio', 'dtfim']);
+const keysOfPeriod: ReadonlySet<string> = new Set(simulationItem.keys.map((key) => key.toLowerCase()));
+
+/**
+ * The periods that were simulated: one that an error names was not (contract, Errors 2), nor one that is there twice, or whose figures
+ * cannot be read. An error that names none may be of any.
+ */
+export function periodsSimulated({ simulations, failures }: SimulationAnswer): NonNullable<typeof simulations> {
+  const failed = (failures ?? []).map(({ period }) => period);
+  if (failed.includes(null)) return [];
+  const isUnread = (key: string) => keysOfPeriod.has(key.toLowerCase()) && !daysOfPeriod.has(key.toLowerCase());
+  return (simulations ?? []).filter(({ period, extra }, index, all) => {
+    const isOnce = all.every((other, at) => at === index || other.period !== period);
+    return isOnce && !failed.includes(period) && !Object.keys(extra).some(isUnread);
+  });
 }
 
 /** The same of the bytes of a query; one by a balance that was given is of nobody's own. */

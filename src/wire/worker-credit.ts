@@ -89,10 +89,12 @@ const noteFields = {
   rateMonthlyPercent: told('ValorTaxaMensal', number),
   insuranceCents: told('ValorSeguro', money),
 };
+const { noteNumber: _, ...figures } = noteFields;
+export const noteFigures = figures;
 const ccbFields = { ...noteFields, proposalCode: told('CodigoProposta', text) };
 const renegotiatedFields = { ...noteFields, proposalCode: told('ContratoProposta', text) };
-const ccbPayload = message(ccbFields);
-const renegotiatedPayload = message(renegotiatedFields);
+export const ccbPayload = message(ccbFields);
+export const renegotiatedPayload = message(renegotiatedFields);
 
 /** The two webhooks with their wrapper. */
 function eventOf(payload: typeof ccbPayload | typeof renegotiatedPayload) {

@@ -130,7 +130,7 @@ async function open(context: TestContext) {
   await eventually(() => sent.length === 1);
   const body = '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00}]}';
   const heard = { response: { status: 200, body }, firstByteAt: clock.now(), attempts: 1 };
-  sent[0]!.answer({ kind: 'accepted', answer: {}, ...heard } as never);
+  sent[0]!.answer({ kind: 'accepted', answer: { extra: {} }, ...heard } as never);
   await eventually(async () => (await state()).phase === 'simulated');
   return { world, sent, give, ask, state, heard, directory };
 }

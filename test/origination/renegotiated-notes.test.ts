@@ -16,7 +16,7 @@ import { sampleLink } from '../rules/sample-request.ts';
 import { startFlowHouse } from './flow-house.ts';
 import { sampleNote } from './flow-world.ts';
 import { link, plainVault, pricing, settings } from './orders.ts';
-import { takingHouse } from './taking-house.ts';
+import { refusedBy, takingHouse } from './taking-house.ts';
 
 const { registration, employerId, employerIdType } = link.identity;
 const cpf = link.identity.cpf!;
@@ -91,7 +91,8 @@ for (const [what, change, term, fields] of [
     const view = await tell(asOrdered(change, term));
     assert.deepEqual(view.differences.map(({ field }) => field).sort(), [...fields].sort());
     await eventually(() => alarms.includes('note-differs'));
-    assert.ok(view.nextSteps.includes('accept'));
+    // Insurance was not ordered, and nobody can take it.
+    assert.equal(view.nextSteps.includes('accept'), what !== 'insurance');
   });
 }
 
@@ -164,4 +165,12 @@ test('the new instalment is estimated from what is open of the old loan, else fr
   assert.ok(Math.abs(of(10) - 37_060) < 1_500, String(of(10)));
   assert.ok(Math.abs(of(null) - 55_008) < 2_200, String(of(null)));
   assert.equal(of(null, { loanCents: null }), null);
+});
+
+test('insurance that nobody ordered cannot be accepted in the note of a renegotiation', async (context) => {
+  const { tell, front, flowId } = await awaiting(context);
+  const view = await tell(asOrdered({ insuranceCents: 5_000 }));
+  assert.ok(!view.nextSteps.includes('accept'));
+  const asked = await front.ask(flowId, { by: 'ana', key: randomUUID() }, { step: 'accept', reason: 'x' });
+  assert.deepEqual(refusedBy(asked), [['insurance-as-ordered', 'step']]);
 });

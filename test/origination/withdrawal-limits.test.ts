@@ -389,12 +389,12 @@ test('an entry to a payee whom nobody ordered is seen however its amount is said
     assert.deepEqual(await told([]), []);
   }
   const unread = [
-    [{ ...stranger, VlrTransacao: '500,00' }],
+    [{ ...stranger, VlrTransacao: '500,00 reais' }],
     [{ ...stranger, VlrTransacao: null }],
-    [{ ...stranger, VlrTransacao: 0, VlrBoleto: '500,00' }],
+    [{ ...stranger, VlrTransacao: 0, VlrBoleto: '500,00 reais' }],
     [{ ...stranger, VlrTransacao: 0, vlrTransacao: 500 }],
     [stranger],
-    [{ ...ordered, VlrTransacao: '9.000,00' }],
+    [{ ...ordered, VlrTransacao: '9.000,00 reais' }],
     'none',
     [1],
   ];
@@ -414,16 +414,16 @@ test('a figure that was said and is nothing now, or cannot be read, is a doubt',
     await step({ step: 'proposal', request: { dto: {} } });
     return flowView((await state(flowId))!, null, settings).notSaid;
   };
-  assert.deepEqual(await notSaid({ VlrTotalDivida: '20.000,00', VlrTAC: null }), ['totalDebtCents']);
+  assert.deepEqual(await notSaid({ VlrTotalDivida: '20.000', VlrTAC: null }), ['totalDebtCents']);
   assert.deepEqual(await notSaid({ VlrTAC: null }), [], 'it was never said');
   assert.deepEqual(await notSaid({}), []);
   for (const [name, figure, unread] of [
-    ['VlrTotalCredito', 'creditCents', '9.999,99'],
-    ['PercJurosMensal', 'rateHundredths', '9,90'],
+    ['VlrTotalCredito', 'creditCents', '9.999'],
+    ['PercJurosMensal', 'rateHundredths', '9,90 %'],
     ['QtdeParcelas', 'installments', 'doze'],
-    ['VlrTotalDivida', 'totalDebtCents', '20.000,00'],
+    ['VlrTotalDivida', 'totalDebtCents', '20.000'],
     ['VlrTAC', 'feeCents', {}],
-    ['PercCETMensal', 'cetMonthlyHundredths', '4,9'],
+    ['PercCETMensal', 'cetMonthlyHundredths', '4,9 %'],
   ] as const) {
     for (const value of [null, '', unread]) {
       const seen = alarms.length;
@@ -680,4 +680,24 @@ test('of two flows that an earlier version gave one proposal, neither changes it
     assert.deepEqual(refusedBy(refused), [['proposal-of-one-flow', 'step']]);
     assert.match(JSON.stringify(refused), new RegExp(`the flow ${other} has this proposal too`));
   }
+});
+
+test('figures of a proposal that come as texts with a comma are compared', async (context) => {
+  const { bodies, simulate, include, step, state, flowId } = await withdrawing(context, whole);
+  await simulate({ cpf: '52998224725' });
+  await include();
+  const commas = {
+    VlrTotalCredito: '1.000,00',
+    PercJurosMensal: '1,79',
+    VlrTotalDivida: '1200,0',
+    PercCETAnual: '26,08',
+  };
+  bodies.proposal = JSON.stringify({ ...proposedWhole, ...commas });
+  await step({ step: 'proposal', request: { dto: {} } });
+  const { differences, unusableFigures } = (await state(flowId))!;
+  assert.deepEqual([differences, unusableFigures], [[], []]);
+  bodies.proposal = JSON.stringify({ ...proposedWhole, VlrTotalCredito: '99.999,99' });
+  await step({ step: 'proposal', request: { dto: {} } });
+  const found = (await state(flowId))!.differences;
+  assert.deepEqual(found, [{ field: 'creditCents', ours: 100_000, theirs: 9_999_999 }]);
 });

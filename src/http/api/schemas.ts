@@ -817,6 +817,12 @@ const noteSchema = z.looseObject({
   rateAnnualPercent: said(percentAnnual.nullable().optional(), 'Rate', 19.56, 'ValorTaxaAnual'),
   cetMonthlyPercent: said(percentMonthly.nullable().optional(), 'Effective cost (CET)', 1.81, 'ValorCETMensal'),
   cetAnnualPercent: said(percentAnnual.nullable().optional(), 'Effective cost (CET)', 24.03, 'ValorCETAnual'),
+  unreadable: said(
+    z.array(z.string()).readonly().optional(),
+    'Figures that the note writes in a way that cannot be read, or twice with other values: nobody can accept or sign it. What was written stands in the history of the flow, for operators and admins; left out: none',
+    [],
+    'none',
+  ),
 });
 
 /** Figures of a note are in cents, or in hundredths of a percent where their name says so. */

@@ -35,6 +35,7 @@ type OwnReason =
   | 'link-unknown'
   | 'competence-turned'
   | 'incomplete-success'
+  | 'callback-unread'
   | typeof unshownSuccess
   | typeof toldNo
   | typeof deniedByPerson
@@ -58,11 +59,13 @@ const ownReasons: Readonly<Record<OwnReason, true>> = {
   'answer-too-slow': true,
   'unreadable-success': true,
   'incomplete-success': true,
+  'callback-unread': true,
   [unshownSuccess]: true,
   [toldNo]: true,
   [deniedByPerson]: true,
   'rejected-on-retry': true,
   'proposal-of-flow': true,
+  'simulation-readable': true,
   'simulation-of-worker': true,
   'simulation-within-balance': true,
   'competence-turned': true,

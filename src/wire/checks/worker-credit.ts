@@ -9,7 +9,7 @@ import {
   type RateHundredths,
 } from '../../domain/glossary.ts';
 import { cpfsIn, plainlyWritten, typedCpfsIn } from '../hidden-cpf.ts';
-import { isJsonObject, isRawNumber, type JsonValue, parseJson, scalarsIn } from '../json.ts';
+import { isJsonObject, type JsonValue, numberText, parseJson, scalarsIn } from '../json.ts';
 import { namesWithin } from '../names-within.ts';
 import { isId } from '../plain-ids.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest, WorkerAccount } from '../worker-credit.ts';
@@ -240,6 +240,8 @@ export type EndorsementFacts = {
   /** The same of its instalment and its insurance. */
   noteInstallment?: NoteAmount;
   noteInsurance?: NoteAmount;
+  /** What the note names in a way that cannot be read; absent: nothing. */
+  noteUnreadable?: readonly string[];
   /** Who may be named in the signature; null: nobody knows whose contract it is. */
   signer: { isWorker: (cpf: string) => boolean; agentCpf: string } | null;
   /** Of its note and its proposal: some are digits that would pass for a CPF. Absent: none. */
@@ -257,18 +259,19 @@ type NoteAmount = { cents: AmountCents | null; mostCents: AmountCents | null };
 /** What a note may not exceed, whoever takes it. */
 export type NoteFacts = Pick<
   EndorsementFacts,
-  'rateLimitHundredths' | 'noteRateHundredths' | 'noteRelease' | 'noteInstallment' | 'noteInsurance'
+  'rateLimitHundredths' | 'noteRateHundredths' | 'noteRelease' | 'noteInstallment' | 'noteInsurance' | 'noteUnreadable'
 >;
 
 const unknownAmount: NoteAmount = { cents: null, mostCents: null };
 
-/** What of the note is beyond the bid: nobody can take it. */
+/** What of the note is beyond the bid, or may be, because nobody can read it: nobody can take it. */
 export function noteWithinBid(facts: NoteFacts): readonly Check[] {
   return [
     noteRateWithin(facts),
     noteReleaseWithin(facts.noteRelease ?? { releasedCents: null, mostCents: null }),
     noteInstallmentWithin(facts.noteInstallment ?? unknownAmount),
     noteInsuranceWithin(facts.noteInsurance ?? unknownAmount),
+    noteReadable(facts.noteUnreadable ?? []),
   ];
 }
 
@@ -284,6 +287,15 @@ export function noteSignable(facts: NoteFacts & Pick<EndorsementFacts, 'doubts'>
       `the note is not as ordered (${doubts.join(', ')}): take it as it is with the step accept and a reason, or have it generated again with the step regenerate`,
     ),
   ];
+}
+
+function noteReadable(figures: readonly string[]): Check {
+  if (figures.length === 0) return null;
+  return breach(
+    'note-readable',
+    'step',
+    `the note says these in a way that cannot be read, or twice (${figures.join(', ')}): nobody can take it; see in the history of the flow what was written, have it generated again or cancel the flow, and settle it with the service`,
+  );
 }
 
 /** The worker took a proposal of the bid's instalment. */
@@ -363,7 +375,7 @@ function* textsWithin(value: JsonValue, above: FieldWithin, depth: number): Gene
     return;
   }
   if (value === null || typeof value === 'boolean') return;
-  const text = isRawNumber(value) ? value.rawJSON : String(value);
+  const text = typeof value === 'string' ? value : numberText(value);
   const within = depth < deepestText && typeof value === 'string' && /^\s*[[{"]/.test(text) ? parseJson(text) : null;
   if (within?.kind === 'parsed') yield* textsWithin(within.value, above, depth + 1);
   else if (typeof value === 'string' || /^\d+$/.test(text)) yield { ...above, text, isKey: false };
