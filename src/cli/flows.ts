@@ -9,7 +9,14 @@ import type { CreditNote } from '../domain/records.ts';
 import { checkUntrusted } from '../domain/untrusted-value.ts';
 import { Fault } from '../errors.ts';
 import { issueTexts, wholeFile } from '../http/api/remedies.ts';
-import { contractAsked, lookupAsked, renegotiationAsked, stepAsked, withdrawalAsked } from '../http/api/requests.ts';
+import {
+  contractAsked,
+  lookupAsked,
+  renegotiationAsked,
+  stepAsked,
+  withCarriedNumbers,
+  withdrawalAsked,
+} from '../http/api/requests.ts';
 import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { flowView } from '../http/api/views.ts';
 import { livesSince, wait } from '../operating/living.ts';
@@ -691,7 +698,8 @@ function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown
     const found = locateFault(text);
     throw new Fault('configuration-invalid', flows.unreadable(path, found.kind === 'malformed' ? found.text : ''));
   }
-  const read = checkUntrusted(parsed.value, (given) => schema.safeParse(given));
+  const carried = withCarriedNumbers(parsed.value, text);
+  const read = checkUntrusted(carried, (given) => schema.safeParse(given));
   if (read.success) return read.data;
   throw new Fault(
     'configuration-invalid',

@@ -1,5 +1,5 @@
 /** What a partner's own fields may name, however it is written: found in texts, in keys and in JSON inside a text. */
-import { isJsonObject, isRawNumber, type JsonValue, parseJson } from './json.ts';
+import { isJsonObject, isRawNumber, type JsonValue, numberText, parseJson } from './json.ts';
 
 /** `isWhole`: all of a value, trimmed; else a part of one, or of a key. `isNumber`: the value is a JSON number. */
 type NameWithin = { path: string; text: string; isWhole: boolean; isNumber: boolean };
@@ -33,7 +33,7 @@ export function namesWithin(value: JsonValue): NameWithin[] {
   };
   const visit = (inner: JsonValue, path: string, depth: number): void => {
     if (typeof inner === 'string' || typeof inner === 'number' || isRawNumber(inner)) {
-      const text = (isRawNumber(inner) ? inner.rawJSON : String(inner)).trim();
+      const text = (typeof inner === 'string' ? inner : numberText(inner)).trim();
       if (text.length <= longestWhole) add(path, text, true, typeof inner !== 'string');
       const within = depth < deepest && /^[[{"]/.test(text) ? parseJson(text) : null;
       if (within?.kind === 'parsed') visit(within.value, path, depth + 1);

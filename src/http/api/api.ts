@@ -27,6 +27,7 @@ import { addFlowRoutes, type FlowRouteParts } from './flow-routes.ts';
 import { addLoginRoutes, type LoginRouteParts } from './login-routes.ts';
 import { answerError, coded, problem, unreadable } from './problems.ts';
 import { keyText, longestKey } from './remedies.ts';
+import { withCarriedNumbers } from './requests.ts';
 import { addRuleRoutes, type RuleRouteParts } from './rule-routes.ts';
 import { addStatus, type StatusParts } from './status.ts';
 import { addTokenRoutes, type TokenRouteParts } from './token-routes.ts';
@@ -151,7 +152,7 @@ function unknownParameters(request: FastifyRequest): { field: string; rule: stri
 function readJson(body: Buffer): unknown {
   const read = parseJson(body);
   if (read.kind === 'malformed') throw unreadable(read.text);
-  if (membersIn(read.value) === read.members) return read.value;
+  if (membersIn(read.value) === read.members) return withCarriedNumbers(read.value, body);
   const key = keyText(repeatedKey(body.toString()) ?? '');
   throw unreadable(`an object in the body says a key twice, and which value is meant nobody knows; send ${key} once`);
 }

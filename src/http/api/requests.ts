@@ -7,7 +7,7 @@ import type {
   StepAsked,
   WithdrawalAsked,
 } from '../../origination/orders.ts';
-import type { JsonObject } from '../../wire/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../wire/json.ts';
 import type { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from './schemas.ts';
 
 type Without<T> = { [K in keyof T]: Exclude<T[K], undefined> };
@@ -56,6 +56,20 @@ export function lookupAsked(body: z.infer<typeof lookupBody>): LookupAsked {
 /** The day of birth under the name that the contract's messages have for it here. */
 function born<T extends { birthDate?: string | undefined; birthDay?: string | undefined }>({ birthDate, ...body }: T) {
   return { ...body, birthDay: birthDate ?? body.birthDay };
+}
+
+/** Parts of steps that go to the service as they came: what their fields are the contract does not show. */
+const carried = ['content', 'fields', 'dto'];
+
+/** A body that was read from the text, its carried parts with every number as it was written. */
+export function withCarriedNumbers(value: JsonValue, text: Buffer | string): JsonValue {
+  if (!isJsonObject(value)) return value;
+  const object: JsonObject = value;
+  const names = carried.filter((name) => isJsonObject(object[name]));
+  const exact = names.length === 0 ? null : parseJson(text, { maxBytes: text.length * 4, maxDepth: 64, exact: true });
+  if (exact?.kind !== 'parsed') return value;
+  const kept = exact.value as JsonObject;
+  return { ...object, ...Object.fromEntries(names.map((name) => [name, kept[name]!])) };
 }
 
 type Bodies = { [S in keyof typeof stepBodies]: z.infer<(typeof stepBodies)[S]> };
