@@ -208,7 +208,7 @@ test('the operator API', async (context) => {
     );
     const calls = JSON.stringify(sandbox.record.of('call'));
     assert.match(calls, /"id\\*":12345678901234567890\}/, 'what is only carried keeps every digit');
-    assert.deepEqual(endorsed.nextSteps, []);
+    assert.deepEqual(endorsed.nextSteps, ['deny']);
     const history = (await call('GET', `${path}/history`, { role: 'viewer' })).body as { records: { kind: string }[] };
     const kinds = history.records.map(({ kind }) => kind).filter((kind) => kind !== 'margin-asked');
     assert.deepEqual(kinds.slice(0, 2), ['started', 'proposed']);
