@@ -340,8 +340,16 @@ function webhookCheck({ store, config }: EngineParts, door: Door, refusals: Refu
 /** Whoever reads the log learns that webhooks are refused although none has come, as on a disk that is nearly full. */
 function watchWebhooks(checks: readonly ReadinessCheck[], journal: Journal): NodeJS.Timeout {
   let told = false;
+  const why = (): string | null => {
+    try {
+      return checks.find(({ name }) => name === webhookCheckName)?.missing() ?? null;
+    } catch (fault) {
+      // Of a directory that was removed nothing can be asked, and this process alone still has what was in it.
+      return `nothing can be asked about where they are stored: ${fault instanceof Error ? fault.message : 'a fault of our own'}`;
+    }
+  };
   const look = () => {
-    const text = checks.find(({ name }) => name === webhookCheckName)?.missing() ?? null;
+    const text = why();
     if (text !== null && !told) journal.warn('webhooks-refused', { text });
     if (text === null && told) journal.info('webhooks-taken');
     told = text !== null;

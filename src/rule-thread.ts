@@ -64,7 +64,8 @@ async function watch(tell: (word: RuleWord) => void, data: RuleThreadData): Prom
     if (text === seen && text !== told) {
       if (told === null && performance.now() < laterAt && (text === postponed || holdsFollowed())) postponed = text;
       else {
-        tell({ kind: 'folder', report: await judge(reading, data) });
+        const asFound = told === null && (postponed === null || postponed === text);
+        tell({ kind: 'folder', report: await judge(reading, data), asFound });
         told = text;
       }
     }

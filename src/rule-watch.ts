@@ -24,14 +24,17 @@ export type RuleThreadData = {
 
 /** A stored set, or files that somebody would make a set of. */
 export type RuleQuestion = { id: number } & ({ source: string } | { files: readonly RuleFile[] });
-export type RuleWord = { kind: 'folder'; report: RuleReport } | { kind: 'answer'; id: number; report: RuleReport };
+/** `asFound`: of the folder as it was at the first look. */
+export type RuleWord =
+  | { kind: 'folder'; report: RuleReport; asFound: boolean }
+  | { kind: 'answer'; id: number; report: RuleReport };
 
 const restartMs = 5_000;
 const memoryMb = 512;
 
 export function createRuleWatch(data: Omit<RuleThreadData, 'followedHash'>): RuleWatch {
   let followedHash: string | null = null;
-  let onReport: ((report: RuleReport) => void) | null = null;
+  let onReport: ((report: RuleReport, asFound: boolean) => void) | null = null;
   let worker: Worker | null = null;
   let later: NodeJS.Timeout | null = null;
   /** It was not needed yet: whoever asks something starts it. */
@@ -50,7 +53,7 @@ export function createRuleWatch(data: Omit<RuleThreadData, 'followedHash'>): Rul
     begun.unref();
     worker = begun;
     begun.on('message', (word: RuleWord) => {
-      if (word.kind === 'folder') return onReport?.(word.report);
+      if (word.kind === 'folder') return onReport?.(word.report, word.asFound);
       asked.get(word.id)?.resolve(word.report);
       asked.delete(word.id);
     });
@@ -71,7 +74,7 @@ export function createRuleWatch(data: Omit<RuleThreadData, 'followedHash'>): Rul
     const text = `The thread that checks the rules has ended (${why}); a file may be too much for it.`;
     for (const { reject } of asked.values()) reject(new Fault('rules-unchecked', text));
     asked.clear();
-    onReport?.({ kind: 'refused', text });
+    onReport?.({ kind: 'refused', text }, false);
     runIn(restartMs);
   }
 

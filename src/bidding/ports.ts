@@ -432,7 +432,12 @@ export type RuleWatch = {
    * Hears of the folder once, `afterMs` from now at the earliest, and again whenever it has changed and come to rest. A folder that
    * holds the set of `followedHash` may be told of later.
    */
-  start: (onReport: (report: RuleReport) => void, afterMs: number, followedHash: string | null) => void;
+  start: (
+    /** `asFound`: of the folder as it was at the first look, not of a change. */
+    onReport: (report: RuleReport, asFound: boolean) => void,
+    afterMs: number,
+    followedHash: string | null,
+  ) => void;
   /** Whether this program takes a stored set. Rejects when that could not be found out. */
   check: (source: string) => Promise<RuleReport>;
   /** What a folder with these files would be told. Rejects as `check`. */

@@ -302,10 +302,10 @@ export function createRuleDesk(world: {
     let reports = 0;
     const first = Promise.withResolvers<RuleReport>();
     const hasOrders = orders.length > 0;
-    const hear = (found: RuleReport) => {
+    const hear = (found: RuleReport, asFound: boolean) => {
       reports += 1;
       if (reports === 1) first.resolve(found);
-      if (hasOrders || reports > 1) onReport(found, reports === 1);
+      if (hasOrders || reports > 1) onReport(found, reports === 1 && asFound);
     };
     watch.start(hear, hasOrders ? laterLookMs : 0, orders.at(-1)?.hash ?? null);
     if (!hasOrders) {

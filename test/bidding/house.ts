@@ -70,7 +70,7 @@ function watchOf(files: readonly RuleFile[], leastCoverage = 100): RuleWatch {
   if (verdict.kind !== 'good') throw new Error(reasonsAgainst(verdict).join('\n'));
   const { hash, source } = verdict.ruleSet;
   return {
-    start: (onReport) => onReport({ kind: 'good', hash, source }),
+    start: (onReport) => onReport({ kind: 'good', hash, source }, true),
     check: async (other) => {
       const opened = openRuleSet(other);
       if (opened.kind === 'refused') return { kind: 'refused', text: opened.faults.map(faultText).join('\n') };

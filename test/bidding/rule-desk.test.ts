@@ -199,6 +199,26 @@ test('what was gone back to stays so after a restart, until the folder changes',
   }
 });
 
+test('a change soon after a start is followed, also to what was followed before it', async () => {
+  const folder = createFolder(filesNamed('a'));
+  const first = await live('soon', folder);
+  folder.put(filesNamed('b'));
+  await eventually(() => first.followed() === b, 8_000);
+  await first.close();
+  const second = await live('soon', folder);
+  try {
+    // The folder was looked at, and holds what is followed: nothing is said of it yet.
+    await sleep(2_700);
+    assert.deepEqual([second.followed(), second.reports().length], [b, 0]);
+    folder.put(filesNamed('a'));
+    await eventually(() => second.followed() === a, 8_000);
+    assert.deepEqual(second.told('rules-not-followed'), []);
+  } finally {
+    await second.close();
+    folder.remove();
+  }
+});
+
 test('after a restart the folder is looked at later, but what has to be checked is checked at once', async () => {
   const folder = createFolder(filesNamed('a'));
   await (await live('later', folder)).close();

@@ -78,9 +78,9 @@ export function watchFolder(
     reports,
     start: (onReport, afterMs, followedHash) =>
       watch.start(
-        (report) => {
+        (report, asFound) => {
           reports.push(report);
-          onReport(report);
+          onReport(report, asFound);
         },
         afterMs,
         followedHash,

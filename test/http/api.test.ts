@@ -1,5 +1,6 @@
 /** The operator API over real HTTP: roles, idempotency, problem documents, whole flows, and what no role is shown. */
 import assert from 'node:assert/strict';
+import { get } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -31,7 +32,7 @@ async function until(read: () => Promise<Reply>, is: (flow: Flow) => boolean): P
 }
 
 test('the operator API', async (context) => {
-  const { call, sandbox, store } = await startApi(context);
+  const { call, sandbox, store, engine } = await startApi(context);
   await sandbox.run(25);
   const won = sandbox.record.of('won').find(({ errors }) => errors.length === 0)!;
   assert.ok(won !== undefined);
@@ -596,6 +597,19 @@ test('the operator API', async (context) => {
     assert.match(document.openapi, /^3\.1/);
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const operation of Object.values(methods)) assert.ok((operation.summary?.length ?? 0) > 10, path);
+    }
+  });
+
+  await context.test('a path with dots leads from the documentation to nothing else', async () => {
+    for (const path of ['/v1/docs/../status', '/v1/docs/%2e%2e/bids', '/v1/docs/static/../../login/callback']) {
+      const status = await new Promise<number>((resolve, reject) => {
+        // As it stands: a browser and fetch would resolve the dots themselves.
+        get(`${engine.url}/livez`, { path }, (answer) => {
+          answer.resume();
+          resolve(answer.statusCode ?? 0);
+        }).on('error', reject);
+      });
+      assert.equal(status, 404, path);
     }
   });
 

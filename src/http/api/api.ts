@@ -117,14 +117,22 @@ function addDocumentation(scope: FastifyInstance, parts: ApiParts & Shared): voi
       addOperations(app.withTypeProvider<ZodTypeProvider>(), parts),
     );
   };
-  scope.addHook('onClose', async () => (await making)?.close());
+  scope.addHook('onClose', async () => (await making?.catch(() => null))?.close());
   for (const path of ['/openapi.json', '/docs', '/docs/*']) {
     scope.get(path, { schema: { hide: true } }, async (request, reply) => {
-      making ??= documentation();
+      // With its dots resolved, as the app that answers sees it: nothing but the documentation is asked of it.
+      const { pathname, search } = new URL(request.url, 'http://localhost');
+      const isOfDocumentation = [`${apiPrefix}/openapi.json`, `${apiPrefix}/docs`].includes(pathname);
+      if (!isOfDocumentation && !pathname.startsWith(`${apiPrefix}/docs/`))
+        return problem(reply, 'not-found', 'There is nothing here.');
+      making ??= documentation().catch((fault: unknown) => {
+        making = null;
+        throw fault;
+      });
       const headers = Object.fromEntries(
         conditions.flatMap((name) => (name in request.headers ? [[name, request.headers[name]]] : [])),
       );
-      const asked = { method: request.method as 'GET' | 'HEAD', url: request.url, headers };
+      const asked = { method: request.method as 'GET' | 'HEAD', url: pathname + search, headers };
       const answer = await (await making).inject(asked);
       const { connection: _ofTheOther, date: _here, ...told } = answer.headers;
       return reply.code(answer.statusCode).headers(told).send(answer.rawPayload);

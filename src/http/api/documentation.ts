@@ -3,6 +3,7 @@
  * processes are ever asked for it, and making it would be a tenth of each start. So it is made when somebody first asks, by an app
  * of its own that has the same routes and is asked for nothing else.
  */
+import assert from 'node:assert/strict';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
@@ -89,6 +90,9 @@ export async function createDocumentation(
     });
 
     scope.get('/openapi.json', { schema: { hide: true } }, async () => scope.swagger());
+    scope.addHook('onRoute', (route) => {
+      route.handler = () => assert.fail('a route of the documentation is described and not served');
+    });
     addRoutes(scope);
   };
   const app = fastify({ logger: false });

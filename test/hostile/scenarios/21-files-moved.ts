@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../clock-world.ts';
 import { type Daemon, lanceCommand, startDaemon, webhookToken } from '../daemon.ts';
 import type { Scenario } from '../scenario.ts';
@@ -33,6 +34,9 @@ export const scenario: Scenario = {
     assert.match(text, /\[-\] gate: .*lance\.sqlite was removed or moved away/);
     const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
     assert.match(metrics, /^lance_alarms_total\{code="store-files-lost"\} 1$/m);
+    // As long as whatever looks at the directory now and then needs to look at it: the process stays.
+    await sleep(2_500);
+    assert.match(await ready(daemon), /not ready/);
     renameSync(`${data}.moved`, data);
     await until('webhooks are taken again', async () => (await webhook(daemon, 3)) < 300, 5_000);
 
