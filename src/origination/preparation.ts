@@ -147,7 +147,12 @@ export function addressMissing(operation: FlowOperation, addresses: Addresses | 
 
 /** What was sealed here, every digit of its numbers kept: parts of it go to the service as they came. */
 export function readStored(text: string): unknown {
-  const read = parseJson(text, { maxBytes: Number.POSITIVE_INFINITY, maxDepth: deepestStored, exact: true });
+  return readSealed(text, { exact: true });
+}
+
+/** `exact` is for what is carried on: an answer is read as it was where it came in. */
+function readSealed(text: string, how: { exact?: true }): unknown {
+  const read = parseJson(text, { maxBytes: Number.POSITIVE_INFINITY, maxDepth: deepestStored, ...how });
   assert.ok(read.kind === 'parsed', 'what was sealed as JSON is JSON');
   return read.value;
 }
@@ -461,7 +466,7 @@ type SimulationItem = NonNullable<SimulationAnswer['simulations']>[number];
 function simulationsOf({ flowId, results }: FlowState, cpf: string, open: Vault['open']): readonly SimulationItem[] {
   const sealed = results.simulation?.sealedAnswer;
   if (sealed == null || results.simulation?.refused === true) return [];
-  const decoded = simulationAnswer.decode(readStored(open(sealedPlaces.flowAnswer(flowId), sealed)) as JsonValue);
+  const decoded = simulationAnswer.decode(readSealed(open(sealedPlaces.flowAnswer(flowId), sealed), {}) as JsonValue);
   if (decoded.kind === 'refused' || simulationProblem(cpf, decoded.value) !== null) return [];
   return periodsSimulated(decoded.value);
 }

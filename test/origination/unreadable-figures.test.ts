@@ -236,3 +236,11 @@ test('the answer to a lookup that came and cannot be read is told to it', async 
     assert.deepEqual(shown.errors, ['callback-unread']);
   }
 });
+
+test('a simulation is included as it was read when it came, however its numbers are written', async (context) => {
+  const { bodies, simulate, include } = await withdrawing(context, {});
+  bodies.simulation =
+    '{"HasError":false,"VlrDispSaque":1.5E3,"Simulacoes":[{"Periodo":3.0,"VlrLiberado":1000.00},{"Periodo":12.0,"VlrLiberado":1.2E3}]}';
+  await simulate();
+  assert.equal((await include(12)).kind, 'taken');
+});
