@@ -259,6 +259,8 @@ export type FlowTold = OfFlow & {
   bodyKey?: string;
   /** Of `operation`: its words say no, whatever its errors are; absent: they do not, or an earlier version wrote it. */
   denies?: true;
+  /** Of `operation`: nobody is asked any more what became of the endorsement; absent: an earlier version wrote it, and somebody is. */
+  settles?: true;
   errors: readonly string[];
   sealed: string;
 };

@@ -92,6 +92,8 @@ export type FlowOperationState = {
   turnedAwayAt?: EpochMs;
   /** Of one with a key: an attempt may have been taken whose answer nobody heard. Absent: none is known. */
   mayBeDone?: true;
+  /** Of an endorsement: its answer was unclear before an event said that it failed; it may be done. Absent: it was not. */
+  wasUnclear?: true;
   /** Not to be tried again before. */
   retryAt: EpochMs | null;
   reason: string | null;

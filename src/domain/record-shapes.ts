@@ -414,6 +414,7 @@ const flowRecord = byName('kind', {
     bodyKey: added(text),
     unread: added(isTrue),
     denies: added(isTrue),
+    settles: added(isTrue),
     ...{ errors: texts, sealed: text },
   }),
   'link-told': object({

@@ -318,6 +318,7 @@ function toldBy(record: CallbackRecord): Told | null {
   const isLinkQuery = endpoint === linkDetailPath || endpoint === linkListPath;
   const of = isLinkQuery ? ('link-query' as const) : ('operation' as const);
   const told = { at, requestCode, of, note: null, errors, sealed };
-  const marks = { ...(denies && !isLinkQuery ? { denies } : {}), ...(unread ? { unread } : {}) };
+  const said = isLinkQuery ? {} : denies ? { denies } : { settles: true as const };
+  const marks = { ...said, ...(unread ? { unread } : {}) };
   return { kind: 'told', flowId, ...told, ...marks };
 }

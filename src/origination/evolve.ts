@@ -702,7 +702,8 @@ function takeEndorsementEvent(state: FlowState, record: FlowTold): FlowState {
   const isDone = errors.length === 0;
   const moved = move(known, isDone ? 'told-done' : 'told-failed');
   if (moved === null) return stray(known);
-  return { ...endorsementSettled(moved, isDone ? 'done' : 'rejected'), errors, errorsIn: bodyOf(record) };
+  const next = record.settles ? endorsementSettled(moved, isDone ? 'done' : 'rejected') : moved;
+  return { ...next, errors, errorsIn: bodyOf(record) };
 }
 
 /** Its words say no and its error list is empty: somebody has to say what it is. */
@@ -714,11 +715,17 @@ function takeDenial(state: FlowState, record: FlowTold): FlowState {
   return { ...markStep({ ...moved, operation }, operation.stepId, 'unclear'), ...told };
 }
 
-/** Nobody is asked any more what became of it. */
+/** Nobody is asked any more what became of it; that it failed may be wrong all the same. */
 function endorsementSettled(state: FlowState, status: 'done' | 'rejected'): FlowState {
   const { operation } = state;
   if (operation?.operation !== 'endorsement' || operation.status !== 'unclear') return state;
-  return markStep({ ...state, operation: { ...operation, status, retryAt: null } }, operation.stepId, status);
+  const settled = {
+    ...operation,
+    status,
+    retryAt: null,
+    ...(status === 'rejected' ? { wasUnclear: true as const } : {}),
+  };
+  return markStep({ ...state, operation: settled }, operation.stepId, status);
 }
 
 /** The first note stands. Whatever else is told under its code, somebody has to look at before anything is signed. */

@@ -78,8 +78,8 @@ export function react(state: FlowState, around: Surroundings, settings: FlowSett
     case 'awaiting-signature':
       return [...giveUpEvents(state), ...watchCompetence(state, around, settings)];
     case 'endorsement-refused':
-      // Whoever said so goes on: nothing is generated again by itself.
-      if (state.operation?.reason === deniedByPerson) return [];
+      // Whoever said so, or knows better, goes on: nothing is generated again by itself.
+      if (state.operation?.reason === deniedByPerson || state.operation?.wasUnclear) return [];
       return watchCompetence(state, around, settings);
     case 'signed':
       return reactToSignature(state, around, settings);

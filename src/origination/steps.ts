@@ -32,13 +32,13 @@ function isHeldUp(state: FlowState, at: EpochMs): boolean {
   return at < dueAgainAt(state, retry);
 }
 
-/** The endorsement was refused and may be done all the same: an earlier one was denied by a person, or the service says so. */
+/** The endorsement was refused and may be done all the same: an earlier one was denied by a person, its answer was unclear, or the service says so. */
 function mayBeEndorsed({ phase, operation, generatedAt, steps }: FlowState): boolean {
   if (phase !== 'endorsement-refused' || operation?.operation !== 'endorsement') return false;
   // What was denied before this contract was generated was its generation.
   const isDenied = ({ step, outcome, at }: FlowState['steps'][number]) =>
     step === 'deny' && outcome === 'done' && at >= (generatedAt ?? 0);
-  return steps.some(isDenied) || operation.reason === alreadyEndorsed;
+  return steps.some(isDenied) || operation.reason === alreadyEndorsed || operation.wasUnclear === true;
 }
 
 /** A person gave the code of its contract or proposal and may have taken another one's; nothing was signed of it. */
