@@ -104,6 +104,14 @@ const whole: readonly Sentence[] = [
     'diga de quem é a conta: envie o CPF do trabalhador ao lado dela; uma chave Pix que é o CPF do trabalhador dispensa isso',
   ],
   [
+    /^say whose the account is: send the worker's CPF in the field that the service has for its holder$/,
+    'informe de quem é a conta: envie o CPF do trabalhador no campo que o serviço tem para o titular',
+  ],
+  [
+    /^two accounts stand in one place: send the one that is to be paid$/,
+    'há duas contas no mesmo lugar: envie a que deve receber',
+  ],
+  [
     /^send an account of the worker's own, with its holder's CPF$/,
     'envie uma conta do próprio trabalhador, com o CPF do titular',
   ],

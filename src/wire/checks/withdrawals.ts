@@ -848,6 +848,7 @@ export function prepareAccountUpdate(
   facts: AccountUpdateFacts,
 ): Preparation<'account-update'> {
   const { whole, breaches } = withOwnDto(request);
+  const foreign = [...pixKeysOwn(request.extra ?? {}, 'fields', facts.cpf), ...holdersOwn(request.extra, facts.cpf)];
   return prepared('account-update', operationId, whole, [
     located(request.dto),
     Object.keys(request.extra ?? {}).length > 0
@@ -857,9 +858,9 @@ export function prepareAccountUpdate(
     ...otherLocators(scalarsIn(whole.extra ?? {}, mayBeLocator), 'fields', null),
     ...(facts.otherNames === true ? [] : keysKnown(request.extra ?? {}, 'fields')),
     ...accountFieldsFormed(request.extra ?? {}),
-    ...pixKeysOwn(request.extra ?? {}, 'fields', facts.cpf),
-    ...holdersOwn(request.extra, facts.cpf),
-    facts.otherNames === true ? null : holderNamed(request.extra ?? {}, facts.cpf),
+    ...foreign,
+    // Whose it is was said otherwise.
+    ...(foreign.some((check) => check !== null) ? [] : holdersNamed(request.extra ?? {}, facts)),
     accountUpdatable(facts.state),
   ]);
 }
@@ -907,23 +908,83 @@ function keyUnknown(key: string, path: string): Check {
 /** What is longer than any field of an account is formed like none. */
 const mayBeAccount = { longest: Number.POSITIVE_INFINITY, most: 1_000 };
 
+/** Of an object and those within it. `unheld`: accounts whose holder nobody named. `isLoose`: parts of an account stand where its number does not. `holders`: those that stand beside no account. */
+type Held = {
+  unheld: readonly string[];
+  holders: number;
+  doubled: readonly string[];
+  isElse: boolean;
+  isLoose: boolean;
+  isNamed: boolean;
+};
+
 /**
- * An account without its holder would be the way round what the inclusion is held to: that the account is the worker's. Of a Pix key
- * that is the worker's CPF the holder is known.
+ * An account without its holder would be the way round what the inclusion is held to: that the account is the worker's. Each object
+ * that holds an account names its holder; one that stands outside of it is of one account alone. Of a Pix key that is the worker's
+ * CPF the holder is known.
  */
-function holderNamed(fields: JsonObject, cpf: string): Check {
-  const told = scalarsIn(fields, mayBeAccount).flatMap(({ path, text }) => {
-    const field = accountFieldOf(path.replace(/(?:\.\d+)+$/, ''));
-    return field === null || text === '' ? [] : [{ field, text }];
+function holdersNamed(fields: JsonObject, { cpf, otherNames = false }: AccountUpdateFacts): Check[] {
+  const { unheld, doubled, isElse, isLoose, isNamed } = heldIn(fields, 'fields', cpf, otherNames);
+  const places = unheld.length === 0 && isLoose && !isNamed ? ['fields'] : unheld;
+  const checks = [
+    ...places.map((place) =>
+      breach(
+        'holder-named',
+        `${place}.documentoFederalPagamento`,
+        "say whose the account is: send the worker's CPF beside it; a Pix key that is the worker's CPF needs none",
+      ),
+    ),
+    ...doubled.map((place) =>
+      breach('one-account', place, 'two accounts stand in one place: send the one that is to be paid'),
+    ),
+  ];
+  if (checks.length > 0 || !isElse || isNamed) return checks;
+  return [
+    breach(
+      'holder-named',
+      'fields',
+      "say whose the account is: send the worker's CPF in the field that the service has for its holder",
+    ),
+  ];
+}
+
+/** Of the service's own names nobody here knows which is the holder's: any that has the worker's CPF may be. */
+function heldIn(object: JsonObject, place: string, cpf: string, otherNames: boolean): Held {
+  const inner: Held[] = [];
+  const texts: { field: ReturnType<typeof accountFieldOf>; text: string }[] = [];
+  let isElse = false;
+  for (const [key, value] of Object.entries(object)) {
+    if (locatorKeys.has(key.toLowerCase())) continue;
+    if (otherNames && !isAccountKey(key)) isElse = true;
+    for (const [index, each] of (Array.isArray(value) ? value : [value]).entries()) {
+      const within = Array.isArray(value) ? `${place}.${key}.${index}` : `${place}.${key}`;
+      if (isJsonObject(each)) inner.push(heldIn(each, within, cpf, otherNames));
+      else for (const { text } of scalarsIn(each, mayBeAccount)) texts.push({ field: accountFieldOf(key), text });
+    }
+  }
+  const isOwn = (text: string) => plainlyWritten(text).replaceAll(/\D/g, '').padStart(cpf.length, '0') === cpf;
+  const parts = texts.filter(({ field, text }) => {
+    return field !== null && field !== 'holderDocument' && !(field === 'pixKey' && isOwn(text));
   });
-  const isNamed = told.some(({ field }) => field === 'holderDocument');
-  const isOwnKey = told.every(({ field, text }) => field === 'pixKey' && text.replaceAll(/\D/g, '') === cpf);
-  if (told.length === 0 || isNamed || isOwnKey) return null;
-  return breach(
-    'holder-named',
-    'fields.documentoFederalPagamento',
-    "say whose the account is: send the worker's CPF beside it; a Pix key that is the worker's CPF needs none",
+  const isHolder = texts.some(
+    ({ field, text }) => field === 'holderDocument' || (field === null && otherNames && isOwn(text)),
   );
+  const numbers = parts.filter(({ field }) => field === 'account').length;
+  const keys = parts.filter(({ field }) => field === 'pixKey').length;
+  const isAccount = parts.some(({ field }) => field !== 'pixKey' && field !== 'holderName');
+  const isDoubled = numbers > 1 || keys > 1 || (isAccount && keys > 0);
+  const doubled = [...(isDoubled ? [place] : []), ...inner.flatMap((one) => one.doubled)];
+  const bare = inner.flatMap((one) => one.unheld);
+  const holders = inner.reduce((sum, one) => sum + one.holders, isHolder ? 1 : 0);
+  const whole = {
+    doubled,
+    isElse: isElse || inner.some((one) => one.isElse),
+    isLoose: (parts.length > 0 && numbers + keys === 0) || inner.some((one) => one.isLoose),
+    isNamed: texts.some(({ text }) => isOwn(text)) || inner.some((one) => one.isNamed),
+  };
+  if (numbers + keys > 0) return { ...whole, unheld: holders > 0 ? bare : [place, ...bare], holders: 0 };
+  if (holders > 0 && bare.length === 1) return { ...whole, unheld: [], holders: 0 };
+  return { ...whole, unheld: bare, holders };
 }
 
 /** As where the contract does show them. */

@@ -386,6 +386,33 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       { conta: '999', documentoFederalPagamento: '' },
       { chavePIX: 'outra@exemplo.example' },
       { chavePIX: cpf, conta: '999' },
+      { propostaContaPagamento: [{ conta: '1', documentoFederal: cpf }, { conta: '999' }] },
+      { documentoFederal: cpf, conta: '1', dto: { conta: '999' } },
+      { documentoFederal: cpf, propostaContaPagamento: { conta: '1' }, dto: { conta: '999' } },
+      {
+        documentoFederal: cpf,
+        propostaContaPagamento: { conta: '1' },
+        propostaPIXPagamento: { chavePIX: 'o@e.example' },
+      },
+    ]
+      .flatMap((extra) => [false, true].map((otherNames) => ({ extra, otherNames })))
+      .concat(
+        [
+          { apelido: 'nova', conta: '999', nomePagamento: 'Outra Pessoa' },
+          { contaNova: '999' },
+          { cpfTitular: cpf, conta: '1', dto: { conta: '999' } },
+        ].map((extra) => ({ extra, otherNames: true }) as never),
+      )
+      .map(({ extra, otherNames }) =>
+        prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved', otherNames }),
+      ),
+  'account-update one-account': () =>
+    [
+      { documentoFederal: cpf, conta: '1', chavePIX: 'outra@exemplo.example' },
+      { documentoFederal: cpf, conta: '1', CONTA: '999' },
+      { documentoFederal: cpf, conta: ['1', '999'] },
+      { documentoFederal: cpf, chavePIX: 'maria@exemplo.example', ChavePix: 'outra@exemplo.example' },
+      { propostaContaPagamento: { documentoFederal: cpf, conta: '1', chavePIX: 'outra@exemplo.example' } },
     ].map((extra) => prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved' })),
   'account-update pix-key': () =>
     [
@@ -431,7 +458,11 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       { codigoBanco: 'x' },
     ].map((extra) => prepareAccountUpdate('op', { dto, extra: held(extra) }, { cpf, state: 'approved' })),
   'account-update account-type': () => [
-    prepareAccountUpdate('op', { dto, extra: { dto: { tipoConta: 3 } } }, { cpf, state: 'approved', otherNames: true }),
+    prepareAccountUpdate(
+      'op',
+      { dto, extra: held({ dto: { tipoConta: 3 } }) },
+      { cpf, state: 'approved', otherNames: true },
+    ),
   ],
   'account-update account-formed': () =>
     [
@@ -474,10 +505,9 @@ for (const [name, results] of Object.entries(cases)) {
   test(`withheld: ${name}`, () => {
     for (const result of results()) {
       assert.ok(result.kind === 'withheld');
-      assert.deepEqual(
-        result.breaches.map(({ rule }) => rule),
-        [name.split(' ')[1]],
-      );
+      // One rule may speak of several places.
+      const rules = new Set(result.breaches.map(({ rule }) => rule));
+      assert.deepEqual([...rules], [name.split(' ')[1]]);
     }
   });
 }
@@ -606,9 +636,15 @@ test('a key is the same for each attempt and another for each operation', () => 
 test("fields of the partner's own dto are written beside the locator", () => {
   const result = prepareAccountUpdate(
     'op',
-    { dto: { proposalCode: 'P-1' }, extra: { dto: { conta: numberOfDigits('12345678901234567890') }, canal: 'x' } },
+    {
+      dto: { proposalCode: 'P-1' },
+      extra: { dto: { conta: numberOfDigits('12345678901234567890') }, canal: 'x', documentoFederal: cpf },
+    },
     { cpf, state: 'approved', otherNames: true },
   );
   assert.ok(result.kind === 'prepared', JSON.stringify(result));
-  assert.equal(result.prepared.body, '{"dto":{"codigoProposta":"P-1","conta":12345678901234567890},"canal":"x"}');
+  assert.equal(
+    result.prepared.body,
+    '{"dto":{"codigoProposta":"P-1","conta":12345678901234567890},"canal":"x","documentoFederal":"52998224725"}',
+  );
 });
