@@ -133,7 +133,8 @@ test('an empty directory is not accepted for that of its anchor unless it is sai
 test('a desk is not taken in under another pseudonym key, and nothing is left (operator, session 37)', async () => {
   const [left, came] = [join(root, 'keyed'), join(root, 'came-with-other-key')];
   await live(left, 2);
-  const store = await openEmbeddedStore({ directory: left, onFault: assert.fail });
+  const anchor = { ...anchorFileOf(left, null), key: createAuditKey(rightKey), everyMs: 300_000 };
+  const store = await openEmbeddedStore({ directory: left, onFault: assert.fail, anchor });
   await store.views.apply({ partition: 0, first: 0, next: 2, changes: [] });
   await store.control.setPause({ by: 'ana', reason: 'moving', at: Date.now() });
   await store.close();

@@ -30,7 +30,8 @@ test(`${seeds} seeds: no promise is broken, and every kind of fault came about`,
     [],
     'these faults never came about',
   );
-  assert(figures.bids >= figures.requests * 0.4, `only ${figures.bids} bids for ${figures.requests} requests`);
+  // What was sent after the end of its auction was told counted before; it is not sent any more.
+  assert(figures.bids >= figures.requests * 0.38, `only ${figures.bids} bids for ${figures.requests} requests`);
 });
 
 test('the same seed plays the same history, byte for byte, in another thread too', async () => {

@@ -248,7 +248,7 @@ function announce(stage: Stage, batch: Batch): void {
     request.bids.push({ bidId: drawId(chance), rate, amountCents, installments, placedAt, by: 'our-other-system' });
   }
   // Soon enough that bids are still on their way, and told at once.
-  const endsEarly = faults.strikes('ended-early', 0.12);
+  const endsEarly = faults.strikes('ended-early', 0.05);
   if (endsEarly) {
     const closesAt = time.now() + chance.between(50, 1_500);
     for (const request of batch.requests) request.closesAt = closesAt;

@@ -1,7 +1,6 @@
 /** Sends with the token at hand, and after a 401 once more with another one where that is wanted; learns from each answer on the way. */
 import { hash } from 'node:crypto';
-import { createRequire } from 'node:module';
-import type { Pool } from 'undici';
+import { Pool } from 'undici';
 import type { Clock } from '../../domain/clock.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 import type { OperationName } from '../../wire/operations.ts';
@@ -50,14 +49,11 @@ export type LaneOptions = {
 
 const longestBodyBytes = 65_536;
 
-/** The pool alone: the whole of undici, with its fetch, sockets and caches, costs each start four times as much. */
-const ConnectionPool: typeof Pool = createRequire(import.meta.url)('undici/lib/dispatcher/pool.js');
-
 /** HTTP/1.1 only and one request at a time on a connection: over HTTP/2 undici repeats refused streams by itself. */
 export function createLane(options: LaneOptions): Lane {
   const { origin, pathname } = new URL(options.url);
   const { connections, headersTimeoutMs, bodyTimeoutMs } = options;
-  const pool = new ConnectionPool(origin, {
+  const pool = new Pool(origin, {
     connections,
     pipelining: 1,
     allowH2: false,
