@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { FlowState } from '../../domain/flow-states.ts';
 import { type FlowBatch, type FlowQuery, flowCursor } from '../../origination/ports.ts';
 import { storedState } from '../../state/view-rows.ts';
-import { createSumsWriter } from './view-sums.ts';
+import type { SumsWriter } from './view-sums.ts';
 
 /** A batch as the writer thread takes it: states are text already. */
 export type FlowFlush = {
@@ -33,7 +33,10 @@ export function flushOf({ partition, first, next, rows }: FlowBatch): FlowFlush 
 }
 
 /** Returns where the view stood: `first` when the batch was folded in. Inside the caller's transaction. */
-export function createFlowWriter(database: DatabaseSync): (flush: FlowFlush) => number {
+export function createFlowWriter(
+  database: DatabaseSync,
+  addSums: SumsWriter<'flows'>['add'],
+): (flush: FlowFlush) => number {
   const applied = database.prepare('SELECT next FROM flow_applied WHERE partition = ?');
   const advance = database.prepare(
     'INSERT INTO flow_applied (partition, next) VALUES (?, ?) ON CONFLICT (partition) DO UPDATE SET next = excluded.next',
@@ -45,7 +48,6 @@ export function createFlowWriter(database: DatabaseSync): (flush: FlowFlush) => 
   );
   const name = database.prepare('INSERT OR IGNORE INTO flow_codes (code, flow_id) VALUES (?, ?)');
   const unname = database.prepare('DELETE FROM flow_codes WHERE code = ? AND flow_id = ?');
-  const addSums = createSumsWriter(database, 'flows', null);
   return ({ partition, first, next, rows }) => {
     const stood = Number((applied.get(partition) as { next: number } | undefined)?.next ?? 0);
     if (stood !== first) return stood;

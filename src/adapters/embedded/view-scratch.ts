@@ -13,7 +13,7 @@ import { inTransaction, lockDirectory } from '../../state/sqlite.ts';
 import { createViewReader, createViewWriter } from '../../state/view-rows.ts';
 import { createViews } from '../../state/views.ts';
 import { databasePath, openWritable, pathOfDesk } from './database.ts';
-import { createViewSumsWriter, discardViews } from './view-sums.ts';
+import { createSumsWriter, discardViews } from './view-sums.ts';
 
 export type ViewScratch = {
   /** Empty at first: whoever compares folds the log into them. */
@@ -50,7 +50,8 @@ export function openScratch(database: DatabaseSync): ViewScratch {
   const own = openWritable(path);
   // Worth nothing after a crash.
   own.exec('PRAGMA synchronous = OFF');
-  const write = createViewWriter(own, null, createViewSumsWriter(own, null));
+  const sums = createSumsWriter(own, 'views', null);
+  const write = createViewWriter(own, null, (applied, added) => sums.add(applied, added));
   const { views, flush, close } = createViews({
     partition: 0,
     reader: createViewReader(own),

@@ -5,7 +5,7 @@
 import { createHmac, hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { AuditKey } from '../../domain/audit.ts';
-import { digestNumbers, digestSum, type RowDigest, type ViewFlush, viewFigures } from '../../state/view-rows.ts';
+import { digestNumbers, digestSum, type RowDigest, viewFigures } from '../../state/view-rows.ts';
 
 /** `views`: the requests; `flows`: what follows a win. Each has positions of its own, by partition. */
 type Part = 'views' | 'flows';
@@ -43,13 +43,12 @@ type Figures<P extends Part> = Partial<Record<keyof (typeof figures)[P], number>
 type Sums = { applied: Record<string, number>; rows: Record<string, number>; digest: string };
 type Position = readonly [partition: number, next: number];
 
-/** Inside the caller's transaction: the positions as they are now, and what came to the rows. */
-type SumsWriter<P extends Part> = (
-  positions: readonly Position[],
-  added: Figures<P>,
-  restart?: boolean,
-  addedDigest?: Uint32Array,
-) => void;
+export type SumsWriter<P extends Part> = {
+  /** Inside the caller's transaction: the positions as they are now, and what came to the rows. */
+  add: (positions: readonly Position[], added: Figures<P>, restart?: boolean, addedDigest?: Uint32Array) => void;
+  /** After each transaction that may have added, whether it was stored or taken back. */
+  settle: (isStored: boolean) => void;
+};
 
 /**
  * Rows are added up, so the order does not matter, and a row that is gone, edited or of an earlier time changes the sum by what nobody
@@ -96,39 +95,40 @@ function macOf(part: Part, { applied, rows, digest }: Sums, { secret }: AuditKey
 
 export function createSumsWriter<P extends Part>(database: DatabaseSync, part: P, key: AuditKey | null): SumsWriter<P> {
   const write = database.prepare('UPDATE view_sums SET sums = ? WHERE name = ?');
-  /** The last two: a transaction that is taken back leaves the one before. */
-  let written: readonly string[] | null = null;
-  return (positions, added, restart = false, addedDigest) => {
-    const text = sumsText(database, part);
-    const sums = text === null ? null : sumsIn(text);
-    // Given up by `discardViews` while this was under way, or edited.
-    const isOurs = text !== null && (written === null || written.includes(text));
-    if (sums === null || !isOurs) {
-      throw new Error('the views do not fit the log; they are made again at the next start');
-    }
-    for (const [partition, next] of positions) sums.applied[partition] = next;
-    if (restart) sums.rows = {};
-    for (const [name, more] of Object.entries(added)) sums.rows[name] = (sums.rows[name] ?? 0) + (more ?? 0);
-    const sum = sumOf(sums.digest);
-    for (const [index, more] of addedDigest?.entries() ?? []) sum[index]! += more;
-    const now = storedText(part, { ...sums, digest: textOf(sum) }, key);
-    write.run(now, part);
-    written = [text, now];
+  /** As of the last transaction that was stored, and as of the one under way; null: of this process there was none. */
+  let known: { stored: string; latest: string } | null = null;
+  return {
+    add: (positions, added, restart = false, addedDigest) => {
+      const text = sumsText(database, part);
+      const sums = text === null ? null : sumsIn(text);
+      // Edited, or of an earlier time: it is not to be signed as ours. What is not signed proves nothing either way.
+      const isOurs = key === null || known === null || text === known.stored || text === known.latest;
+      // Gone: given up by `discardViews` while this was under way.
+      if (text === null || sums === null || !isOurs) {
+        throw new Error('the views do not fit the log; they are made again at the next start');
+      }
+      for (const [partition, next] of positions) sums.applied[partition] = next;
+      if (restart) sums.rows = {};
+      for (const [name, more] of Object.entries(added)) sums.rows[name] = (sums.rows[name] ?? 0) + (more ?? 0);
+      const sum = sumOf(sums.digest);
+      for (const [index, more] of addedDigest?.entries() ?? []) sum[index]! += more;
+      const latest = storedText(part, { ...sums, digest: textOf(sum) }, key);
+      write.run(latest, part);
+      known = { stored: known?.stored ?? text, latest };
+    },
+    settle: (isStored) => {
+      if (known === null) return;
+      const text = isStored ? known.latest : known.stored;
+      known = { stored: text, latest: text };
+    },
   };
-}
-
-export function createViewSumsWriter(
-  database: DatabaseSync,
-  key: AuditKey | null,
-): (applied: ViewFlush['applied'], added: Figures<'views'>, addedDigest: Uint32Array) => void {
-  const write = createSumsWriter(database, 'views', key);
-  return (applied, added, addedDigest) => write(applied, added, false, addedDigest);
 }
 
 /** Figures of what the tables hold, where none are kept. Inside the caller's transaction. */
 export function beginSums(database: DatabaseSync, key: AuditKey | null): void {
-  const put = database.prepare('INSERT OR IGNORE INTO view_sums (name, sums) VALUES (?, ?)');
-  for (const part of parts) {
+  const put = database.prepare('INSERT INTO view_sums (name, sums) VALUES (?, ?)');
+  // Counting them hashes each promise: at a start that takes seconds.
+  for (const part of parts.filter((part) => sumsText(database, part) === null)) {
     const signedWith = signing(part, key);
     put.run(part, storedText(part, counted(database, part, signedWith), signedWith));
   }

@@ -12,7 +12,7 @@ import { openWritable } from './database.ts';
 import { createFlowWriter } from './flow-rows.ts';
 import { ClaimRepeated, createLogWriter, type EncodedEntries } from './log-rows.ts';
 import { createDirectQueryCounter, createMarginWriter } from './margin-rows.ts';
-import { createViewSumsWriter, discardViews, emptyUnfit, rowDigest } from './view-sums.ts';
+import { createSumsWriter, discardViews, emptyUnfit, rowDigest } from './view-sums.ts';
 import {
   storeFaultOf,
   type TaskResult,
@@ -60,12 +60,14 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
   const viewKey = place?.key ?? null;
   const unfitViews = inTransaction(database, () => emptyUnfit(database, viewKey));
   const log = createLogWriter(database);
-  const writeViews = createViewWriter(
-    database,
-    viewKey === null ? null : rowDigest(viewKey),
-    createViewSumsWriter(database, viewKey),
+  const viewSums = createSumsWriter(database, 'views', viewKey);
+  const digest = viewKey === null ? null : rowDigest(viewKey);
+  const writeViews = createViewWriter(database, digest, (applied, added, addedDigest) =>
+    viewSums.add(applied, added, false, addedDigest),
   );
-  const writeFlows = createFlowWriter(database);
+  // Of what follows a win no money counts under a cap: it is not signed.
+  const flowSums = createSumsWriter(database, 'flows', null);
+  const writeFlows = createFlowWriter(database, flowSums.add);
   const writeMargins = createMarginWriter(database);
   const takeDirectQuery = createDirectQueryCounter(database);
   const control = createControlRows(database);
@@ -90,10 +92,14 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
   };
   const run = (task: WriterTask) => (runs[task.kind] as (task: WriterTask) => TaskResult)(task);
 
+  const settle = (isStored: boolean) => {
+    for (const sums of [viewSums, flowSums]) sums.settle(isStored);
+  };
   const store = (group: { id: number; task: WriterTask }[]) => {
     if (group.length === 0) return;
     try {
       const results = inTransaction(database, () => group.map(({ id, task }) => ({ id, result: run(task) })));
+      settle(true);
       const heads = log.takeHeads();
       if (anchor !== null && Object.keys(heads).length > 0) {
         const claims = group.flatMap(({ task }) => (task.kind === 'append' ? task.entries.claims : []));
@@ -103,6 +109,7 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
       if (group.some(({ task }) => toldWith.has(task.kind))) anchor?.noteBooks();
       reply({ kind: 'committed', results });
     } catch (fault) {
+      settle(false);
       log.takeHeads();
       const ids = group.map(({ id }) => id);
       if (fault instanceof ClaimRepeated) {

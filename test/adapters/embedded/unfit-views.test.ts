@@ -1,16 +1,21 @@
 /** Views that lost rows, or whose position was moved, are found at the start and made again from the log. */
 import assert from 'node:assert/strict';
+import crypto from 'node:crypto';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
+import { openWritable } from '../../../src/adapters/embedded/database.ts';
 import { openEmbeddedReader } from '../../../src/adapters/embedded/reader.ts';
 import { openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
+import { beginSums, createSumsWriter, emptyUnfit } from '../../../src/adapters/embedded/view-sums.ts';
 import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
 import { callbackPartition, type NewEntry, type ViewChange } from '../../../src/bidding/ports.ts';
 import { timeAlone } from '../../../src/domain/histogram.ts';
 import { Fault } from '../../../src/errors.ts';
+import { inTransaction } from '../../../src/state/sqlite.ts';
 import { claimed, requestId } from '../../bidding/parts.ts';
 import { auctionEntry, stateOf } from '../../conformance/samples.ts';
 
@@ -287,4 +292,77 @@ test('a row that cannot be read is told to a command with its remedy, and not qu
   await assert.rejects(reader.views.query({ phase: null, limit: 1, before: null }), told);
   await assert.rejects(reader.views.read(['r1']), told);
   reader.close();
+});
+
+test('batches of flows that were taken back together are taken when they come again, and what comes beside them is stored', async (t) => {
+  const directory = altered('');
+  const store = await openEmbeddedStore({ directory, onFault: assert.fail });
+  t.after(() => store.close());
+  const beside = new DatabaseSync(join(directory, 'lance.sqlite'));
+  const batch = (first: number) => store.flows.apply({ partition: 0, first, next: first + 1, rows: [] });
+  const poison =
+    "CREATE TRIGGER poison BEFORE UPDATE ON flow_applied WHEN NEW.next = 3 BEGIN SELECT RAISE(ABORT, 'x'); END";
+  await store.log.append([auctionEntry('r1', 'x')]);
+  beside.exec(`INSERT INTO flows (offset, key, value) VALUES (0, '', '{}'); ${poison}; BEGIN IMMEDIATE`);
+  // While the writer waits for the lock, three batches come: they make one transaction.
+  const before = store.log.append([auctionEntry('r1', 'x')]);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const group = Promise.allSettled([batch(0), batch(1), batch(2)]);
+  beside.exec('COMMIT');
+  await before;
+  assert.deepEqual(
+    (await group).map(({ status }) => status),
+    ['rejected', 'rejected', 'rejected'],
+  );
+  beside.exec('DROP TRIGGER poison');
+  beside.close();
+  assert.deepEqual(await Promise.all([batch(0), store.log.append([auctionEntry('r1', 'x')])]), [
+    { kind: 'applied' },
+    undefined,
+  ]);
+});
+
+test('signed figures of which two were taken back go on from what is stored, and not from what was stored before', async () => {
+  const database = openWritable(join(mkdtempSync(join(places, 'sums-')), 'lance.sqlite'));
+  inTransaction(database, () => emptyUnfit(database, key));
+  const sums = createSumsWriter(database, 'views', key);
+  const stored = () =>
+    (database.prepare("SELECT sums FROM view_sums WHERE name = 'views'").get() as { sums: string }).sums;
+  const put = database.prepare("UPDATE view_sums SET sums = ? WHERE name = 'views'");
+  const add = () => sums.add([], { requests: 1 });
+  const begun = stored();
+  const twice = (end: 'COMMIT' | 'ROLLBACK') => {
+    database.exec('BEGIN');
+    add();
+    add();
+    database.exec(end);
+    sums.settle(end === 'COMMIT');
+  };
+  for (const end of ['ROLLBACK', 'COMMIT', 'ROLLBACK', 'ROLLBACK', 'COMMIT'] as const) twice(end);
+  assert.equal(JSON.parse(stored()).rows.requests, 4);
+  const latest = stored();
+  put.run(begun);
+  assert.throws(add, /do not fit the log/);
+  put.run(latest);
+  add();
+  database.close();
+});
+
+test('a start hashes each promise once', (t) => {
+  const database = openWritable(join(altered('DELETE FROM view_sums'), 'lance.sqlite'));
+  inTransaction(database, () => beginSums(database, key));
+  const hashing = t.mock.method(crypto, 'hash');
+  syncBuiltinESMExports();
+  try {
+    assert.deepEqual(
+      inTransaction(database, () => emptyUnfit(database, key)),
+      [],
+    );
+  } finally {
+    hashing.mock.restore();
+    syncBuiltinESMExports();
+  }
+  const promises = database.prepare('SELECT count(*) AS n FROM exposure').get() as { n: number };
+  database.close();
+  assert.deepEqual([promises.n, hashing.mock.callCount()], [records, records]);
 });
