@@ -150,7 +150,7 @@ const mutations: readonly Mutation[] = [
     search: 'return Object.entries(operatorCaps).every(([name, limitCents]) =>',
     replacement: 'return Object.entries({} as typeof operatorCaps).every(([name, limitCents]) =>',
     caughtAs: ['over-cap'],
-    from: 115,
+    from: 530,
   },
   {
     name: 'bids while paused (defect line 26)',
