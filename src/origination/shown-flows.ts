@@ -9,8 +9,9 @@ import type { AmountCents } from '../domain/glossary.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { fieldOf } from '../wire/casing.ts';
+import { isFigureOrWord } from '../wire/endorsement-words.ts';
 import { withoutCpf, withoutCpfs } from '../wire/hidden-cpf.ts';
-import { isJsonObject, type JsonValue, parseJson } from '../wire/json.ts';
+import { isJsonObject, type JsonValue, parseJson, scalarsIn } from '../wire/json.ts';
 import { shownCode, shownError } from '../wire/plain-ids.ts';
 import { errorsOf } from '../wire/service-errors.ts';
 import { isToldOf, proposalRecord, simulationAnswer } from '../wire/withdrawals.ts';
@@ -49,6 +50,14 @@ const longestLine = 300;
 function wordsIn(open: Vault['open'], ...sealed: Parameters<Vault['open']>): readonly string[] {
   const body = opened(open, ...sealed) as JsonValue;
   return errorLines(body).map((line) => withoutCpf(line, longestLine));
+}
+
+/** What a person needs to judge it, by its place. The rest may say who the worker is: the whole is read on record, as a result. */
+function figuresAndWords(body: JsonValue): Record<string, string> {
+  const shown = scalarsIn(body, { longest: longestLine, most: 1_000 }).filter(({ path }) =>
+    isFigureOrWord(path.split('.').at(-1)!),
+  );
+  return Object.fromEntries(shown.map(({ path, text }) => [path, withoutCpf(text, longestLine)]));
 }
 
 /** The errors in an answer of the service, a line for each. It may name the worker. */
@@ -177,7 +186,7 @@ function whatWasWritten(record: FlowRecord, open: Vault['open']): Record<string,
   if (record.kind === 'told') {
     const place = sealedPlaces.callback(record.requestCode);
     const isDoubtful = record.denies || record.note?.unreadable !== undefined;
-    const written = isDoubtful ? { written: opened(open, place, record.sealed) } : {};
+    const written = isDoubtful ? { written: figuresAndWords(opened(open, place, record.sealed) as JsonValue) } : {};
     return { errors: wordsIn(open, place, record.sealed), ...written };
   }
   if (record.kind !== 'asked' && record.kind !== 'shown') return {};

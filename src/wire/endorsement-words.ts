@@ -14,10 +14,11 @@ const contentKeys = new Set(['mensagem']);
 const takes =
   /\b(?:ok|sucesso|recebid[oa]|enviad[oa]|encaminhad[oa]|averbad[oa]|registrad[oa]|aceit[oa]|incluid[oa]|solicitad[oa]|processad[oa])\b/;
 const denies =
-  /\b(?:nao|nunca|sem sucesso|erros?|falha\w*|falhou|recus\w*|reprov\w*|rejei\w*|negad[oa]|indefer\w*|invalid\w*|cancel\w*|impossi\w*|imped\w*|bloque\w*|expir\w*|vencid[oa]|devolv\w*|estorn\w*|desaverb\w*|insucesso|unauthor\w*|forbidden|denied|reject\w*|refus\w*|fail\w*|errors?)\b/;
+  /\b(?:nao|nunca|sem sucesso|erros?|falha\w*|falhou|recus\w*|reprov\w*|rejei\w*|negad[oa]|indefer\w*|invalid\w*|cancel\w*|impossi\w*|imped\w*|bloque\w*|expir\w*|vencid[oa]|devolv\w*|estorn\w*|desaverb\w*|desfeit\w*|desfaz\w*|suspen\w*|insuficien\w*|diverg\w*|inconsist\w*|incorret\w*|incomplet\w*|exced\w*|indispon\w*|inativ\w*|insucesso|unauthor\w*|forbidden|denied|reject\w*|refus\w*|fail\w*|errors?)\b/;
 
 function plainWords(text: string): string {
-  return withoutAccents(text).toLowerCase().replaceAll(/[_-]+/g, ' ');
+  const words = withoutAccents(text).toLowerCase().replaceAll(/[_-]+/g, ' ');
+  return words.replaceAll(/\bsem (?:nenhum )?erros?\b/g, ' ');
 }
 
 /** Whether it says that the endorsement was taken, and cannot mean anything else. */
@@ -49,8 +50,11 @@ const mayBeWords = { longest: 2_000, most: 1_000 };
 export function deniesEndorsement(value: JsonValue): boolean {
   const payload = isJsonObject(value) ? (fieldOf(value, 'Payload') ?? null) : null;
   if (payload === null) return false;
-  return reportsFailure(payload) || scalarsIn(payload, mayBeWords).some(({ text }) => denies.test(plainWords(text)));
+  const said = scalarsIn(payload, mayBeWords).filter(({ path }) => !namesPerson.test(path.split('.').at(-1)!));
+  return reportsFailure(payload) || said.some(({ text }) => denies.test(plainWords(text)));
 }
+
+const namesPerson = /nome|name$/i;
 
 /** Flags that are false where something was not done. */
 const doneFlags = /^(?:sucesso|success|ok|averbad[oa]|aceit[oa]|aprovad[oa])$/i;
@@ -58,5 +62,19 @@ const doneFlags = /^(?:sucesso|success|ok|averbad[oa]|aceit[oa]|aprovad[oa])$/i;
 function reportsFailure(value: JsonValue): boolean {
   if (Array.isArray(value)) return value.some(reportsFailure);
   if (!isJsonObject(value)) return false;
-  return Object.entries(value).some(([key, each]) => (each === false && doneFlags.test(key)) || reportsFailure(each));
+  return Object.entries(value).some(([key, each]) => (doneFlags.test(key) && isNo(each)) || reportsFailure(each));
+}
+
+function isNo(value: JsonValue): boolean {
+  if (value === false) return true;
+  const [said] = scalarsIn([value], { longest: 10, most: 1 });
+  return said !== undefined && /^(?:false|0|n|nao|no)$/.test(plainWords(said.text));
+}
+
+const figureOrWord =
+  /^(?:valor|vlr|taxa|cet|iof|parcela|numeroparcelas|percent|indice|sucesso|status|situa|mensagem|message|msg|erro|resultado)/i;
+
+/** Fields of a callback by which a person judges a note or an endorsement; the others may say who the worker is. */
+export function isFigureOrWord(key: string): boolean {
+  return figureOrWord.test(key) && !namesPerson.test(key);
 }

@@ -96,6 +96,22 @@ test('an event and the errors of a flow are shown by role (defect line 14)', () 
   assert.deepEqual(flowView(event, vault.open, settings).errors, ['E7: Zulmira Plantada sem margem']);
 });
 
+test('of a doubtful callback those who work on flows see figures and words, and not who the worker is', () => {
+  const { requestCode } = records[0] as Extract<FlowRecord, { kind: 'told' }>;
+  const place = sealedPlaces.callback(requestCode);
+  const body = {
+    NomeTrabalhador: 'Zulmira Plantada',
+    CpfTrabalhador: '52998224725',
+    Payload: { Conteudo: { ValorParcela: '99 e meio', Mensagem: 'CPF 529.982.247-25: recusado' } },
+  };
+  const told = { ...records[0]!, denies: true, sealed: vault.seal(place, JSON.stringify(body)) } as FlowRecord;
+  assert.deepEqual(shownRecord(told, vault.open).written, {
+    'Payload.Conteudo.ValorParcela': '99 e meio',
+    'Payload.Conteudo.Mensagem': 'CPF ***: recusado',
+  });
+  assert.equal(shownRecord(told, null).written, undefined);
+});
+
 test('a code of the service that is a CPF is masked for who only looks, and whole for who works on flows', () => {
   for (const code of ['52998224725', '529-982-247-25', 'Quaresmaz.52998224725']) {
     const note = {
