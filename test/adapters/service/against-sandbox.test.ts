@@ -100,7 +100,8 @@ test('fourteen endpoints and eight events, from the won bid to the renegotiated 
   assert.equal(note.rateMonthlyPercent, 0.02);
 
   const content = { codigoProposta: note.proposalCode, assinatura: 'x' };
-  const signed = { now: Date.now(), generatedAt, noteReceived: true, signedAt: Date.now(), cutoffDay: 31, doubts: [] };
+  const now = Date.now();
+  const signed = { now, generatedAt, noteReceived: true, signedAt: now, cutoffDay: 31, doubts: [] };
   const unbound = { rateLimitHundredths: null, noteRateHundredths: null, signer: null };
   const endorsed = accepted(
     await service.perform(ready(prepareEndorsement('e-1', { content }, { ...signed, ...unbound }))),
