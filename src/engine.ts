@@ -318,9 +318,9 @@ function tellFault({ metrics, journal, limit }: Tellers, { code, message }: { co
 
 type Refusals = ReturnType<typeof createRefusals>;
 
-/** Ready for webhooks means that one would be stored, and answered soon. */
 const webhookCheckName = 'webhooks';
 
+/** Ready for webhooks means that one would be stored, and answered soon. */
 function webhookCheck({ store, config }: EngineParts, door: Door, refusals: Refusals): ReadinessCheck {
   return {
     name: webhookCheckName,
@@ -337,15 +337,20 @@ function webhookCheck({ store, config }: EngineParts, door: Door, refusals: Refu
   };
 }
 
-/** Whoever reads the log learns that webhooks are refused although none has come, as on a disk that is nearly full. */
+/** Null: they are not, or the process takes none. */
+function whyWebhooksAreRefused(checks: readonly ReadinessCheck[]): string | null {
+  return checks.find(({ name }) => name === webhookCheckName)?.missing() ?? null;
+}
+
+/** Logs when webhooks begin to be refused and when that ends, although none may have come, as on a disk that is nearly full. */
 function watchWebhooks(checks: readonly ReadinessCheck[], journal: Journal): NodeJS.Timeout {
   let told = false;
   const why = (): string | null => {
     try {
-      return checks.find(({ name }) => name === webhookCheckName)?.missing() ?? null;
+      return whyWebhooksAreRefused(checks);
     } catch (fault) {
-      // Of a directory that was removed nothing can be asked, and this process alone still has what was in it.
-      return `nothing can be asked about where they are stored: ${fault instanceof Error ? fault.message : 'a fault of our own'}`;
+      // The data directory was removed. The process must go on, for it still holds the files that were in it.
+      return `the place where webhooks are stored cannot be read: ${fault instanceof Error ? fault.message : 'a fault of our own'}`;
     }
   };
   const look = () => {
@@ -740,7 +745,7 @@ function statusOf(
   return {
     ...{ instance, version, roles: [...config.roles], startedAt, at: clock.now() },
     ready: checks.every(({ missing }) => missing() === null),
-    webhooksRefused: checks.find(({ name }) => name === webhookCheckName)?.missing() ?? null,
+    webhooksRefused: whyWebhooksAreRefused(checks),
     bidding: status === null ? null : shownBidding(status.bidding),
     ruleSet: hash,
     rulesFolder: { refusal, notFollowed },
