@@ -15,6 +15,12 @@ export type KeptRows<Row, Entry, Tally extends string> = {
   put: (row: Row, partition: number, applied: number) => void;
   /** `put` for all that was read, none of it less far than `position`: else throws `views-behind`. Returns the rows. */
   putRead: (partition: number, position: number, pages: readonly RowsAt<Row>[]) => Row[];
+  /**
+   * Keeps the open ones of these rows of a partition, as the view has them, and returns them, with those that a fold has kept before:
+   * a record that changed nothing keeps a row too. Null: something was folded meanwhile, or the view was set back, so what was read may
+   * be older than what was folded; to be tried again.
+   */
+  adopt: (partition: number, ids: readonly string[]) => Promise<Row[] | null>;
   get: (id: string) => Row | null;
   partitionOf: (id: string) => number | null;
   /** Forgets a partition's rows, and says which they were. */
@@ -52,6 +58,11 @@ export function createKeptRows<Row, Entry, Tally extends string>(options: {
   const tallies = Object.entries<(row: Row) => boolean>(options.tallies).map(([name, isSo]) => {
     return { name, isSo, ids: new Set<string>() };
   });
+  /** Of folds that are under way, and of all that changed what is kept. */
+  let folding = 0;
+  let changes = 0;
+  /** How far each partition was folded or read here: rows of a view that was set back are behind it. */
+  const reached = new Map<number, number>();
   const idsOf = new Map(tallies.map(({ name, ids }) => [name, ids]));
 
   function forget(id: string): void {
@@ -82,6 +93,18 @@ export function createKeptRows<Row, Entry, Tally extends string>(options: {
   }
 
   async function fold<Folded>(batch: LogBatch<Entry>, work: FoldWork<Row, Entry, Folded>): Promise<Folded[]> {
+    folding += 1;
+    try {
+      const folded = await foldNow(batch, work);
+      reached.set(batch.partition, Math.max(reached.get(batch.partition) ?? 0, batch.next));
+      return folded;
+    } finally {
+      folding -= 1;
+      changes += 1;
+    }
+  }
+
+  async function foldNow<Folded>(batch: LogBatch<Entry>, work: FoldWork<Row, Entry, Folded>): Promise<Folded[]> {
     const { partition, next } = batch;
     for (let position = batch.first; ; ) {
       const from = position;
@@ -129,17 +152,35 @@ export function createKeptRows<Row, Entry, Tally extends string>(options: {
 
   function putRead(partition: number, position: number, pages: readonly RowsAt<Row>[]): Row[] {
     refuseOlder(pages, position);
+    reached.set(partition, position);
     for (const page of pages) for (const row of page.rows) put(row, partition, page.applied);
     return pages.flatMap((page) => page.rows);
+  }
+
+  async function adopt(partition: number, ids: readonly string[]): Promise<Row[] | null> {
+    if (folding > 0) return null;
+    const before = changes;
+    const pages = await readAt(
+      partition,
+      ids.filter((id) => !kept.has(id)),
+    );
+    const position = reached.get(partition);
+    if (folding > 0 || changes !== before || position === undefined) return null;
+    if (pages.some(({ applied }) => applied < position)) return null;
+    for (const page of pages) for (const row of page.rows) put(row, partition, page.applied);
+    return ids.flatMap((id) => kept.get(id)?.row ?? []);
   }
 
   return {
     fold,
     put,
     putRead,
+    adopt,
     get: (id) => kept.get(id)?.row ?? null,
     partitionOf: (id) => kept.get(id)?.partition ?? null,
     lose: (partition) => {
+      changes += 1;
+      reached.delete(partition);
       const lost = [...kept].filter(([, own]) => own.partition === partition).map(([id]) => id);
       for (const id of lost) forget(id);
       return lost;
@@ -148,6 +189,8 @@ export function createKeptRows<Row, Entry, Tally extends string>(options: {
     count: () => kept.size,
     countOf: (tally) => idsOf.get(tally)!.size,
     clear: () => {
+      changes += 1;
+      reached.clear();
       const all = [...kept.keys()];
       for (const id of all) forget(id);
       return all;

@@ -4,11 +4,10 @@ import { type CapOperation, isPromised } from '../domain/cap-book.ts';
 import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
 import { placesBefore, withPlace } from '../domain/record-places.ts';
 import type { AuctionRecord, FoldTerms, Unfrozen } from '../domain/records.ts';
-import type { RequestState } from '../domain/states.ts';
+import { isSettled, type RequestState } from '../domain/states.ts';
 import { capOperations, evolveAgain, evolveOrFreeze } from './evolve.ts';
 import { createKeptRows } from './kept-rows.ts';
 import type { EventLog, LedgerRow, LogBatch, LogEntry, ViewChange, Views } from './ports.ts';
-import { isSettled } from './transitions.ts';
 
 /** One record folded in by us, or `record: null` for a request that another process folded further meanwhile. */
 export type Fold = {
@@ -22,11 +21,16 @@ export type Fold = {
 export type Ledger = {
   /** In log order. Rejects with `views-behind` when the views lost what this process had already folded. */
   fold: (batch: LogBatch<AuctionRecord>) => Promise<Fold[]>;
-  /** Takes up every open request of a partition, as after a start. Rejects with `views-behind` as `fold` does. */
-  load: (partition: number, position: number) => Promise<LedgerRow[]>;
+  /**
+   * Takes up the open requests of a partition, as after a start, but for those that the view left out (`OpenRows`); their ids are
+   * `later`. Rejects with `views-behind` as `fold` does.
+   */
+  load: (partition: number, position: number) => Promise<{ rows: LedgerRow[]; later: readonly RequestId[] }>;
   get: (requestId: RequestId) => LedgerRow | null;
   /** Where the records of an open request at hand stand; null for one that is not. */
   partitionOf: (requestId: RequestId) => number | null;
+  /** Takes up what \`load\` left for later; null: something was folded meanwhile, to be tried again. */
+  takeUp: (partition: number, requestIds: readonly RequestId[]) => Promise<LedgerRow[] | null>;
   /** Forgets a partition's open requests, and says which they were. */
   lose: (partition: number) => RequestId[];
   openCount: () => number;
@@ -135,7 +139,11 @@ export function createLedger(views: Views, earlier: FoldTerms, log: Pick<EventLo
     fold,
     exposure,
     unknown,
-    load: async (partition, position) => kept.putRead(partition, position, await views.open(partition)),
+    load: async (partition, position) => {
+      const pages = await views.open(partition);
+      return { rows: kept.putRead(partition, position, pages), later: pages.flatMap(({ later }) => later ?? []) };
+    },
+    takeUp: kept.adopt,
     get: kept.get,
     partitionOf: kept.partitionOf,
     lose: kept.lose,

@@ -149,6 +149,12 @@ export type LedgerRow = {
 /** Rows of one partition as they stood at one moment, when `applied` was the next record to fold in. */
 export type RowsAt<Row> = { applied: number; rows: readonly Row[] };
 
+/**
+ * `later`: ids of open requests in settled phases, whose rows are left out. Of a won bid only a timer is left, for days: a start that
+ * read all of them before its first decision would last longer with each. Absent where no row is left out.
+ */
+export type OpenRows = RowsAt<LedgerRow> & { later?: readonly RequestId[] };
+
 /** Sort key and page cursor of a ledger row, comparable as text: time of decision, else of receipt, else of the result. */
 export function cursorOf(state: RequestState): string {
   const time = state.decidedAt ?? state.request?.receivedAt ?? state.auction?.endedAt ?? 0;
@@ -168,7 +174,7 @@ export type Views = {
    */
   readAt: (partition: number, requestIds: readonly RequestId[]) => Promise<readonly RowsAt<LedgerRow>[]>;
   /** Every request with a next step or a timer, of one partition: what an owner goes on with. In pages as `readAt`. */
-  open: (partition: number) => Promise<readonly RowsAt<LedgerRow>[]>;
+  open: (partition: number) => Promise<readonly OpenRows[]>;
   /** Requests that have the code, by id: one, unless the service gave it to several (`code-holders.ts`). */
   findByBid: (bidIds: readonly string[]) => Promise<ReadonlyMap<string, readonly RequestId[]>>;
   /** Reservations that have not expired at `at`, summed by cap key. */

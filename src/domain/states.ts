@@ -29,6 +29,36 @@ export const phases = [
 ] as const;
 export type Phase = (typeof phases)[number];
 
+/** Phases in which nothing is awaited any more. */
+export function isSettled(phase: Phase): boolean {
+  switch (phase) {
+    case 'early-ended':
+    case 'passed':
+    case 'rejected':
+    case 'lost':
+    case 'not-landed':
+    case 'winner-failed':
+    case 'cancelled':
+    case 'expired':
+    case 'contemplated':
+    case 'proposed':
+    case 'won':
+      return true;
+    case 'requested':
+    case 'claimed':
+    case 'accepted':
+    case 'accepted-presumed':
+    case 'accepted-outside':
+    case 'foreign-bid':
+    case 'unknown':
+    case 'ambiguous':
+    case 'result-missing':
+      return false;
+    default:
+      return phase satisfies never;
+  }
+}
+
 /** What the first claim fixed. */
 export type Claim = {
   claimId: string;

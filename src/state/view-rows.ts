@@ -1,10 +1,11 @@
 /** The views as rows: what the writer thread stores of them, and how they are read back. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { LedgerQuery, LedgerRow, RowsAt } from '../bidding/ports.ts';
+import type { LedgerQuery, LedgerRow, OpenRows } from '../bidding/ports.ts';
 import { isPromised, nothingUsed, type Reservation } from '../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { HalfLives, Histogram } from '../domain/histogram.ts';
 import type { Usage } from '../domain/offer.ts';
+import { isSettled, phases } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import type { OperationFlush } from './kept-operations.ts';
 import { damagedIndex } from './sqlite.ts';
@@ -15,7 +16,8 @@ export const viewTables = `
   CREATE TABLE IF NOT EXISTS ledger (
     request_id TEXT PRIMARY KEY, phase TEXT NOT NULL, open INTEGER NOT NULL, cursor TEXT NOT NULL, state TEXT NOT NULL
   ) STRICT;
-  CREATE INDEX IF NOT EXISTS ledger_open ON ledger (request_id) WHERE open = 1;
+  DROP INDEX IF EXISTS ledger_open;
+  CREATE INDEX IF NOT EXISTS ledger_open_phase ON ledger (request_id, phase) WHERE open = 1;
   CREATE INDEX IF NOT EXISTS ledger_cursor ON ledger (cursor);
   CREATE INDEX IF NOT EXISTS ledger_phase ON ledger (phase, cursor);
   CREATE TABLE IF NOT EXISTS bid_index (bid_id TEXT PRIMARY KEY, request_id TEXT NOT NULL) STRICT;
@@ -202,7 +204,7 @@ export type ViewReader = {
   row: (requestId: RequestId) => { state: string | null; open: boolean; reservation: Reservation };
   /** Of every row and of every promise, in no order; some twice. Throws where keys are missing or out of order. */
   ids: () => Iterable<RequestId>;
-  openRows: (partition: number) => RowsAt<LedgerRow>;
+  openRows: (partition: number) => OpenRows;
   query: (query: LedgerQuery) => LedgerRow[];
   /** As `code-holders.ts` writes them. */
   holdersOfBid: (bidId: string) => string | null;
@@ -268,7 +270,16 @@ export function createViewReader(database: DatabaseSync): ViewReader {
     count: prepare(`SELECT count(*) AS n FROM ${table} ${counted}`),
   }));
   const joined = 'SELECT l.state, e.status FROM ledger l LEFT JOIN exposure e USING (request_id)';
-  const open = prepare(`${joined} WHERE l.open = 1 AND l.request_id > ? ORDER BY l.request_id LIMIT 500`);
+  const settledPhases = phases
+    .filter(isSettled)
+    .map((phase) => `'${phase}'`)
+    .join(', ');
+  const open = prepare(
+    `${joined} WHERE l.open = 1 AND l.request_id > ? AND l.phase NOT IN (${settledPhases}) ORDER BY l.request_id LIMIT 500`,
+  );
+  const settled = prepare(
+    `SELECT request_id FROM ledger WHERE open = 1 AND phase IN (${settledPhases}) ORDER BY request_id`,
+  );
   const latest = prepare(`${joined} WHERE l.cursor < ? ORDER BY l.cursor DESC LIMIT ?`);
   const latestOfPhase = prepare(`${joined} WHERE l.phase = ? AND l.cursor < ? ORDER BY l.cursor DESC LIMIT ?`);
   const bid = prepare('SELECT request_id FROM bid_index WHERE bid_id = ?');
@@ -334,7 +345,8 @@ export function createViewReader(database: DatabaseSync): ViewReader {
       for (let after = ''; ; after = rows.at(-1)!.state.requestId) {
         const page = open.all(after) as JoinedRow[];
         rows.push(...page.map(ledgerRow));
-        if (page.length < 500) return { applied, rows };
+        if (page.length === 500) continue;
+        return { applied, rows, later: (settled.all() as { request_id: string }[]).map((row) => row.request_id) };
       }
     },
     query: ({ phase, limit, before }) => {

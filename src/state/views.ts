@@ -357,8 +357,8 @@ export function createViews(options: {
     open: async (partition) => {
       if (partition !== options.partition) return [];
       await flush();
-      const { applied, rows } = guarded(() => reader.openRows(partition));
-      return [{ applied, rows: rows.map((row) => ({ ...row, hadRoom: caps.complete })) }];
+      const { rows, ...page } = guarded(() => reader.openRows(partition));
+      return [{ ...page, rows: rows.map((row) => ({ ...row, hadRoom: caps.complete })) }];
     },
     findByBid: async (bidIds) => {
       const found = new Map<string, readonly RequestId[]>();

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { isSettled } from '../../src/bidding/transitions.ts';
 import { isQuiet } from '../../src/cli/demo.ts';
 import { judge } from '../../src/cli/judge.ts';
+import { isSettled } from '../../src/domain/states.ts';
 import { bidPath } from '../../src/wire/bid.ts';
 import batch from '../examples/webhooks/requests-batch.json' with { type: 'json' };
 import { type House, openHouse } from './house.ts';

@@ -118,7 +118,7 @@ test('a row taken up ahead of its batch is read again, not folded onto', async (
   );
   await ledger.fold(batchOf(0, records));
   const kinds = changes.map(({ kind }) => kind);
-  assert.equal((await ledger.load(0, 0)).length, 1);
+  assert.equal((await ledger.load(0, 0)).rows.length, 1);
   loseAll();
   await ledger.fold(batchOf(0, records));
   assert.deepEqual(

@@ -9,6 +9,7 @@ import type { EpochMs, RequestId } from '../../src/domain/glossary.ts';
 import { emptyHistogram, foldSums, type Histogram } from '../../src/domain/histogram.ts';
 import type { CapReservation, Usage } from '../../src/domain/offer.ts';
 import type { RequestState } from '../../src/domain/states.ts';
+import { isSettled } from '../../src/domain/states.ts';
 import { Fault } from '../../src/errors.ts';
 import { call, type Remote } from './remote.ts';
 import type { Process } from './virtual-time.ts';
@@ -204,6 +205,10 @@ export function createViews(world: ViewWorld, process: Process): Views {
     world.onRead(process, rows);
     return rows;
   };
+  const openRowsIn = (partition: number) =>
+    [...store.data.rows]
+      .filter(([, row]) => row.open && row.partition === partition)
+      .map(([requestId]) => rowOf(store.data, requestId)!);
   const at = (partition: number, rows: LedgerRow[]) => ({ applied: store.data.applied.get(partition) ?? 0, rows });
   return {
     applied: (partition) => ask(() => store.data.applied.get(partition) ?? 0),
@@ -225,8 +230,9 @@ export function createViews(world: ViewWorld, process: Process): Views {
       ask(() => [at(partition, tell(requestIds.flatMap((requestId) => rowOf(store.data, requestId) ?? [])))]),
     open: (partition) =>
       ask(() => {
-        const open = [...store.data.rows].filter(([, row]) => row.open && row.partition === partition);
-        return [at(partition, tell(open.map(([requestId]) => rowOf(store.data, requestId)!)))];
+        const rows = openRowsIn(partition).filter(({ state }) => !isSettled(state.phase));
+        const later = openRowsIn(partition).flatMap(({ state }) => (isSettled(state.phase) ? [state.requestId] : []));
+        return [{ ...at(partition, tell(rows)), later }];
       }),
     findByBid: (bidIds) =>
       ask(

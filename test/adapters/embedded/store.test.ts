@@ -161,7 +161,7 @@ test('the command line sees what the daemon stored, and its append soon reaches 
     assert.deepEqual(await store.views.query({ phase: null, limit: 9, before: null }), [row]);
     assert.deepEqual(await reader.views.query({ phase: 'claimed', limit: 9, before: null }), [row]);
     assert.deepEqual([...(await reader.views.read(['1', '2']))], [['1', row]]);
-    assert.deepEqual(await reader.views.open(0), [{ applied: 1, rows: [row] }]);
+    assert.deepEqual(await reader.views.open(0), [{ applied: 1, rows: [row], later: [] }]);
     assert.deepEqual([...(await reader.views.findByBid(['b', 'c']))], [['b', ['1']]]);
     assert.deepEqual((await reader.views.usage(['day'], 8)).get('day'), { amountCents: 7, count: 1 });
     assert.deepEqual((await reader.views.usage(['day'], 9)).get('day'), { amountCents: 0, count: 0 });

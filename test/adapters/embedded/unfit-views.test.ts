@@ -231,7 +231,7 @@ test('flows that lost a row are emptied at the start', async () => {
 });
 
 test('an index or a table of the views that was dropped is made again (stranger, issue 15 line 21)', async () => {
-  for (const index of ['ledger_cursor', 'ledger_open', 'auctions_key', 'flow_states_cursor', 'exposure_live']) {
+  for (const index of ['ledger_cursor', 'ledger_open_phase', 'auctions_key', 'flow_states_cursor', 'exposure_live']) {
     const { problems, applied } = await opened(altered(`DROP INDEX ${index}`));
     assert.deepEqual([problems, applied], [[], records], index);
   }
