@@ -150,7 +150,7 @@ const webhooksLookMs = 2_000;
 /** So long a process is not ready after its log has refused a webhook: nothing else may be appended that tells it is well again. */
 const refusalMs = 5_000;
 
-type DeskGauges = Omit<GaugeSample, 'ready' | 'doorInFlight' | 'lag' | 'ruleSetRefused'>;
+type DeskGauges = Omit<GaugeSample, 'ready' | 'doorInFlight' | 'lag' | 'ruleSetRefused' | 'logLinesLost'>;
 
 /** Characters of a hash that are shown to people. */
 const shownHash = 12;
@@ -809,6 +809,7 @@ async function metricsText(
     doorInFlight: door?.inFlight() ?? 0,
     lag,
     ruleSetRefused: parts.rules.status().refusal !== null,
+    logLinesLost: parts.journal.lost(),
     ...gaugesOf(desk?.status() ?? null, now),
   });
   return metrics.text();

@@ -6,6 +6,7 @@
 import { type DestinationStream, pino } from 'pino';
 import { printable } from '../domain/printable.ts';
 import { withoutBareCpf, withoutCpf } from '../wire/hidden-cpf.ts';
+import { createLineSink } from './line-sink.ts';
 
 /** Ids and names of things: no spaces, so no names of people. One may be a CPF: it is blotted out. */
 const word = /^[\w:./@+-]{1,128}$/;
@@ -71,23 +72,34 @@ export type Journal = {
   info: (event: string, fields?: JournalFields) => void;
   warn: (event: string, fields?: JournalFields) => void;
   error: (event: string, fields?: JournalFields) => void;
+  /** Lines that could not be written since the start. */
+  lost: () => number;
 };
 
 export type JournalLevel = 'info' | 'warn' | 'error' | 'silent';
 
-/** Writes to standard output unless it is given a destination. */
+/** Writes to standard output, beside the event loop, unless it is given a destination. */
 export function createJournal(level: JournalLevel, destination?: DestinationStream): Journal {
-  const logger = pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    destination ?? pino.destination(1),
-  );
+  const settings = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  const sink = destination === undefined ? createLineSink(1, lostLine) : null;
+  const logger = pino(settings, destination ?? sink!);
   const write =
     (severity: 'info' | 'warn' | 'error') =>
     (event: string, given: JournalFields = {}) => {
       if (!logger.isLevelEnabled(severity)) return;
       logger[severity](allowed(given), code.test(event) ? event : 'unnamed-event');
     };
-  return { info: write('info'), warn: write('warn'), error: write('error') };
+  return { info: write('info'), warn: write('warn'), error: write('error'), lost: () => sink?.lost() ?? 0 };
+}
+
+/** The same as any other line, made where none is being written. */
+function lostLine(count: number): string {
+  const lines: string[] = [];
+  createJournal('warn', { write: (line) => void lines.push(line) }).warn('lines-lost', {
+    count,
+    text: 'standard output did not take these log lines: its disk was full, or its reader did not read',
+  });
+  return lines.join('');
 }
 
 const repeatMs = 5_000;

@@ -28,6 +28,8 @@ export type GaugeSample = {
   biddingClosed: ClosedCause | 'none' | null;
   ruleSetRefused: boolean;
   timeDoubted: boolean;
+  /** Since the start. */
+  logLinesLost: number;
   /** Of each check of readiness, whether it holds. */
   ready: Readonly<Record<string, boolean>>;
 };
@@ -96,7 +98,11 @@ export function createMetrics(): Metrics {
       }
     },
     observeAppend: (durationMs) => durations.appends.observe(durationMs / 1_000),
-    setGauges: (sample) => setGauges(gauges, sample),
+    setGauges: (sample) => {
+      setGauges(gauges, sample);
+      counters.logLinesLost.reset();
+      counters.logLinesLost.inc(sample.logLinesLost);
+    },
     text: () => {
       desk.tell();
       return registry.metrics();
@@ -151,6 +157,7 @@ function makeCounters(registry: Registry) {
       [],
     ),
     hindsight: counter('surplus_hindsight_percent', 'The same for whoever had known the best rival.', []),
+    logLinesLost: counter('log_lines_lost', 'Log lines that standard output did not take.', []),
     faults: counter('faults', 'Operational faults, by code.', ['code']),
   };
 }

@@ -59,6 +59,7 @@ function fill(metrics: Metrics): void {
     biddingClosed: 'paused',
     ruleSetRefused: true,
     timeDoubted: true,
+    logLinesLost: 4,
     ready: { gate: true, webhooks: false },
   });
 }
@@ -95,6 +96,7 @@ test('what happened is counted, in base units', async () => {
     'lance_unknown_oldest_age_seconds 2.5',
     'lance_rule_set_refused 1',
     'lance_time_doubted 1',
+    'lance_log_lines_lost_total 4',
     'lance_paused 1',
     'lance_auctions_settled_total{chance="20-40"} 2',
     'lance_auctions_won_total{chance="20-40"} 1',

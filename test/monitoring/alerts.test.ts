@@ -40,6 +40,7 @@ const healthy: Series = {
   'lance_webhook_problems_total{job="lance",instance="a",problem="log-refused"}': '3x40',
   'lance_http_refusals_total{job="lance",instance="a",problem="bodies-full"}': '3x40',
   'lance_dead_letters_total{job="lance",instance="a"}': '0x40',
+  'lance_log_lines_lost_total{job="lance",instance="a"}': '0x40',
   'lance_auctions_settled_total{job="lance",instance="a",chance="20-40"}': '0+10x40',
   'lance_auctions_won_total{job="lance",instance="a",chance="20-40"}': '0+3x40',
   'lance_wins_expected_total{job="lance",instance="a",chance="20-40"}': '0+3x40',
@@ -210,6 +211,7 @@ const cases: readonly { what: string; change: Series; fires: readonly string[]; 
     at: 60,
   },
   { what: 'a dead letter', change: like('lance_dead_letters_total', '0x25 1x15'), fires: ['LanceDeadLetters'] },
+  { what: 'log lines lost', change: like('lance_log_lines_lost_total', '0x25 1x15'), fires: ['LanceLogLinesLost'] },
 ];
 
 function promtool(...args: string[]): string {
