@@ -168,11 +168,9 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const { config, journal } = given;
   const { queryBudget: budget } = given.store;
   const queries = withinBudget({ ...given, budget, perDay: config.bidding.directQueriesPerDay });
-  const authorisations = createAuthorisations({
-    keyOf: (cpf) => workerKeyOf(given.vault, cpf),
-    always: config.bidding.askWithoutAuthorisation,
-  });
-  const service = { ...given.service, ...noting(queries, authorisations) };
+  const authorisations = createAuthorisations({ always: config.bidding.askWithoutAuthorisation });
+  const keyOf = (cpf: string) => workerKeyOf(given.vault, cpf);
+  const service = { ...given.service, ...noting(queries, authorisations, keyOf) };
   const parts: DeskParts = { ...given, service, authorisations };
   await enterHouse({ ...parts, ...parts.store });
   await claimKey(parts.store.log, parts.vault, parts.instance);

@@ -6,6 +6,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { createVault } from './adapters/vault/vault.ts';
 import { readPiece } from './cli/case-file.ts';
 import type { ReplayAnswer, ReplayQuestion, ReplayTask } from './cli/replay-apart.ts';
+import type { Apart } from './impact/desk-replay.ts';
 import { inOrder } from './impact/impact.ts';
 import type { RecordedCase } from './impact/recorded-cases.ts';
 import { type Replayed, replaySets } from './impact/replay-sets.ts';
@@ -17,15 +18,15 @@ function serve(port: MessagePort, { model, files, mapping, pseudonymKey }: Repla
   const pieces: (readonly RecordedCase[])[] = [];
   const tell = (answer: ReplayAnswer) => port.postMessage(answer);
 
-  async function replay(): Promise<Replayed> {
+  async function replay(apart: Apart): Promise<Replayed> {
     const { ordered } = inOrder(pieces.flat());
-    const [replayed] = await replaySets(ordered, [{ policy, shares: false }], model.bidding, () => undefined);
+    const [replayed] = await replaySets(ordered, [{ policy, shares: false, apart }], model.bidding, () => undefined);
     return replayed!;
   }
 
   port.on('message', async (question: ReplayQuestion) => {
     if (question.kind === 'replay') {
-      tell({ kind: 'replayed', replayed: await replay() });
+      tell({ kind: 'replayed', replayed: await replay(question.apart) });
       return;
     }
     const { place } = question;

@@ -42,7 +42,7 @@ export const impactEn: Texts['impact'] = {
   turned: (toPass, toBid, otherBid) =>
     `${toPass} bids become passes, ${toBid} passes become bids, ${otherBid} bids change in rate, amount or term.`,
   linkNotOnRecord: (requests, current, candidate) =>
-    `WARNING: ${requests} requests are counted apart and are in no figure below. The worker's link would have been asked for (${current} times by the current set, ${candidate} by the candidate), and its facts are not on record, because nobody asked then: what would have been decided is not known.`,
+    `WARNING: ${requests} requests are counted apart: they are in no figure below and claim no room under a cap. The worker's link would have been asked for (${current} times by the current set, ${candidate} by the candidate), and its facts are not on record, because nobody asked then: what would have been decided is not known.`,
   measures: {
     requests: 'requests',
     bids: 'bids',

@@ -43,7 +43,7 @@ export const impactPt = {
   turned: (toPass: string, toBid: string, otherBid: string) =>
     `${toPass} lances viram recusas, ${toBid} recusas viram lances, ${otherBid} lances mudam de taxa, valor ou prazo.`,
   linkNotOnRecord: (requests: string, current: string, candidate: string) =>
-    `AVISO: ${requests} solicitações são contadas à parte e não entram em nenhum número abaixo. O vínculo do trabalhador teria sido consultado (${current} vezes pelo conjunto atual, ${candidate} pelo candidato), e os fatos dele não estão no registro, porque ninguém consultou então: não se sabe o que teria sido decidido.`,
+    `AVISO: ${requests} solicitações são contadas à parte: não entram em nenhum número abaixo nem ocupam espaço em um teto. O vínculo do trabalhador teria sido consultado (${current} vezes pelo conjunto atual, ${candidate} pelo candidato), e os fatos dele não estão no registro, porque ninguém consultou então: não se sabe o que teria sido decidido.`,
   measures: {
     requests: 'solicitações',
     bids: 'lances',

@@ -2,6 +2,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Model } from '../config.ts';
+import type { Apart } from '../impact/desk-replay.ts';
 import type { RecordedCase } from '../impact/recorded-cases.ts';
 import type { Replayed } from '../impact/replay-sets.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
@@ -20,7 +21,7 @@ export type ReplayTask = {
 export type ReplayQuestion =
   | { kind: 'read'; place: number; text: string }
   | { kind: 'take'; place: number; cases: readonly RecordedCase[] }
-  | { kind: 'replay' };
+  | { kind: 'replay'; apart: Apart };
 
 export type ReplayAnswer = { kind: 'read'; place: number; piece: PieceRead } | { kind: 'replayed'; replayed: Replayed };
 
@@ -33,22 +34,24 @@ export type ReplayApart = {
   waiting: () => number;
   take: (place: number, cases: readonly RecordedCase[]) => void;
   /** Replays all pieces that came, in the order of their places. */
-  replay: () => Promise<Replayed>;
+  replay: (apart: Apart) => Promise<Replayed>;
   close: () => Promise<void>;
 };
 
 export function createReplayApart(task: ReplayTask): ReplayApart {
   const reading = new Map<number, PromiseWithResolvers<PieceRead>>();
-  const replayed = Promise.withResolvers<Replayed>();
+  let replayed: PromiseWithResolvers<Replayed> | null = null;
+  let failure: Error | null = null;
   let worker: Worker | null = null;
 
   /** Nothing that is read or replayed ends the thread: that would be a mistake of ours. */
   const fail = (fault: Error) => {
+    failure = fault;
     for (const { reject } of reading.values()) reject(fault);
-    replayed.reject(fault);
+    replayed?.reject(fault);
   };
   const hear = (answer: ReplayAnswer) => {
-    if (answer.kind === 'replayed') return replayed.resolve(answer.replayed);
+    if (answer.kind === 'replayed') return replayed?.resolve(answer.replayed);
     reading.get(answer.place)?.resolve(answer.piece);
     reading.delete(answer.place);
   };
@@ -73,8 +76,10 @@ export function createReplayApart(task: ReplayTask): ReplayApart {
     },
     waiting: () => reading.size,
     take: (place, cases) => ask({ kind: 'take', place, cases }),
-    replay: () => {
-      ask({ kind: 'replay' });
+    replay: async (apart) => {
+      if (failure !== null) throw failure;
+      replayed = Promise.withResolvers<Replayed>();
+      ask({ kind: 'replay', apart });
       return replayed.promise;
     },
     close: async () => {

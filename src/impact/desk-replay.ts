@@ -2,6 +2,7 @@
  * A desk without its log: one rule set decides recorded requests through the desk's own functions (`decideBatch`, `evolve`,
  * `viewChanges`) and learns from how their auctions ended. What it cannot know is how rivals would have answered other bids.
  */
+import { createAuthorisations } from '../bidding/authorisations.ts';
 import { createCurves } from '../bidding/curves.ts';
 import type { OfferWorth, Policy } from '../bidding/decide.ts';
 import { type Decided, decideBatch } from '../bidding/decider.ts';
@@ -37,7 +38,10 @@ export type DeskReplay = {
   end: (recorded: RecordedCase) => void;
   /** By the cap's name. */
   capPeaks: ReadonlyMap<string, CapPeak>;
-  /** Requests that the set would have asked the link for, of which nobody did: what it would have decided then, no record tells. */
+  /**
+   * Requests of which the set would have asked for the link, as the desk may, and nobody did: what it would have decided then, no
+   * record tells. They are set apart: passes here, which claim no room.
+   */
   linkUnknown: ReadonlySet<RequestId>;
 };
 
@@ -79,21 +83,29 @@ function capNameOf({ keys }: CapReservation): string {
   return end < 0 ? key : key.slice(0, end);
 }
 
+/** Requests that are set apart from the beginning: `all`, and of them those for whose links this set would have asked. */
+export type Apart = { all: ReadonlySet<RequestId>; asked: ReadonlySet<RequestId> };
+
+/** Of a request that is set apart: its decision is in no figure. */
+const apartReason: Reason = { code: 'link-unknown', rule: null, text: 'its link was never asked for' };
+
 /** `usage`: another desk's exposure, which this one only looks at and adds nothing to; null: its own. */
 export function createDeskReplay(options: {
   policy: Policy;
   settings: BiddingSettings;
   memory: MemoryViews;
   usage: MemoryViews | null;
+  apart: Apart;
 }): DeskReplay {
-  const { policy, settings, memory } = options;
+  const { policy, settings, memory, apart } = options;
   const states = new Map<RequestId, RequestState>();
   const capPeaks = new Map<string, CapPeak>();
   let now = 0;
   let learnt = false;
   let links: ReadonlyMap<RequestId, LinkDetail> = new Map();
   let inVain: ReadonlySet<RequestId> = new Set();
-  const linkUnknown = new Set<RequestId>();
+  const linkUnknown = new Set(apart.asked);
+  const authorisations = createAuthorisations({ always: settings.askWithoutAuthorisation });
   let control: ControlState = { revision: 0, pause: null, caps: {}, snoozes: [], ruleOrders: [], changes: [] };
   let acceptance: RecordedCase['acceptance'] = null;
   const exposure = options.usage ?? memory;
@@ -114,10 +126,14 @@ export function createDeskReplay(options: {
     links: {
       linkKeyOf: ({ requestId }: RequestState) => (links.has(requestId) ? requestId : null),
       waitingSince: () => null,
-      // What was not known then is not waited for, but noted where it was never asked for.
-      park: ({ requestId }: RequestState) => {
-        if (!inVain.has(requestId)) linkUnknown.add(requestId);
-        return 'in-vain' as const;
+      // What the desk would wait for, and nobody asked for then, never comes here.
+      park: ({ requestId, request }: RequestState) => {
+        const { workerKey, authorisationNumber } = request!;
+        if (workerKey === null) return 'margin-missing' as const;
+        if (!authorisations.mayAsk(workerKey, authorisationNumber)) return 'authorisation-missing' as const;
+        if (inVain.has(requestId)) return 'in-vain' as const;
+        linkUnknown.add(requestId);
+        return null;
       },
       unpark: () => undefined,
     },
@@ -174,6 +190,15 @@ export function createDeskReplay(options: {
     return true;
   }
 
+  /** Queries that the service took: the recorded ones, and those that the set would have sent. Of one in vain nothing tells that. */
+  function noteQueries(cases: readonly RecordedCase[]): void {
+    for (const { request, link } of cases) {
+      const { requestId, workerKey, authorisationNumber } = request;
+      if (workerKey === null || (link === null && !linkUnknown.has(requestId))) continue;
+      authorisations.taken(workerKey, authorisationNumber);
+    }
+  }
+
   /** Offers claim their place under the caps in the order in which the desk would send them. */
   function place(decided: readonly Decided[], paused: ReadonlySet<RequestId>): Map<RequestId, SetDecision> {
     const results = new Map<RequestId, SetDecision>();
@@ -227,12 +252,26 @@ export function createDeskReplay(options: {
         const { requestId, receivedAt } = request;
         fold({ kind: 'requested', requestId, at: receivedAt, request, sealed: '', rawHash: '' });
       }
-      const undecided = cases.map(({ request }) => states.get(request.requestId)!);
-      const decided = await decideBatch(world, undecided, at);
+      const undecided = cases.filter(({ request }) => !apart.all.has(request.requestId));
+      const decided = await decideBatch(
+        world,
+        undecided.map(({ request }) => states.get(request.requestId)!),
+        at,
+      );
+      noteQueries(cases);
       const paused = new Set(cases.flatMap((one) => (one.control.paused ? [one.request.requestId] : [])));
       const results = place(decided, paused);
       for (const { request, auction } of cases) if (auction === null) states.delete(request.requestId);
-      return cases.map(({ request }) => results.get(request.requestId)!);
+      const setApart: SetDecision = {
+        kind: 'pass',
+        code: apartReason.code,
+        reasons: [apartReason],
+        segmentKeys: [wholeMarket],
+      };
+      return cases.map(({ request: { requestId } }) => {
+        const isApart = apart.all.has(requestId) || linkUnknown.has(requestId);
+        return isApart ? setApart : results.get(requestId)!;
+      });
     },
     end: ({ request, auction }) => {
       const { requestId } = request;

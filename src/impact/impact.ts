@@ -6,7 +6,7 @@ import type { Policy } from '../bidding/decide.ts';
 import type { BiddingSettings } from '../config/sections.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { batchNameOf } from './bootstrap.ts';
-import { bestRivalOf, type CapPeak, type SetDecision } from './desk-replay.ts';
+import { type Apart, bestRivalOf, type CapPeak, type SetDecision } from './desk-replay.ts';
 import { createFlips, type Flip, type FlipCause } from './flips.ts';
 import type { RecordedCase } from './recorded-cases.ts';
 import { type Replayed, replaySets } from './replay-sets.ts';
@@ -19,8 +19,10 @@ export type ImpactReport = {
   candidate: string;
   requests: number;
   /**
-   * Requests for which one of the sets would have asked for the worker's link, whose facts are not on record because nobody asked.
-   * What that set would have done is not known, so that they are in no other figure but `requests`.
+   * Requests for which one of the sets would have asked for the worker's link, as the desk may, and whose facts are not on record,
+   * because nobody asked. What that set would have done is not known, so that they are in no other figure but `requests`, and claim
+   * no room under the caps of either set. `current` and `candidate` have those for which that set would have asked. A request whose
+   * link the desk may not ask for is none of them: it is decided without.
    */
   linkNotOnRecord: { requests: number; current: number; candidate: number };
   /** Requests whose auction's end is known. */
@@ -54,7 +56,7 @@ export type ImpactOptions = {
   seed: number;
   draws: number;
   /** Replays the candidate by itself on the same cases while this thread has the current set; null: here, too. Not for `shadow`. */
-  elsewhere: (() => Promise<Replayed>) | null;
+  elsewhere: ((apart: Apart) => Promise<Replayed>) | null;
   onProgress: (done: number, of: number) => void;
 };
 
@@ -70,14 +72,36 @@ export function inOrder(cases: readonly RecordedCase[]): { ordered: RecordedCase
   return { ordered, repeated: cases.length - ordered.length };
 }
 
+/** What one set sets apart neither may claim room for: where one has not known of it from the beginning, both begin again. */
 async function replayBoth(ordered: readonly RecordedCase[], options: ImpactOptions): Promise<[Replayed, Replayed]> {
+  let all: ReadonlySet<RequestId> = new Set();
+  for (let asked: readonly [Apart['asked'], Apart['asked']] = [all, all]; ; ) {
+    const both = await replayApart(ordered, options, [
+      { all, asked: asked[0] },
+      { all, asked: asked[1] },
+    ]);
+    asked = [both[0].linkUnknown, both[1].linkUnknown];
+    const found = asked[0].union(asked[1]).union(all);
+    if (asked.every((own) => found.isSubsetOf(own.union(all)))) return both;
+    all = found;
+  }
+}
+
+async function replayApart(
+  ordered: readonly RecordedCase[],
+  options: ImpactOptions,
+  apart: readonly [Apart, Apart],
+): Promise<[Replayed, Replayed]> {
   const { settings, kind, elsewhere, onProgress } = options;
-  const one = { policy: options.current, shares: false };
-  const other = { policy: options.candidate, shares: kind === 'shadow' };
+  const one = { policy: options.current, shares: false, apart: apart[0] };
+  const other = { policy: options.candidate, shares: kind === 'shadow', apart: apart[1] };
   if (elsewhere === null || kind === 'shadow') {
     return (await replaySets(ordered, [one, other], settings, onProgress)) as [Replayed, Replayed];
   }
-  const [[current], candidate] = await Promise.all([replaySets(ordered, [one], settings, onProgress), elsewhere()]);
+  const [[current], candidate] = await Promise.all([
+    replaySets(ordered, [one], settings, onProgress),
+    elsewhere(apart[1]),
+  ]);
   return [current!, candidate];
 }
 

@@ -2,7 +2,7 @@
 import type { Policy } from '../bidding/decide.ts';
 import type { BiddingSettings } from '../config/sections.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import { type CapPeak, createDeskReplay, type SetDecision } from './desk-replay.ts';
+import { type Apart, type CapPeak, createDeskReplay, type SetDecision } from './desk-replay.ts';
 import { createMemoryViews, type ExposureMove, type MemoryViews } from './memory-views.ts';
 import type { RecordedCase } from './recorded-cases.ts';
 
@@ -17,6 +17,8 @@ export type Replayed = {
   /** See `DeskReplay`. */
   linkUnknown: ReadonlySet<RequestId>;
 };
+
+const nothingApart: Apart = { all: new Set(), asked: new Set() };
 
 const progressEvery = 500;
 
@@ -47,18 +49,18 @@ function knownAt({ auction }: RecordedCase): EpochMs {
  */
 export async function replaySets(
   ordered: readonly RecordedCase[],
-  sets: readonly { policy: Policy; shares: boolean }[],
+  sets: readonly { policy: Policy; shares: boolean; apart?: Apart }[],
   settings: BiddingSettings,
   onProgress: (done: number, of: number) => void,
 ): Promise<Replayed[]> {
   const groups = groupsOf(ordered, settings.batchEntries);
   const endings = ordered.filter(({ auction }) => auction !== null).sort((a, b) => knownAt(a) - knownAt(b));
   const memories: MemoryViews[] = [];
-  const desks = sets.map(({ policy, shares }) => {
+  const desks = sets.map(({ policy, shares, apart = nothingApart }) => {
     let moves: ExposureMove[] = [];
     const memory = createMemoryViews((move) => moves.push(move));
     memories.push(memory);
-    const desk = createDeskReplay({ policy, settings, memory, usage: shares ? memories[0]! : null });
+    const desk = createDeskReplay({ policy, settings, memory, usage: shares ? memories[0]! : null, apart });
     const sizes = groups.map((group) => group.length);
     const { capPeaks, linkUnknown } = desk;
     const replayed: Replayed = { decisions: [], groups: sizes, moves: [], capPeaks, linkUnknown };

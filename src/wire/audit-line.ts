@@ -17,7 +17,7 @@ export type AuditLine = {
   request: LoanRequest;
   /** The detail of the employment link that the decision saw. */
   link: LinkDetail | null;
-  /** The link was asked for and did not come. Absent: nobody asked. */
+  /** The link was asked for and did not come, or the desk was not allowed to ask. Absent: nobody asked. */
   linkAskedInVain?: true;
   /** Null: the end of the auction is not known. */
   bids: readonly PublishedBid[] | null;

@@ -62,7 +62,7 @@ function setUp(answers: readonly QueryAnswer[], always = false) {
     return answers[Math.min(asked.length, answers.length) - 1]!;
   };
   const refusalIn = (text: string) => (text.includes('NSU') ? 'authorisation-missing' : 'unclassified');
-  const authorisations = createAuthorisations({ keyOf, always });
+  const authorisations = createAuthorisations({ always });
   const service = { askLinkDetail: answer(false), listLinks: answer(true), refusalIn, isDetailOf };
   const desk = createLinkDesk({
     service: service as Pick<Service, 'askLinkDetail' | 'listLinks' | 'refusalIn' | 'isDetailOf'> as Service,
@@ -139,9 +139,9 @@ test('once the service took a query with a number, later ones of the worker need
   const workerKey = workerKeyOf(vault, identity.cpf!);
   const later = waiting('2', { workerKey, authorisationNumber: null });
   const query = { identity, cached: true };
-  authorisations.taken({ ...query, authorisationNumber: null });
+  authorisations.taken(workerKey, null);
   assert.equal(desk.park(later, 'needed'), 'authorisation-missing');
-  authorisations.taken({ ...query, authorisationNumber: '1' });
+  authorisations.taken(workerKey, '1');
   assert.equal(desk.park(later, 'needed'), null);
   assert.equal(
     desk.park(waiting('3', { workerKey: 'another', authorisationNumber: null }), 'needed'),
@@ -152,10 +152,10 @@ test('once the service took a query with a number, later ones of the worker need
 });
 
 test('only a query that the service acknowledged counts as one', async () => {
-  const authorisations = createAuthorisations({ keyOf, always: false });
+  const authorisations = createAuthorisations({ always: false });
   const workerKey = workerKeyOf(vault, identity.cpf!);
   let answer: QueryAnswer = refused;
-  const service = noting({ listLinks: async () => answer, askLinkDetail: async () => answer }, authorisations);
+  const service = noting({ listLinks: async () => answer, askLinkDetail: async () => answer }, authorisations, keyOf);
   await service.askLinkDetail({ identity, authorisationNumber: '1', cached: true });
   assert.equal(authorisations.mayAsk(workerKey, null), false);
   answer = acknowledged;

@@ -1,6 +1,7 @@
 /** What a replayed decision knew at its time: the controls, the link and the acceptance of the record; and exposure that ends by itself. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { measureImpact } from '../../src/impact/impact.ts';
 import type { RecordedCase } from '../../src/impact/recorded-cases.ts';
 import { type Replayed, replaySets } from '../../src/impact/replay-sets.ts';
 import { sampleLink } from '../rules/sample-request.ts';
@@ -73,4 +74,91 @@ test('a cap on the number of bids holds', async () => {
   assert.equal(bidsIn(replayed), 3);
   assert.ok(codesIn(replayed).has('cap'));
   assert.equal(replayed.capPeaks.get('three')?.count, 3);
+});
+
+const poorlyPaid = ruleFile(
+  'Earnings',
+  { all: [{ fact: 'worker.totalEarningsReais', operator: 'lessThan', value: 100 }] },
+  { type: 'pass', params: { code: 'alerts', reason: 'of a test' } },
+);
+const wellPaid = ruleFile(
+  'Well paid',
+  { all: [{ fact: 'worker.totalEarningsReais', operator: 'greaterThan', value: 100_000 }] },
+  { type: 'limit', params: { minSpreadPercent: 0.1, maxInstallments: 24 } },
+);
+
+const numbered = (recorded: RecordedCase, authorisationNumber: string | null, workerKey?: string): RecordedCase => ({
+  ...recorded,
+  request: { ...recorded.request, authorisationNumber, ...(workerKey === undefined ? {} : { workerKey }) },
+});
+
+test('where the desk may not ask for the link it decides without, and so does the replay', async () => {
+  const forbidden = casesOf(60, (recorded) => numbered(recorded, null));
+  const replayed = await replay(forbidden, policyWith(poorlyPaid));
+  assert.equal(replayed.linkUnknown.size, 0);
+  assert.ok(codesIn(replayed).has('authorisation-missing'));
+  assert.ok(!codesIn(replayed).has('fact-missing:worker.totalEarningsReais'));
+  assert.equal(bidsIn(replayed), 0);
+  const useful = await replay(forbidden, policyWith(wellPaid));
+  assert.equal(useful.linkUnknown.size, 0);
+  assert.ok(bidsIn(useful) > 20, 'a limit that the link may decide is left undecided');
+  const allowed = await replay(
+    casesOf(60, (recorded) => numbered(recorded, '1')),
+    policyWith(poorlyPaid),
+  );
+  assert.ok(allowed.linkUnknown.size > 20);
+  assert.ok(!codesIn(allowed).has('authorisation-missing'));
+  const anyway = { ...settings, askWithoutAuthorisation: true };
+  const sets = [{ policy: policyWith(poorlyPaid), shares: false }];
+  const [always] = await replaySets(forbidden, sets, anyway, () => undefined);
+  assert.deepEqual(always!.linkUnknown, allowed.linkUnknown);
+});
+
+test('the replay may ask without a number once a query with one was taken, from the next decision on', async () => {
+  const [first, ...others] = casesOf(30);
+  const known = { ...numbered(first!, '1', 'known'), link: sampleLink };
+  const later = others.map((recorded) => numbered(recorded, null, 'known'));
+  const told = await replay([known, ...later], policyWith(poorlyPaid));
+  const asked = later.map(({ request }) => told.linkUnknown.has(request.requestId));
+  assert.ok(!asked.slice(0, 9).includes(true), 'of the same moment');
+  assert.ok(asked.slice(9).filter((one) => one).length > 10);
+  // A query that the set would have sent counts as well.
+  const sent = await replay([{ ...known, link: null }, ...later], policyWith(poorlyPaid));
+  assert.equal(sent.linkUnknown.size, told.linkUnknown.size + 1);
+  const vain = await replay([{ ...known, link: null, linkAskedInVain: true }, ...later], policyWith(poorlyPaid));
+  assert.equal(vain.linkUnknown.size, 0, 'nothing tells that the service took it');
+});
+
+test('requests that are set apart take no room under a cap and make no peaks, whichever set would have asked', async () => {
+  const few = ruleFile(
+    'Three a day',
+    { all: [{ fact: 'desk.always', operator: 'equal', value: true }] },
+    { type: 'cap', params: { name: 'three', keyFacts: [], window: 'day', maxCount: 3 } },
+  );
+  const cases = casesOf(60).map((recorded, place) => {
+    const open = { ...numbered(recorded, '1'), auction: null };
+    return place < 30 ? open : { ...open, link: { ...sampleLink, totalEarningsCents: 300_000 } };
+  });
+  const alone = await replay(cases, policyWith(few, poorlyPaid));
+  assert.ok(alone.linkUnknown.size > 20);
+  assert.equal(bidsIn(alone), 3);
+  assert.equal(alone.capPeaks.get('three')?.count, 3);
+  const bidsOn = alone.decisions.flatMap((decision, place) => (decision.kind === 'bid' ? [place] : []));
+  assert.ok(bidsOn.every((place) => place >= 30));
+  const options = { settings, warmUp: 0, seed: 1, draws: 10, elsewhere: null, onProgress: () => undefined };
+  const plain = policyWith(few);
+  for (const kind of ['impact', 'shadow'] as const) {
+    for (const [current, candidate] of [
+      [plain, policyWith(few, poorlyPaid)],
+      [policyWith(few, poorlyPaid), plain],
+    ] as const) {
+      const report = await measureImpact(cases, { ...options, kind, current, candidate });
+      const asks = current === plain ? 'candidate' : 'current';
+      assert.equal(report.linkNotOnRecord[asks], alone.linkUnknown.size);
+      assert.equal(report.linkNotOnRecord.requests, alone.linkUnknown.size);
+      assert.equal(report.segments[0]!.current.bids, 3, `${kind} ${asks}`);
+      assert.equal(report.caps.find(({ name }) => name === 'three')?.current?.count, 3);
+      if (kind === 'impact') assert.equal(report.segments[0]!.candidate.bids, 3, asks);
+    }
+  }
 });

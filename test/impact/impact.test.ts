@@ -32,6 +32,12 @@ const blocksCommerce = ruleFile(
   { type: 'pass', params: { code: 'alerts', reason: 'not now' } },
 );
 
+const poorlyPaid = ruleFile(
+  'Earnings',
+  { all: [{ fact: 'worker.totalEarningsReais', operator: 'lessThan', value: 100 }] },
+  { type: 'pass', params: { code: 'alerts', reason: 'of a test' } },
+);
+
 const cases = casesOf(300);
 const base: Omit<ImpactOptions, 'current' | 'candidate'> = {
   kind: 'impact',
@@ -98,6 +104,14 @@ test('the candidate replayed in a thread of its own gives the same bytes', async
     assert.deepEqual([lines, bad, thread.waiting()], [121, [], 0]);
     const apart = await measureImpact(cases, { ...options, elsewhere: thread.replay });
     assert.equal(JSON.stringify(apart), JSON.stringify(here));
+    // What only the current set would have asked for begins both again, the thread's set as well.
+    const asking = { ...options, current: policyWith(poorlyPaid) };
+    const [there, again] = [
+      await measureImpact(cases, { ...asking, elsewhere: thread.replay }),
+      await measureImpact(cases, asking),
+    ];
+    assert.ok(there.linkNotOnRecord.current > 100);
+    assert.equal(JSON.stringify(there), JSON.stringify(again));
   } finally {
     await thread.close();
   }
@@ -260,12 +274,6 @@ test('what the report says of itself: ends that are not known, times, caps, expo
   const other = await measureImpact(some.slice(0, 20), { ...base, current, candidate: policyWith(cheaper) });
   assert.equal(other.otherEconomics, true);
 });
-
-const poorlyPaid = ruleFile(
-  'Earnings',
-  { all: [{ fact: 'worker.totalEarningsReais', operator: 'lessThan', value: 100 }] },
-  { type: 'pass', params: { code: 'alerts', reason: 'of a test' } },
-);
 
 test('a request whose link the candidate would have asked for, and nobody has, is counted apart', async () => {
   const linked = {

@@ -82,7 +82,7 @@ export async function startFlowHouse(
     },
   };
   const vault = plainVault as never;
-  const authorisations = createAuthorisations({ keyOf: (cpf) => workerKeyOf(vault, cpf), always: false });
+  const authorisations = createAuthorisations({ always: false });
   const askLink = async (query: LinkQuery) => {
     queries.push(query);
     return world.answerToQuery();
@@ -115,7 +115,7 @@ export async function startFlowHouse(
         sent.push(prepared);
         return world.answerTo(prepared, maxAttempts);
       },
-      ...noting({ listLinks: askLink, askLinkDetail: askLink }, authorisations),
+      ...noting({ listLinks: askLink, askLinkDetail: askLink }, authorisations, (cpf) => workerKeyOf(vault, cpf)),
     } as never,
     observer: (event) => {
       if (event.kind === 'alarm') alarms.push(event.code);

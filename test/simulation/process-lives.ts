@@ -115,7 +115,7 @@ export function createLives(world: LivesWorld): Lives {
       margins: createMarginCache(remote, world.margins, process),
       control,
       service: createService(world.service, process),
-      authorisations: createAuthorisations({ keyOf: world.vault.pseudonym, always: false }),
+      authorisations: createAuthorisations({ always: false }),
       vault: world.vault,
       clock,
       chance: chance.fork(process.id).unit,
