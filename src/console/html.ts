@@ -1,4 +1,5 @@
 /** HTML by templates: all that is put in is escaped, but for what a template made. */
+import { escapeMarkup } from '../domain/markup.ts';
 import { printable } from '../domain/printable.ts';
 
 export class Html {
@@ -10,17 +11,9 @@ export class Html {
 
 type Part = Html | string | number | null | false | readonly Part[];
 
-const escapes: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-/** Also in an attribute between quotes. Marks that turn the direction of writing become visible. */
+/** Marks that turn the direction of writing become visible. */
 function escaped(text: string): string {
-  return printable(text).replace(/[&<>"']/g, (found) => escapes[found]!);
+  return escapeMarkup(printable(text));
 }
 
 function textOf(part: Part): string {

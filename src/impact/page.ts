@@ -2,6 +2,7 @@
  * One HTML file that says everything by itself: prose, tables and plots with their data, the plotting library, style and
  * script inlined, nothing loaded from anywhere. For reports of the impact room. Pure: the same page gives the same bytes.
  */
+import { escapeMarkup } from '../domain/markup.ts';
 
 /** How figures of an axis are written: `share` 0 … 1 in percent, `rate` in hundredths of a percent, `money` in cents. */
 export type PlotUnit = 'count' | 'number' | 'share' | 'rate' | 'money';
@@ -66,18 +67,6 @@ export type PageAssets = { libraryScript: string; libraryStyle: string; script: 
 
 const significantDigits = 6;
 
-const escapes: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (sign) => escapes[sign]!);
-}
-
 /** JSON that cannot end the element it stands in, nor open a comment there. */
 function inlineJson(value: unknown): string {
   return JSON.stringify(value).replaceAll('<', '\\u003c');
@@ -103,12 +92,12 @@ function plotData({ title, x, y, series, marks, shown }: Plot): unknown {
 
 function tableHtml({ title, header, rows, right, strong }: PageTable): string {
   const cell = (name: string) => (text: string, column: number) =>
-    `<${name}${right.includes(column) ? ' class="figure"' : ''}>${escapeHtml(text)}</${name}>`;
+    `<${name}${right.includes(column) ? ' class="figure"' : ''}>${escapeMarkup(text)}</${name}>`;
   const lines = rows.map(
     (row, place) => `<tr${strong?.includes(place) ? ' class="strong"' : ''}>${row.map(cell('td')).join('')}</tr>`,
   );
   return [
-    `<table>${title === '' ? '' : `<caption>${escapeHtml(title)}</caption>`}`,
+    `<table>${title === '' ? '' : `<caption>${escapeMarkup(title)}</caption>`}`,
     `<thead><tr>${header.map(cell('th')).join('')}</tr></thead>`,
     `<tbody>${lines.join('\n')}</tbody></table>`,
   ].join('\n');
@@ -119,12 +108,12 @@ function sectionHtml({ title, text, items }: PageSection, plots: Plot[]): string
     const width = item.width ?? 'full';
     if (item.kind === 'table') return `<div class="item ${width}">${tableHtml(item)}</div>`;
     plots.push(item);
-    const heading = escapeHtml(item.title);
+    const heading = escapeMarkup(item.title);
     const plot = `<div class="plot" data-plot="${plots.length - 1}" role="img" aria-label="${heading}"></div>`;
     return `<figure class="item ${width}"><figcaption>${heading}</figcaption>${plot}</figure>`;
   });
-  const prose = text === '' ? '' : `<p>${escapeHtml(text)}</p>`;
-  const heading = title === '' ? '' : `<h2>${escapeHtml(title)}</h2>`;
+  const prose = text === '' ? '' : `<p>${escapeMarkup(text)}</p>`;
+  const heading = title === '' ? '' : `<h2>${escapeMarkup(title)}</h2>`;
   return `<section>${heading}${prose}<div class="items">${parts.join('\n')}</div></section>`;
 }
 
@@ -133,26 +122,26 @@ export function htmlPage(page: HtmlPage, assets: PageAssets): string {
   const sections = page.sections.map((section) => sectionHtml(section, plots));
   const figures = page.figures.map(
     ({ label, value, note }) =>
-      `<div><dt>${escapeHtml(label)}</dt><dd>${escapeHtml(value)}</dd><dd class="note">${escapeHtml(note)}</dd></div>`,
+      `<div><dt>${escapeMarkup(label)}</dt><dd>${escapeMarkup(value)}</dd><dd class="note">${escapeMarkup(note)}</dd></div>`,
   );
   // Nothing may be loaded, whatever a text in the data looks like.
   const policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:";
   return [
     '<!doctype html>',
-    `<html lang="${escapeHtml(page.language)}">`,
+    `<html lang="${escapeMarkup(page.language)}">`,
     '<head>',
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark">',
     `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
     '<link rel="icon" href="data:,">',
-    `<title>${escapeHtml(page.title)}</title>`,
+    `<title>${escapeMarkup(page.title)}</title>`,
     `<style>${assets.libraryStyle}\n${assets.style}</style>`,
     '</head>',
     '<body>',
-    `<header><h1>${escapeHtml(page.title)}</h1><p>${escapeHtml(page.lead)}</p></header>`,
+    `<header><h1>${escapeMarkup(page.title)}</h1><p>${escapeMarkup(page.lead)}</p></header>`,
     figures.length === 0 ? '' : `<dl class="figures">${figures.join('\n')}</dl>`,
-    `<noscript><p class="fault">${escapeHtml(page.withoutScript)}</p></noscript>`,
+    `<noscript><p class="fault">${escapeMarkup(page.withoutScript)}</p></noscript>`,
     `<main>${sections.join('\n')}</main>`,
     `<script type="application/json" id="plots">${inlineJson(plots.map(plotData))}</script>`,
     `<script>${assets.libraryScript}</script>`,

@@ -5,6 +5,7 @@
  */
 import { dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import { escapeMarkup } from '../domain/markup.ts';
 import type { Economics, Limits } from '../domain/policy.ts';
 import { createFrame, isFalse, isTrue, type Truth } from './compile.ts';
 import { evaluateOffer, evaluateRequest, type OfferVerdict, type RequestVerdict } from './evaluate.ts';
@@ -186,9 +187,8 @@ export function runTests(ruleSet: RuleSet, at: EpochMs | null): TestReport {
 }
 
 function escaped(text: string): string {
-  const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
   // Characters that XML 1.0 cannot hold at all.
-  return text.replace(/[\p{Cc}\uFFFE\uFFFF]/gu, ' ').replace(/[&<>"]/g, (character) => entities[character]!);
+  return escapeMarkup(text.replace(/[\p{Cc}\uFFFE\uFFFF]/gu, ' '));
 }
 
 /** JUnit's XML, as build servers read it: one suite a file. */
