@@ -171,6 +171,16 @@ test('the description of the API', async (context) => {
     },
   );
 
+  await context.test('other names of an account come with the CPF of its holder', async () => {
+    const bodies = operations.flatMap(({ operation }) => Object.values(operation.requestBody?.content ?? {}));
+    const told = bodies
+      .flatMap(({ schema }) => whole(schema, components) as Schema)
+      .map(JSON.stringify as (one: Schema) => string);
+    const named = told.filter((text) => text.includes('"otherNames"'));
+    assert.equal(named.length, 1);
+    assert.match(named[0]!, /"otherNames":\{[^{}]*worker's CPF in the one for its holder/);
+  });
+
   await context.test('every answer has a name, those with errors too', () => {
     const faults = operations.flatMap(({ name, operation }) => {
       const answers = Object.entries(operation.responses);

@@ -702,7 +702,7 @@ export const stepBodies = {
       ),
       otherNames: said(
         z.boolean().optional(),
-        'The service has told you other names for these fields; left out or false: a name that the contract does not have for accounts is refused',
+        "The service has told you other names for these fields; send the worker's CPF in the one for its holder, for without it they are refused. Left out or false: a name that the contract does not have for accounts is refused",
         false,
         'none',
       ),
