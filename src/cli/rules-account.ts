@@ -10,12 +10,12 @@ import {
 import { evaluateOffer, evaluateRequest } from '../rules/evaluate.ts';
 import type { FactValue } from '../rules/facts.ts';
 import { linesOf, parseJson } from '../rules/json.ts';
-import { faultText, isObject, type RuleFault, within } from '../rules/place.ts';
+import { isObject, type RuleFault, within } from '../rules/place.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { factMaps, readAt, readFacts } from '../rules/test-file.ts';
 import type { Format } from './format.ts';
 import { readNamed } from './named-file.ts';
-import { requireRules } from './rules-files.ts';
+import { faultLine, requireRules } from './rules-files.ts';
 import { factsOfRequest } from './rules-try.ts';
 import type { CommandWorld } from './world.ts';
 
@@ -83,7 +83,8 @@ function readFactsFile(
 ): ReturnType<typeof factMaps> & { at: number } {
   const text = readFactsText(world, path);
   const parsed = parseJson(text);
-  if (parsed.kind === 'malformed') throw new Fault('rules-refused', `${path}: ${parsed.text}`);
+  if (parsed.kind === 'malformed')
+    throw new Fault('rules-refused', `${path}: ${world.format.texts.rules.fault(parsed.text)}`);
   const faults: RuleFault[] = [];
   const place = { file: path, pointer: '', faults };
   const { value } = parsed;
@@ -97,7 +98,7 @@ function readFactsFile(
       text,
       faults.map((fault) => fault.pointer),
     );
-    const told = faults.map((fault) => `  ${faultText({ ...fault, line: lines.get(fault.pointer) ?? null })}`);
+    const told = faults.map((fault) => `  ${faultLine(world, { ...fault, line: lines.get(fault.pointer) ?? null })}`);
     throw new Fault('rules-refused', told.join('\n'));
   }
   return { ...factMaps(draft), at };

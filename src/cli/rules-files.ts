@@ -13,10 +13,15 @@ export function folderOf(named: string | undefined): string {
   return named ?? process.env.LANCE_RULES_DIR ?? defaultRulesDir;
 }
 
+/** In the language of the command's texts. */
+export function faultLine({ format }: CommandWorld, fault: RuleFault): string {
+  return faultText({ ...fault, text: format.texts.rules.fault(fault.text) });
+}
+
 export function tellFaults(world: CommandWorld, title: string, faults: readonly RuleFault[]): void {
   if (faults.length === 0) return;
   world.terminal.say(title);
-  for (const fault of faults) world.terminal.say(`  ${faultText(fault)}`);
+  for (const fault of faults) world.terminal.say(`  ${faultLine(world, fault)}`);
 }
 
 /** What the thread of a desk would say of these files. */
@@ -38,6 +43,6 @@ export async function judgeOf(
 export function requireRules(world: CommandWorld, directory: string): RuleSet {
   const compiled = compileRuleSet(world.readRules(directory));
   if (compiled.kind === 'compiled') return compiled.ruleSet;
-  const lines = compiled.faults.map((fault) => `  ${faultText(fault)}`);
+  const lines = compiled.faults.map((fault) => `  ${faultLine(world, fault)}`);
   throw new Fault('rules-refused', `${world.format.texts.rules.refused(compiled.faults.length)}\n${lines.join('\n')}`);
 }

@@ -5,11 +5,11 @@ import { activations } from '../bidding/rule-book.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { Fault } from '../errors.ts';
 import { keptSet } from '../operating/rule-orders.ts';
-import { faultText } from '../rules/place.ts';
 import { createHitCount, type HitsReport } from '../rules/rule-hits.ts';
 import { openRuleSet, type RuleSet } from '../rules/rule-set.ts';
 import type { Format } from './format.ts';
 import { setNotNamed } from './rules-activate.ts';
+import { faultLine } from './rules-files.ts';
 import { createProgress, proseText, tableText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
@@ -26,7 +26,7 @@ function opened(world: CommandWorld, source: string): RuleSet {
   const compiled = openRuleSet(source, true);
   if (compiled.kind === 'compiled') return compiled.ruleSet;
   const { refused } = world.format.texts.rules;
-  const faults = compiled.faults.map((fault) => `  ${faultText(fault)}`);
+  const faults = compiled.faults.map((fault) => `  ${faultLine(world, fault)}`);
   throw new Fault('rules-refused', [refused(faults.length), ...faults].join('\n'));
 }
 

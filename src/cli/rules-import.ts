@@ -9,6 +9,7 @@ import { compileRuleSet } from '../rules/rule-set.ts';
 import { workerKeyOf } from '../wire/identity.ts';
 import { readCpf } from '../wire/values.ts';
 import { readNamed, writeBelow } from './named-file.ts';
+import { faultLine } from './rules-files.ts';
 import type { CommandWorld } from './world.ts';
 
 export type ImportOptions = {
@@ -92,8 +93,8 @@ function faultsOf(
   return compiled.faults.map((fault) => {
     const index = fault.file === path ? /^\/(?:rows|values)\/(\d+)/.exec(fault.pointer)?.[1] : undefined;
     const line = index === undefined ? undefined : lines[Number(index)];
-    if (line !== undefined) return { line, text: fault.text };
-    return { line: 0, text: `${fault.file}${fault.pointer === '' ? '' : ` ${fault.pointer}`}: ${fault.text}` };
+    if (line !== undefined) return { line, text: world.format.texts.rules.fault(fault.text) };
+    return { line: 0, text: faultLine(world, { ...fault, line: null }) };
   });
 }
 

@@ -2,12 +2,12 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../errors.ts';
-import { faultText } from '../rules/place.ts';
 import { compileRuleSet } from '../rules/rule-set.ts';
 import { differencesBetween } from '../rules/set-differences.ts';
 import { type DeskControl, withDesk } from './desk-control.ts';
 import { writeBelow } from './named-file.ts';
 import { setNotNamed } from './rules-activate.ts';
+import { faultLine } from './rules-files.ts';
 import type { CommandWorld } from './world.ts';
 
 const shownHash = 12;
@@ -27,7 +27,7 @@ function setInFolder(world: CommandWorld, directory: string): KnownSet {
   const compiled = compileRuleSet(world.readRules(directory));
   if (compiled.kind === 'compiled') return compiled.ruleSet;
   const { refused } = world.format.texts.rules;
-  const faults = compiled.faults.map((fault) => `  ${faultText(fault)}`);
+  const faults = compiled.faults.map((fault) => `  ${faultLine(world, fault)}`);
   throw new Fault('rules-refused', [refused(faults.length), ...faults].join('\n'));
 }
 

@@ -2,6 +2,7 @@
 import type { Texts } from './texts.ts';
 
 export const rulesEn: Texts['rules'] = {
+  fault: (text) => text,
   help: {
     rules: 'rules: check, test, try, explain, import, measure impact, activate',
     check: 'does with a folder of rules all that activation does, without activating it',

@@ -1,6 +1,9 @@
 /** What the `rules` commands say, in Brazilian Portuguese; the shape is the catalogue's. */
+import { ruleFaultPt } from './rule-fault-texts-pt.ts';
 
 export const rulesPt = {
+  /** What is wrong in a file of rules, which is written in English. */
+  fault: ruleFaultPt,
   help: {
     rules: 'regras: conferir, testar, experimentar, explicar, importar, medir o impacto, ativar',
     check: 'faz com uma pasta de regras tudo o que a ativação faz, sem ativá-la',

@@ -53,6 +53,13 @@ test('check refuses with file, line, pointer and remedy, and ends with 65', asyn
     stderr,
     new RegExp(`limits\\.json:${line} /rules/1/event/params/maxRatePercent: .*Did you mean 1\\.99\\?`),
   );
+  const portuguese = await lance({}, 'rules', 'check', directory, '--lang', 'pt');
+  assert.match(
+    portuguese.stderr,
+    new RegExp(
+      `limits\\.json:${line} /rules/1/event/params/maxRatePercent: maxRatePercent é 199, fora de .* Seria 1\\.99\\?`,
+    ),
+  );
 });
 
 test('check refuses a rule on a fact that no request brings (issue 20 line 3)', async () => {

@@ -1,0 +1,218 @@
+/** What is wrong with rule files is said in Portuguese where the texts are: every sentence of the sources has one. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { ruleFaultHints, ruleFaultPt, ruleFaultSentences, ruleFaultWords } from '../../src/cli/rule-fault-texts-pt.ts';
+
+const absentFacts = new URL('../../src/absent-facts.ts', import.meta.url);
+const rules = new URL('../../src/rules/', import.meta.url);
+
+/** Texts of a source, outermost first or not; what a template names is written as `X`. */
+function textsIn(source: string): string[] {
+  const found: string[] = [];
+  const afterSign = /(?:[(,=:[!&|?{};>]|return)\s*$/;
+  /** The place behind the bracket that ends this part of a template, or behind everything. */
+  function read(from: number, isInner: boolean): number {
+    let depth = 0;
+    let at = from;
+    while (at < source.length) {
+      const sign = source[at]!;
+      if (source.startsWith('//', at)) at = source.indexOf('\n', at);
+      else if (source.startsWith('/*', at)) at = source.indexOf('*/', at) + 2;
+      else if (sign === "'" || sign === '"') at = readQuoted(at, sign);
+      else if (sign === '`') at = readTemplate(at + 1);
+      else if (sign === '/' && afterSign.test(source.slice(Math.max(0, at - 200), at))) at = skipPattern(at + 1);
+      else if (sign === '}' && isInner && depth === 0) return at + 1;
+      else {
+        if (sign === '{') depth += 1;
+        if (sign === '}') depth -= 1;
+        at += 1;
+      }
+    }
+    return at;
+  }
+  function readQuoted(from: number, quote: string): number {
+    let text = '';
+    let at = from + 1;
+    for (; source[at] !== quote; at += 1) {
+      if (source[at] === '\\') at += 1;
+      text += source[at];
+    }
+    found.push(text);
+    return at + 1;
+  }
+  function readTemplate(from: number): number {
+    let text = '';
+    let at = from;
+    while (source[at] !== '`') {
+      if (source.startsWith('${', at)) {
+        at = read(at + 2, true);
+        text += 'X';
+        continue;
+      }
+      if (source[at] === '\\') at += 1;
+      text += source[at];
+      at += 1;
+    }
+    found.push(text);
+    return at + 1;
+  }
+  function skipPattern(from: number): number {
+    let isClass = false;
+    let at = from;
+    for (; source[at] !== '/' || isClass; at += 1) {
+      if (source[at] === '\\') at += 1;
+      else if (source[at] === '[') isClass = true;
+      else if (source[at] === ']') isClass = false;
+    }
+    return at + 1;
+  }
+  read(0, false);
+  return found;
+}
+
+/** Files that say no faults of rule files: facts and units, the decision itself, and what `reasonsAgainst` and reports say. */
+const withoutFaults = [
+  ...['schema.ts', 'facts.ts', 'units.ts', 'evaluate.ts', 'verdict.ts', 'rule-tests.ts', 'keys.ts', 'compile.ts'],
+  // Said by `jsonFaultPt`.
+  'json.ts',
+];
+
+function textsOfFaults(): string[] {
+  const files = readdirSync(rules).filter((file) => file.endsWith('.ts') && !withoutFaults.includes(file));
+  return files.flatMap((file) => textsIn(readFileSync(new URL(file, rules), 'utf8')));
+}
+
+/** Sentences that are put together of parts, each with what comes of it. */
+const composed: Readonly<Record<string, readonly string[]>> = {
+  'X is X; write X.': [
+    'priority is "x"; write a number (higher wins).',
+    'The inputs is "7"; write the number 7, without quotes.',
+  ],
+  'X is X; write X (X).': [
+    'share is 0.123456; write at most 4 decimals (share of the workers, 0.1 is 10 %).',
+    'hours is 1.5; write a whole number (hours).',
+  ],
+  'X lacks X; add X.': ['A rule lacks "name"; add it.', 'A rule lacks "name", "event"; add them.'],
+  'X is compared with X; write X.': [
+    '"employer.cnae" is compared with "a"; write 1 to 7 digits.',
+    '"employer.cnae" is compared with "a"; write 7 digits, or use "startsWith".',
+  ],
+  'X Did you mean "X"?': ['There is no operator "equals". Did you mean "equal"?'],
+  '"X" is X; write a list of X parts.': [
+    '"sub" is 1; write a list of 2 to 9 parts.',
+    '"sub" is 1; write a list of 2 parts.',
+  ],
+  'There is no operator X.': ['There is no operator "x". Write one of: equal, in.'],
+  'There is no decorator X of operators.': ['There is no decorator "x" of operators. Write one of: not, swap.'],
+  'use XX.': [
+    '"greaterThan" does not compare "x"; use equal, notEqual.',
+    '"in" does not compare 1; use in, notIn, or "someFact:" and "everyFact:" before others.',
+  ],
+  'X; name a fact of the same unit.': ['"a" is in R$ a month, "b" in % a month; name a fact of the same unit.'],
+  'X, which nobody can test; name groups of them in conditions.json and count those.': [
+    '9 of 30 can be chosen in more than 1000 ways, which nobody can test; name groups of them in conditions.json and count those.',
+  ],
+  'X and may hold at once; give one of them another priority.': [
+    '"a" and "b" both decide economics fundingAnnualPercent with priority 1 and may hold at once; give one of them another priority.',
+  ],
+  '"X" can never be like thisX; write another value.': [
+    '"a" can never be like this; write another value.',
+    '"a" can never be like this (it lies within 1 … 2); write another value.',
+  ],
+  'X is X, outside X … X (X).X': [
+    'share is 7, outside 0 … 1 (share, 0.6 is 60 %). Did you mean 0.07?',
+    'share is 7, outside 0 … 1 (share, 0.6 is 60 %).',
+  ],
+  '"X" asks for "X", which can never come: X': [
+    '"a" asks for "score.b", which can never come: the mapping knows no score of this name, its scores are bureau; add it under "scores" (LANCE_MAPPING). Did you mean "score.bureau"?',
+    '"a" asks for "extra.b", which can never come: the mapping reads that key as a fact of the catalogue; write that fact: rules/schema/facts.md lists them.',
+  ],
+  '"X": X': ['"x": This text is empty; what is not known is null, or an empty cell.'],
+  'X; close it.': ['a quote is opened here and never closed; close it.'],
+  'Column X: ': ['Column 3: This text is empty; what is not known is null, or an empty cell.'],
+  'X.': ['"1.234" can be read in two ways; write 1.234 or 1234, without signs for thousands.'],
+};
+
+/** No faults: what `lance rules import` says of a row, and what stands in places other than a fault's. */
+const others = [
+  '"X" can be read in two ways; write X, without signs for thousands',
+  ...['the file is empty; begin with a line that names the columns', 'X cells where the first line names X columns'],
+  'column X is called "X"; write "when <fact>" or "set <parameter>"',
+  // Ends of other sentences.
+  ...Object.keys(ruleFaultWords),
+  ...Object.keys(ruleFaultHints).map((hint) => hint.replaceAll(/\{\w+\}/g, 'X')),
+];
+
+test('every fault of rule files has its sentence in Portuguese', () => {
+  const texts = [...new Set(textsOfFaults())];
+  const sentences = texts.filter((text) => /\S \S/.test(text) && (/[.?]$/.test(text) || text.includes('; ')));
+  assert.ok(sentences.length > 170, `${sentences.length}`);
+  const known = (text: string) =>
+    text in composed || others.includes(text) || others.includes(text.trim()) || ruleFaultPt(text) !== text;
+  assert.deepEqual(
+    sentences.filter((text) => !known(text)),
+    [],
+  );
+  for (const [text, samples] of Object.entries(composed)) {
+    assert.ok(texts.includes(text), `${text} is in no source any more`);
+    for (const sample of samples) {
+      const said = ruleFaultPt(sample).replaceAll(/"[^"]*"/g, '');
+      assert.doesNotMatch(said, /\b(?:is|are|write|add|the|of|with|name|there|mean|without)\b/i, sample);
+    }
+  }
+});
+
+test('why a fact can never come is said in Portuguese', () => {
+  const texts = textsIn(readFileSync(absentFacts, 'utf8')).filter((text) =>
+    /LANCE_MAPPING|^the mapping reads/.test(text),
+  );
+  assert.equal(texts.length, 4);
+  const asked = (why: string) => ruleFaultPt(`"a" asks for "b", which can never come: ${why}`);
+  for (const text of texts) {
+    const why = text.replace('no score of this name, X', 'no score of this name, it maps no score');
+    assert.doesNotMatch(asked(why), /the mapping|which no rule sees/, text);
+  }
+});
+
+test('what a fault is about has its name in Portuguese', () => {
+  const names = textsOfFaults().filter((text) => /^(?:An?|The|What) [\w "]+$/.test(text));
+  assert.ok(names.length > 50, `${names.length}`);
+  assert.deepEqual(
+    names.filter((name) => !(name in ruleFaultWords) && name !== 'A condition with "X"'),
+    [],
+  );
+});
+
+test('both languages name the same', () => {
+  const namesIn = (text: string) => [...text.matchAll(/\{[a-z]+\d?\}/g)].map(([name]) => name).sort();
+  for (const table of [ruleFaultSentences, ruleFaultHints]) {
+    for (const [english, portuguese] of Object.entries(table)) {
+      assert.deepEqual(namesIn(portuguese), namesIn(english), english);
+      if (english !== 'use {operators}.') assert.notEqual(portuguese, english);
+    }
+  }
+});
+
+test('of two sentences that fit, the one that says more is taken', () => {
+  const wrong = Object.entries(ruleFaultSentences).filter(([english, portuguese]) => {
+    const plain = (text: string) => text.replaceAll(/\{([a-z]+\d?)\}/g, (_, name) => `‹${name}›`);
+    return ruleFaultPt(plain(english)) !== plain(portuguese);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('a fault as people read it', () => {
+  const said = {
+    'A rule has no key "evnt". Did you mean "event"?': 'Uma regra não tem a chave "evnt". Seria "event"?',
+    'A condition with "any" is a list; write an object here.':
+      'Uma condição com "any" é uma lista; escreva aqui um objeto.',
+    'maxRatePercent is 350, outside 0 … 20 (% a month). Did you mean 3.5?':
+      'maxRatePercent é 350, fora de 0 … 20 (% ao mês). Seria 3.5?',
+    'Column 2 ("key"): This key is no whole number; write digits alone.':
+      'Coluna 2 ("key"): Esta chave não é um número inteiro; escreva só dígitos.',
+    'Line 3, column 4: write a colon after the key.': 'Linha 3, coluna 4: escreva dois-pontos depois da chave.',
+    'what nobody knows': 'what nobody knows',
+  };
+  for (const [english, portuguese] of Object.entries(said)) assert.equal(ruleFaultPt(english), portuguese);
+});
