@@ -91,7 +91,7 @@ export async function startTcp(
 }
 
 export function startClient(
-  test: TestContext,
+  test: { after: (end: () => unknown) => void },
   baseUrl: string,
   given: Partial<ServiceOptions> = {},
   clock: Clock = createSystemClock(),
