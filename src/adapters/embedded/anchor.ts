@@ -93,6 +93,8 @@ type Signed = {
   heads: ChainHeads;
   /** Of the line before in the anchor file, of a mark the newest line: a line that was taken out is missed. */
   previous?: string;
+  /** Of a mark that was written before a line: that line. The process may die between the two. */
+  next?: string;
   /** Grows with each mark. */
   sequence?: number;
   /**
@@ -162,7 +164,7 @@ export type AnchorReading = {
 
 /** All that the files say, for `audit verify`. */
 export function readAnchors(file: string, key: AuditKey | null): AnchorReading {
-  // Before the lines: a desk that runs writes a line first, and then the mark that knows it.
+  // Before the lines: a desk that runs writes a line first, and then the mark that names it as the line before.
   const mark = readMark(file, key);
   const marked = hasMark(file);
   const lines = wholeLines(file);
@@ -297,6 +299,8 @@ export function knownHeads({ file, key }: AnchorPlace): ChainHeads | null {
  */
 type ListStand = 'fits' | 'short' | 'edited' | 'unsigned' | 'unknown';
 
+const newline = 10;
+
 /** The files of the list as they are, each empty where it is not there. */
 type ListBytes = { newer: Buffer; older: Buffer };
 
@@ -307,9 +311,12 @@ function readList(file: string): ListBytes {
 function listStand(file: string, key: AuditKey | null, { newer, older }: ListBytes): ListStand {
   const mark = readMark(file, key);
   if (mark === null || mark.signature === 'other-key') return 'unknown';
-  // After each line of the anchor the mark is written anew, with its name.
-  if (mark.content.previous === undefined || mark.content.previous !== lastMac(file)) return 'short';
-  const sealed = mark.content.claims;
+  const { previous, next, claims: sealed } = mark.content;
+  const last = lastMac(file);
+  // Before and after each line of the anchor the mark is written anew, with its name.
+  if (last !== undefined && last !== previous && last !== next) return 'short';
+  // Before the first line nothing was claimed. Of a list that holds something, the anchor was taken away.
+  if (last === undefined && newer.length + older.length > 0) return 'short';
   if (sealed === undefined) return 'unsigned';
   const standOf = (bytes: Buffer, seal: ListSeal): ListStand => {
     if (bytes.length < seal.bytes) return 'short';
@@ -338,7 +345,9 @@ export function claimedSince({ file, key }: AnchorPlace, entries: number): LostC
   const stand = listStand(file, key, list);
   const isWhole = stand === 'fits' || stand === 'unsigned';
   let complete = false;
-  for (const bytes of [list.older, list.newer]) {
+  // A line that was being written when the process died: nobody was told of the claims in it, so none of them was sent.
+  const newer = stand === 'fits' ? list.newer.subarray(0, list.newer.lastIndexOf(newline) + 1) : list.newer;
+  for (const bytes of [list.older, newer]) {
     for (const [index, line] of bytes.toString().split('\n').entries()) {
       if (line === '') continue;
       try {
@@ -361,7 +370,6 @@ function takeClaim(claims: Map<RequestId, LostClaim | null>, kept: string | { re
 }
 
 const requestIdMark = Buffer.from('"requestId":"');
-const newline = 10;
 const quote = 34;
 
 /**
@@ -568,7 +576,8 @@ export function createAnchorWriter(
     }
     return !setBack;
   };
-  const writeMark = () => {
+  /** `next`: the line of the anchor that is to be written after it. */
+  const writeMark = (next?: string) => {
     if (performance.now() - lookedAtMs > lookEveryMs) look();
     if (changed !== null) return;
     sequence += 1;
@@ -583,6 +592,7 @@ export function createAnchorWriter(
       sequence,
       claims,
       ...(previous === undefined ? {} : { previous }),
+      ...(next === undefined ? {} : { next }),
     };
     const { line } = signLine(key, content satisfies Omit<Signed, 'key'>);
     const slot = Buffer.from(`${line.padEnd(slotBytes - 1)}\n`);
@@ -637,6 +647,12 @@ export function createAnchorWriter(
       ...(found === null ? {} : { restored: true, found }),
     };
     const { line, mac } = signLine(key, content);
+    // With the line on the disk a mark that names it is there too. Of a restore the line comes first: until then the mark says what was lost.
+    if (found === null) {
+      writeMark(mac);
+      if (changed !== null) return;
+      fdatasyncSync(mark);
+    }
     writeSync(anchorFile, `${line}\n`);
     fsyncSync(anchorFile);
     written.update(`${line}\n`);
