@@ -184,6 +184,7 @@ export function tooLittleSpace(directory: string, neededBytes: number): string |
 /** Longer than a daemon goes without showing life in `acknowledgements`. */
 const lifeMs = 2_200;
 const lifeLookMs = 100;
+const closingMs = 2_000;
 
 /**
  * Rejects with `data-directory-in-use` where the lock is not the file that the last daemon locked and another process has the database
@@ -206,7 +207,12 @@ export async function refuseLiving(directory: string, identity: string | null): 
     if (waitedMs >= lifeMs) break;
     await sleep(lifeLookMs);
   }
-  if (isOpenElsewhere(path)) {
+  // A process that was killed is still closing its files for a moment.
+  for (let waitedMs = 0; isOpenElsewhere(path); waitedMs += lifeLookMs) {
+    if (waitedMs < closingMs) {
+      await sleep(lifeLookMs);
+      continue;
+    }
     throw new Fault(
       'data-directory-in-use',
       `Another process has ${path} open, and the lock file ${lockFile} was removed or replaced: a daemon that hangs, or a long command of lance. End it, then start again.`,

@@ -11,12 +11,14 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { anchorFileOf } from '../../../src/adapters/embedded/anchor.ts';
+import { refuseLiving } from '../../../src/adapters/embedded/database.ts';
 import { type EmbeddedStore, openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
@@ -237,6 +239,40 @@ test('a desk that has not shown life yet is looked for as well', async () => {
     await acknowledging;
     await store.close();
   }
+});
+
+test('a start waits for a process that is just closing the database, and not for ever', async (t) => {
+  const { store, directory } = await opened();
+  await store.control.acknowledge('first', 0, Date.now());
+  await store.close();
+  const other = new DatabaseSync(fileIn(directory, 'lance.sqlite'));
+  other.prepare('SELECT count(*) FROM sqlite_master').get();
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  syncBuiltinESMExports();
+  const startFor = (ms: number) => {
+    let end: string | null = null;
+    const starting = refuseLiving(directory, 'of another lock');
+    starting.then(
+      () => (end = 'starts'),
+      ({ code }) => (end = code),
+    );
+    return async () => {
+      for (let waitedMs = 0; waitedMs < ms; waitedMs += 100) {
+        await new Promise((resolve) => setImmediate(resolve));
+        t.mock.timers.tick(100);
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+      return end;
+    };
+  };
+  // It looks for signs of life for 2.2 s.
+  const first = startFor(3_500);
+  assert.equal(await first(), null);
+  assert.equal(await first(), 'data-directory-in-use');
+  const second = startFor(3_500);
+  assert.equal(await second(), null);
+  other.close();
+  assert.equal(await second(), 'starts');
 });
 
 test('a request that the list of claims names is not claimed again where the log has lost its claim', async () => {
