@@ -24,7 +24,7 @@ import { failureText } from '../http/api/problems.ts';
 import { bidQuery, requestParams } from '../http/api/schemas.ts';
 import type { DaemonStatus } from '../http/api/status.ts';
 import { codingOf } from '../http/bodies.ts';
-import type { PageServer } from '../http/server.ts';
+import type { PageServer, UnknownPage } from '../http/server.ts';
 import { addressKey } from '../http/visitors.ts';
 import { type ControlParts, capUse, controlHistory, controlStanding, pause, resume } from '../operating/controls.ts';
 import { beginTokenSession, revokeToken, type TokenParts, type TokenWatch } from '../operating/tokens.ts';
@@ -60,6 +60,14 @@ const assetMs = 365 * 86_400_000;
 /** Nothing but the console's own files, and no page of others around it. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const pageHeaders = {
+  'content-security-policy': policy,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  // With no-referrer a browser would not say either where a form comes from.
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+};
 
 const assetTypes = {
   'style.css': 'text/css; charset=utf-8',
@@ -77,43 +85,22 @@ type Pages = typeof import('./pages.ts');
 type Texts = Shown['texts'];
 
 /** Ready when the server listens. What a page is made with is loaded when the first one is asked for. */
-export function addConsole(app: FastifyInstance, parts: ConsoleParts & PageServer): void {
-  const routes: FastifyPluginAsync = async (scope) => addRoutes(scope, parts);
+export function addConsole(app: FastifyInstance, parts: ConsoleParts & PageServer): UnknownPage {
+  const looks = createLooks(parts);
+  const routes: FastifyPluginAsync = async (scope) => addRoutes(scope, parts, looks);
   void app.register(routes);
+  return async (request, reply) => {
+    const { pages, shown } = await looks.begin(request, reply);
+    return send(reply.headers(pageHeaders), unknownPage(pages, shown), 404);
+  };
 }
 
-function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer): void {
-  const { guard, bodies, clock, login } = parts;
-  let assets: { files: Record<AssetName, string>; version: string } | null = null;
+type Looks = ReturnType<typeof createLooks>;
+type Begun = Awaited<ReturnType<Looks['begin']>>;
 
-  scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser('application/x-www-form-urlencoded', async (request: FastifyRequest) => {
-    if (codingOf(request.headers) !== null) throw Object.assign(new Error('the form is coded'), { statusCode: 415 });
-    const body = await bodies.read(request.raw, formLimitBytes, { room: 'api', name: addressKey(request.ip) });
-    bodies.release(request.raw);
-    return Object.fromEntries(new URLSearchParams(body.toString()));
-  });
-  scope.addHook('onSend', async (_request, reply) => {
-    void reply.headers({
-      'content-security-policy': policy,
-      'x-content-type-options': 'nosniff',
-      'x-frame-options': 'DENY',
-      // With no-referrer a browser would not say either where a form comes from.
-      'referrer-policy': 'same-origin',
-      'cross-origin-opener-policy': 'same-origin',
-    });
-  });
-  scope.setErrorHandler(async (error: FastifyError, request, reply) => {
-    const { pages, shown } = await begin(request, reply);
-    const { problem } = shown.texts;
-    const status = error.statusCode ?? 500;
-    if ((error instanceof Fault && error.retryable) || status === 503)
-      return send(reply, pages.problemPage(shown, { title: problem.unavailable, text: problem.unavailableText }), 503);
-    if (status >= 400 && status < 500)
-      return send(reply, pages.problemPage(shown, { title: problem.stale, text: problem.unreadable }), status);
-    parts.onFault(failureText('HTTP', reply, error));
-    return send(reply, pages.problemPage(shown, { title: problem.failed, text: problem.failedText }), 500);
-  });
+/** Who asks for a page, in which language, and what it loads. */
+function createLooks({ guard, login }: ConsoleParts) {
+  let assets: { files: Record<AssetName, string>; version: string } | null = null;
 
   function loadAssets(): NonNullable<typeof assets> {
     if (assets !== null) return assets;
@@ -141,7 +128,8 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer): vo
   }
 
   function languageOf(request: FastifyRequest, reply: FastifyReply): 'pt' | 'en' {
-    const asked = (request.query as Record<string, unknown>).lang;
+    // A path that cannot be decoded leaves the query unread.
+    const asked = new URLSearchParams(request.url.split('?', 2)[1]).get('lang');
     if (asked === 'pt' || asked === 'en') {
       const settings = pageSettings(request, login);
       void reply.header('set-cookie', cookieOf(settings, languageName, asked, languageMs, 'Strict'));
@@ -151,7 +139,33 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer): vo
     return kept === 'pt' || kept === 'en' ? kept : preferredIn(request.headers['accept-language'] ?? '');
   }
 
-  type Begun = Awaited<ReturnType<typeof begin>>;
+  return { begin, loadAssets };
+}
+
+function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { begin, loadAssets }: Looks): void {
+  const { guard, bodies, clock, login } = parts;
+
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('application/x-www-form-urlencoded', async (request: FastifyRequest) => {
+    if (codingOf(request.headers) !== null) throw Object.assign(new Error('the form is coded'), { statusCode: 415 });
+    const body = await bodies.read(request.raw, formLimitBytes, { room: 'api', name: addressKey(request.ip) });
+    bodies.release(request.raw);
+    return Object.fromEntries(new URLSearchParams(body.toString()));
+  });
+  scope.addHook('onSend', async (_request, reply) => {
+    void reply.headers(pageHeaders);
+  });
+  scope.setErrorHandler(async (error: FastifyError, request, reply) => {
+    const { pages, shown } = await begin(request, reply);
+    const { problem } = shown.texts;
+    const status = error.statusCode ?? 500;
+    if ((error instanceof Fault && error.retryable) || status === 503)
+      return send(reply, pages.problemPage(shown, { title: problem.unavailable, text: problem.unavailableText }), 503);
+    if (status >= 400 && status < 500)
+      return send(reply, pages.problemPage(shown, { title: problem.stale, text: problem.unreadable }), status);
+    parts.onFault(failureText('HTTP', reply, error));
+    return send(reply, pages.problemPage(shown, { title: problem.failed, text: problem.failedText }), 500);
+  });
 
   function logInPage(
     request: FastifyRequest,

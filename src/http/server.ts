@@ -75,6 +75,9 @@ export type PageServer = {
   loginFailed: (address: string, why: string) => { isLimited: boolean };
 };
 
+/** Answers who came with a browser to a path that is not there. Nothing was read of the path: it may not be decodable. */
+export type UnknownPage = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
 export type ServerParts = {
   /** Null in a process that takes no webhooks: the route does not exist there. */
   door: Door | null;
@@ -94,7 +97,7 @@ export type ServerParts = {
   /** Routes of the operator API, and who is let in there; null closes it. */
   api: (ApiParts & { guard: Guard }) | null;
   /** Pages for people, served beside the API; left out: there are none. */
-  addPages?: (app: FastifyInstance, server: PageServer) => void;
+  addPages?: (app: FastifyInstance, server: PageServer) => UnknownPage;
   /** Hears of failures of our own; the text quotes no input. */
   onFault: (text: string) => void;
   onRefusal: (report: RefusalReport) => void;
@@ -207,7 +210,7 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
     // A path that cannot be decoded is like one that does not exist.
     frameworkErrors: (_error, request, reply) => {
       drain(request.raw as IncomingMessage);
-      notFound(reply as FastifyReply);
+      answerUnread(request as FastifyRequest, reply as FastifyReply);
     },
   });
   const connections = limitConnections(app.server, limits.connectionLimit, monotonicMs, () =>
@@ -216,8 +219,19 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
   // Node answers an expectation that it does not know by itself, past every check and limit. It may be left aside (RFC 9110, 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   const { methodsAt, pathNear } = collectRoutes(app);
+  let unknownPage: UnknownPage | null = null;
+  const nothingAt = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
+    unknownPage !== null && isReadByPerson(request) ? await unknownPage(request, reply) : notFound(reply);
+  /** No hook runs for such a request. */
+  const answerUnread = (request: FastifyRequest, reply: FastifyReply): void => {
+    if (!common.isOpen() || common.visitors.came(request.ip) !== 'answered') return void notFound(reply);
+    nothingAt(request, reply).catch((fault) => {
+      onFault(failureText('HTTP', reply, fault));
+      notFound(reply);
+    });
+  };
   addStarting(app, common);
-  addAdmission(app, common, { connections, methodsAt, pathNear });
+  addAdmission(app, common, { connections, methodsAt, pathNear, nothingAt });
   app.addHook('onRequest', async (request, reply) => {
     if (!isTransferCoded(request.headers)) return undefined;
     // What follows on this connection cannot be told from the body by somebody else on the way.
@@ -242,7 +256,7 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
   if (api !== null && serves.has('api')) {
     const server = { bodies, loginFailed: countFailedLogins(common) };
     addApi(app, { ...api, ...server });
-    addPages?.(app, server);
+    unknownPage = addPages?.(app, server) ?? null;
   }
   return app;
 }
@@ -265,7 +279,7 @@ function addStarting(app: FastifyInstance, { isOpen }: Common): void {
 function addAdmission(
   app: FastifyInstance,
   common: Common,
-  { connections, methodsAt, pathNear }: { connections: Connections } & Routes,
+  { connections, methodsAt, pathNear, nothingAt }: { connections: Connections; nothingAt: UnknownPage } & Routes,
 ): void {
   const { visitors, isWebhookToken, guard, onRefusal } = common;
 
@@ -318,7 +332,7 @@ function addAdmission(
     if (request.is404)
       return isOfApi(request)
         ? undefinedOfApi(request, reply, methodsAt(request.url), pathNear(request.url))
-        : notFound(reply);
+        : nothingAt(request, reply);
     if (at === 'webhooks' && proof.kind === 'none') return notFound(reply);
     return undefined;
   });
@@ -343,6 +357,12 @@ function isOfApi(request: FastifyRequest): boolean {
 /** Pages for people; what is not defined there is like any other path that does not exist. */
 function isPage({ is404, routeOptions: { url = '' } }: FastifyRequest): boolean {
   return !is404 && (url === '/' || url.startsWith('/console/'));
+}
+
+/** With a browser, and not below what programs call: a webhook of a wrong token is like any path that does not exist. */
+function isReadByPerson({ method, url, headers }: FastifyRequest): boolean {
+  const isOfPrograms = ['webhooks', 'v1'].includes(url.split(/[/?]/, 2)[1] ?? '');
+  return method === 'GET' && !isOfPrograms && (headers.accept ?? '').includes('text/html');
 }
 
 /** `methods`: those that are defined there. `meant`: a path that is like its own. */

@@ -44,6 +44,44 @@ test('strangers see a page to log in at, and nothing else', async (context) => {
   assert.equal((await person.get('/console/nothing')).status, 404);
 });
 
+test('a path that nobody can read, or that is not there, has a page of its own in a browser', async (context) => {
+  const { engine } = await startApi(context);
+  const inBrowser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+  const person = await loggedIn(engine.url, 'viewer');
+  const paths = ['/%ZZ', '/console/requests/%E0%A4%A', `/console/requests/${'9'.repeat(600)}`, '/console/nothing'];
+  for (const path of paths) {
+    for (const who of [person, openPerson(engine.url)]) {
+      for (const [language, title] of [
+        ['pt-BR', 'Página não encontrada'],
+        ['en', 'Page not found'],
+      ] as const) {
+        const answer = await who.get(path, { ...inBrowser, 'accept-language': language });
+        const type = answer.headers.get('content-type');
+        assert.deepEqual([answer.status, type], [404, 'text/html; charset=utf-8'], path);
+        assert.match(answer.text, new RegExp(`<html lang="${language}">.*<h1>${title}</h1>`, 's'), path);
+        assert.match(answer.headers.get('content-security-policy') ?? '', /^default-src 'none'/, path);
+      }
+    }
+  }
+  assert.match((await person.get('/%ZZ?lang=en', inBrowser)).text, /<html lang="en">/);
+  assert.match((await person.get('/%ZZ', inBrowser)).text, /<html lang="en">/, 'it was said once');
+  assert.match((await person.get('/%ZZ', inBrowser)).text, /console\/logout/, 'a session is still known there');
+  // Programs, and what only programs ask for.
+  for (const [path, headers] of [
+    ['/%ZZ', {}],
+    ['/webhooks/%ZZ', inBrowser],
+    ['/v1/%ZZ', inBrowser],
+    ['/webhooks/wrong-token', inBrowser],
+  ] as const) {
+    const answer = await person.get(path, headers);
+    assert.deepEqual(
+      [answer.status, answer.headers.get('content-type')],
+      [404, 'application/json; charset=utf-8'],
+      path,
+    );
+  }
+});
+
 test('no page has a script or a style of its own, and what it loads is there with its type', async (context) => {
   const { engine } = await startApi(context);
   const person = await loggedIn(engine.url, 'admin');
