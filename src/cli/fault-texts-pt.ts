@@ -107,6 +107,7 @@ const sentences: readonly Sentence[] = [
   [/^LANCE_URL is no address: write it like (.*)$/, 'LANCE_URL não é um endereço: escreva-o como $1'],
   [new RegExp(`^(${setting}) is not a setting: (.*)$`), '$1 não é uma configuração: REMEDY'],
   [new RegExp(`^(${setting}) is not a section of the settings: (.*)$`), '$1 não é uma seção das configurações: REMEDY'],
+  [new RegExp(`^(${setting}) is not one of (.*); did you mean (.*)\\?$`), '$1 não é um destes: $2; seria $3?'],
   [new RegExp(`^(${setting}) is not one of (.*)$`), '$1 não é um destes: $2'],
   [/^(\S+) and (\S+) are both set: (.*)$/, '$1 e $2 estão definidas ao mesmo tempo: REMEDY'],
   [/^(\S+): the file (.*) cannot be read( \(\w+\))?: (.*)$/, '$1: o arquivo $2 não pode ser lido$3: REMEDY'],

@@ -23,11 +23,18 @@ export const statusEn: Texts['status'] = {
     lastWin: 'last win',
   },
   open: 'OPEN',
+  openUnheard: (since) =>
+    `OPEN as far as is known: no bid was taken since ${since}, and only traffic shows whether the service answers`,
   closed: (text, cause) => `CLOSED: ${text} (${cause})`,
   doorOnly: 'this process only takes webhooks',
   process: (version, roles, since, url) => `version ${version}, ${roles}, since ${since}, at ${url}`,
   isReady: 'ready',
   notReady: 'not ready: see /readyz?verbose',
+  personNotTold: 'not told without a token: set LANCE_TOKEN',
+  partitionsOwned: (numbers) =>
+    numbers.length === 0
+      ? 'this process answers for none'
+      : `this process answers for ${numbers.length === 1 ? 'the one' : `${numbers.length}, those`} with number ${numbers.join(', ')}`,
   partitionClosed: (text) => `closed: ${text}`,
   folderRefused: (text) => `REFUSED, the set above decides on: ${text} (lance rules check names all; mend the file)`,
   goneBack: (from, by, until) =>

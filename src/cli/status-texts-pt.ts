@@ -25,12 +25,19 @@ export const statusPt = {
     lastWin: 'última vitória',
   },
   open: 'ABERTOS',
+  openUnheard: (since: string) =>
+    `ABERTOS, até onde se sabe: nenhum lance foi aceito desde ${since}, e só o tráfego mostra se o serviço responde`,
   closed: (text: string, cause: string) => `FECHADOS: ${text} (${cause})`,
   doorOnly: 'este processo só recebe webhooks',
   process: (version: string, roles: string, since: string, url: string) =>
     `versão ${version}, ${roles}, desde ${since}, em ${url}`,
   isReady: 'pronto',
   notReady: 'não está pronto: veja /readyz?verbose',
+  personNotTold: 'não informado sem token: defina LANCE_TOKEN',
+  partitionsOwned: (numbers: readonly number[]) =>
+    numbers.length === 0
+      ? 'este processo não responde por nenhuma'
+      : `este processo responde por ${numbers.length === 1 ? 'uma, a' : `${numbers.length}, as`} de número ${numbers.join(', ')}`,
   partitionClosed: (text: string) => `fechada: ${text}`,
   folderRefused: (text: string) =>
     `RECUSADA, o conjunto acima continua decidindo: ${text} (lance rules check mostra tudo; corrija o arquivo)`,

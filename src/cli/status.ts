@@ -14,6 +14,8 @@ const refusedCode = 77;
 const screenWidth = 80;
 const hashLength = 12;
 const longestRefusal = 240;
+/** After so long without an answer a service that is down is no cause any more (`bidding-status.ts`). */
+const unheardMs = 60_000;
 
 /** Resolves to the exit code: 69 when no process answers, 77 when one does not take the token. */
 export async function showStatus(world: CommandWorld, json: boolean): Promise<number> {
@@ -88,11 +90,11 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
   const rows: (readonly [label: string, text: string | null])[] = [
     [
       labels.bidding,
-      bidding === null ? status.doorOnly : cause === null ? status.open : status.closed(texts.causes[cause], cause),
+      bidding === null ? status.doorOnly : cause === null ? openText(found) : status.closed(texts.causes[cause], cause),
     ],
     [labels.since, bidding === null ? null : format.minute(bidding.since)],
     [labels.until, bidding?.until == null ? null : format.minute(bidding.until)],
-    [labels.by, bidding?.by ?? null],
+    [labels.by, bidding?.by ?? (cause === 'paused' ? status.personNotTold : null)],
     // Why somebody paused is in that person's own words.
     [labels.detail, cause === 'paused' ? detail : detail && format.texts.fault(detail)],
     [labels.remedy, cause === null ? null : remedyOf(texts, cause, detail)],
@@ -104,7 +106,7 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.folder, folderText(found)],
     [
       labels.partitions,
-      [partitions.owned.join(', ') || format.texts.none, ...partitions.closed.map(status.partitionClosed)].join('; '),
+      [status.partitionsOwned(partitions.owned), ...partitions.closed.map(status.partitionClosed)].join('; '),
     ],
     [
       labels.requests,
@@ -127,6 +129,12 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     if (rollback == null) return null;
     const { from, by, reviewBy, reviewedBy } = rollback;
     return status.goneBack(from.slice(0, hashLength), by, reviewedBy === null ? format.minute(reviewBy) : null);
+  }
+
+  /** Open is what nothing speaks against. */
+  function openText({ at, startedAt, lastBidAt }: DaemonStatus): string {
+    const since = lastBidAt ?? startedAt;
+    return at - since < unheardMs ? status.open : status.openUnheard(format.minute(since));
   }
 
   function lastText(at: number | null): string {

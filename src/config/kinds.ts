@@ -93,8 +93,16 @@ export function flag() {
   return z.boolean({ error: ({ input }) => `is ${kindOf(input)}: true or false is needed, without quotes` });
 }
 
+/** Longer texts are no mistyped word. */
+const longestWord = 60;
+
 export function choice<const T extends string>(...words: readonly T[]) {
-  return z.enum(words, { error: `is not one of ${words.join(', ')}` });
+  return z.enum(words, {
+    error: ({ input }) => {
+      const meant = typeof input === 'string' ? nearestWord(input.slice(0, longestWord), words) : null;
+      return `is not one of ${words.join(', ')}${meant === null ? '' : `; did you mean ${meant}?`}`;
+    },
+  });
 }
 
 /** A text that `problem` finds nothing wrong with. `problem` must not repeat the text. */

@@ -230,7 +230,8 @@ test('kafka asks for its brokers, its registry and Redis, each by name', () => {
 
 test('a process has one role only where several share the work', () => {
   assertOneFault(faultsOf({ ...complete, LANCE_ROLES: 'door' }), /LANCE_ROLES \(roles\) names one role/);
-  assertOneFault(faultsOf({ ...complete, LANCE_ROLES: 'porter' }), /is not one of door, desk/);
+  assertOneFault(faultsOf({ ...complete, LANCE_ROLES: 'porter' }), /is not one of door, desk$/);
+  assertOneFault(faultsOf({ ...complete, LANCE_ROLES: 'dor' }), /is not one of door, desk; did you mean door\?$/);
 });
 
 test('the base address must be http or https and carry no credentials', () => {
