@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type AnchorPlace, anchorFileOf } from './adapters/embedded/anchor.ts';
-import { holdersOfRemoved, isHeld, tooLittleSpace } from './adapters/embedded/database.ts';
+import { holdersOfRemoved, holdsDesk, isHeld, tooLittleSpace } from './adapters/embedded/database.ts';
 import { quickCheck } from './adapters/embedded/quick-check.ts';
 import { openEmbeddedReader } from './adapters/embedded/reader.ts';
 import {
@@ -234,6 +234,8 @@ type OpenSharedStore = OpenStore & { giveUpViews: () => Promise<void> };
 async function openStore(config: Config, watchers: StoreWatchers): Promise<OpenStore> {
   switch (config.store.backend) {
     case 'embedded':
+      // A start that cannot listen is to leave no directory and no anchor behind.
+      if (!holdsDesk(config.store.dataDir)) await createWaitingServer(addressesOf(config)).check();
       return openEmbeddedStore({
         directory: config.store.dataDir,
         onFault: watchers.onFault,

@@ -1,8 +1,10 @@
 /** `lance status` and the doctor ask the running desk why no bids flow; what they say where nobody answers. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { languages, textsIn } from '../../src/cli/texts.ts';
 import type { DaemonStatus } from '../../src/http/api/status.ts';
@@ -149,6 +151,59 @@ test('requests of a process whose store is away are unknown, not none', async ()
     assert.match((await lance(there, 'status')).stdout, /solicitações +não se sabe/);
   } finally {
     server.close();
+  }
+});
+
+test('what a process does not tell, or cannot know without traffic, is said so', async () => {
+  const status = await statusOf();
+  const server = createHttpServer((_request, response) => response.end(JSON.stringify(shown)));
+  let shown: DaemonStatus = status;
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const said = async (changed: Partial<DaemonStatus>) => {
+    shown = { ...status, ...changed };
+    const LANCE_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { stdout } = await lance({ LANCE_URL, LANCE_LANG: 'en' }, 'status');
+    assertScreen(stdout);
+    return stdout.replaceAll(/\s+/g, ' ');
+  };
+  try {
+    const open = { ...status.bidding!, kind: 'open', cause: null } as const;
+    const quiet = { ...status, bidding: open, startedAt: 1_772_550_000_000, lastBidAt: null };
+    assert.match(
+      await said({ ...quiet, at: quiet.startedAt + 120_000 }),
+      /bidding OPEN as far as is known: no bid was taken since \d{4}-.*, and only traffic shows whether the service answers/,
+    );
+    assert.match(await said({ ...quiet, at: quiet.startedAt + 30_000 }), /bidding OPEN since/);
+    const paused = { ...open, kind: 'closed', cause: 'paused' } as const;
+    assert.match(
+      await said({ bidding: { ...paused, by: null }, partitions: { owned: [], closed: [] } }),
+      /by not told without a token: set LANCE_TOKEN .*partitions this process answers for none/,
+    );
+    assert.match(
+      await said({ bidding: { ...paused, by: 'ana' }, partitions: { owned: [0], closed: [] } }),
+      /by ana .*partitions this process answers for the one with number 0/,
+    );
+  } finally {
+    server.close();
+  }
+});
+
+test('a start whose address is taken leaves no directory and no anchor behind', async () => {
+  const stage = await openStage(24);
+  const taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  try {
+    const { port } = taken.address() as AddressInfo;
+    const data = join(stage.directory, 'not-yet');
+    const { stderr } = await lance({ ...stage.environment, LANCE_DATA_DIR: data, LANCE_HTTP_PORT: `${port}` }, 'run');
+    assert.match(stderr, /LANCE_HTTP_PORT: 127\.0\.0\.1:\d+ is in use/);
+    assert.deepEqual(
+      readdirSync(stage.directory).filter((name) => name.startsWith('not-yet')),
+      [],
+    );
+  } finally {
+    taken.close();
+    await stage.close();
   }
 });
 
