@@ -65,9 +65,26 @@ const readNumber: Reader<number> = (value) => {
   return { kind: 'wrong', problem: 'cannot be used; send a number' };
 };
 
+/**
+ * A percentage that the service tells, as people write it there: `40 %` is 40, and the comma of `1,990` marks no thousands, for no loan
+ * is at a thousand percent.
+ */
+const readToldPercent: Reader<number> = (value) => {
+  if (typeof value !== 'string') return readNumber(value);
+  const text = value.trim();
+  const plainly = text.endsWith('%') ? text.slice(0, -1).trimEnd() : text;
+  const comma = /^(-?\d{1,3}),(\d+)$/.exec(plainly);
+  return readNumber(comma === null ? withDecimalPoint(plainly) : `${comma[1]}.${comma[2]}`);
+};
+
+/** Reais with their sign before them, `R$ 1.234,56`, are the same without it. */
+function withoutCurrency(value: unknown): unknown {
+  return typeof value === 'string' ? value.trim().replace(/^(-?)\s*R\$\s*/i, '$1') : value;
+}
+
 /** What the service tells may be a text as people write numbers there. */
 function toldBy<T>(read: Reader<T>): Reader<T> {
-  return (value) => read(withDecimalPoint(value));
+  return (value) => read(withDecimalPoint(withoutCurrency(value)));
 }
 
 /** A text kept to the character: accounts, registrations and codes may begin with zeros or end in blanks that somebody counts. */
@@ -99,7 +116,7 @@ export const money = scalar<AmountCents>(readMoney, (value) => value / 100, told
 /** The contract writes this amount as a text. */
 export const moneyAsText = scalar<AmountCents>(readMoney, (value) => (value / 100).toFixed(2));
 export const monthlyRate = scalar<RateHundredths>(readMonthlyRate, (value) => value / 100);
-export const number = scalar<number>(readNumber, (value) => value, toldBy(readNumber));
+export const number = scalar<number>(readNumber, (value) => value, readToldPercent);
 /** A day that the contract writes as a date-time: midnight. */
 export const dayTime = scalar<Day>(readDay, midnight);
 /** `YYYY-MM-DD` */

@@ -48,12 +48,28 @@ test('figures of a note that come as texts with a comma are read', () => {
   assert.deepEqual([note.iofCents, note.insuranceCents], [64, -105_000]);
 });
 
+test('percentages with their sign or three decimals after a comma, and reais with their sign, are read', () => {
+  const { note } = noteOf({
+    ...wholeNote,
+    ...{ ValorTaxaMensal: '1,990', ValorTaxaAnual: '26,674 %', ValorCETAnual: '40 %', ValorCETMensal: ' 2.9% ' },
+    ...{ ValorEmprestimo: 'R$ 10.300,00', ValorSeguro: '-R$ 1,50' },
+  });
+  assert.ok(note !== null);
+  assert.equal(note.unreadable, undefined);
+  assert.deepEqual(
+    [note.rateMonthlyPercent, note.rateAnnualPercent, note.cetAnnualPercent, note.cetMonthlyPercent],
+    [1.99, 26.674, 40, 2.9],
+  );
+  assert.deepEqual([note.loanCents, note.insuranceCents], [1_030_000, -150]);
+});
+
 test('figures that have two meanings or none, and two spellings with other values, are said to be unreadable', () => {
   for (const [change, unreadable] of [
     [{ ValorTaxaMensal: 'a combinar' }, ['rateMonthlyPercent']],
     [{ ValorEmprestimo: '99.999', ValorIOF: '1,234' }, ['loanCents', 'iofCents']],
     [{ ValorSeguro: { valor: 1 } }, ['insuranceCents']],
-    [{ ValorCETAnual: '40 %' }, ['cetAnnualPercent']],
+    [{ ValorCETAnual: '40 por cento', ValorTaxaAnual: '%' }, ['cetAnnualPercent', 'rateAnnualPercent']],
+    [{ ValorParcela: '1,990', ValorSeguro: 'R$ 1.990' }, ['installmentCents', 'insuranceCents']],
     [{ valorTaxaMensal: 4.9 }, ['rateMonthlyPercent']],
     [{ valorTaxaMensal: 'x' }, ['rateMonthlyPercent']],
     [{ ValorParcela: null, valorparcela: 1 }, ['installmentCents']],

@@ -419,11 +419,11 @@ test('a figure that was said and is nothing now, or cannot be read, is a doubt',
   assert.deepEqual(await notSaid({}), []);
   for (const [name, figure, unread] of [
     ['VlrTotalCredito', 'creditCents', '9.999'],
-    ['PercJurosMensal', 'rateHundredths', '9,90 %'],
+    ['PercJurosMensal', 'rateHundredths', '9,90 ao mes'],
     ['QtdeParcelas', 'installments', 'doze'],
     ['VlrTotalDivida', 'totalDebtCents', '20.000'],
     ['VlrTAC', 'feeCents', {}],
-    ['PercCETMensal', 'cetMonthlyHundredths', '4,9 %'],
+    ['PercCETMensal', 'cetMonthlyHundredths', '4,9 ao mes'],
   ] as const) {
     for (const value of [null, '', unread]) {
       const seen = alarms.length;
