@@ -355,6 +355,8 @@ test('what a signature calls a contract is the contract of this flow, also where
     [{ nrContrato: '25055129440' }, 'content.nrContrato'],
     [{ contratoId: uuid(9) }, 'content.contratoId'],
     [{ dados: '{"idContrato":"999"}' }, 'content.dados.idContrato'],
+    [{ biometria: { contrato: { id: '999' } } }, 'content.biometria.contrato.id'],
+    [{ averbacao: { contrato: { nrContrato: '999' } } }, 'content.averbacao.contrato.nrContrato'],
   ] as const) {
     const refused = await sign('c-701', { ...other, assinatura: 'b' } as JsonObject);
     assert.deepEqual(refusedBy(refused), [['note-of-this-flow', field]]);
@@ -365,6 +367,8 @@ test('what a signature calls a contract is the contract of this flow, also where
     ...{ assinatura: 'b', contrato: 'CCB 2.505.512.944', ccb: { id: uuid(1), tipo: '7' }, contratos: 2 },
     ...{ tipoContrato: '3', idContrato: (await state('c-701'))!.requestCode!, contratoHash: 'a1'.repeat(32) },
     ...{ cedula: '0002505512944', contractCopy: '9'.repeat(64), nrCCB: 2505512944, valorContrato: '999' },
+    // Parts of a vendor have ids of their own.
+    ...{ biometria: { idContrato: 'V-998877', provas: [{ contratoId: 4411 }] } },
   };
   assert.equal((await sign('c-701', content)).kind, 'taken');
   await reaches('c-701', 'endorsed');

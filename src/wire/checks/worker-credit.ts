@@ -430,9 +430,15 @@ function noteNamed(content: JsonValue, parent: string): Check[] {
 
 const contractName = '(?:contrato|ccb|c[eé]dula)';
 const numberName = '(?:n[ro]?o?|num|n[uú]mero|id|identificador|cod|c[oó]digo)';
-/** A field that is called a contract, or its number or id; `contrato.numero` is too. */
+/** What the order is wrapped in. Whatever else has parts is a vendor's, such as that of the biometrics, with ids of its own. */
+const wrapper =
+  '(?:dados|dto|payload|conte[uú]do|content|body|data|requisicao|averba[cç][aã]o|proposta|opera[cç][aã]o)';
+/**
+ * A field that is called a contract; one that is called its number or id at the top or in what the order is wrapped in; and
+ * `contrato.numero`.
+ */
 const contractField = new RegExp(
-  `(?:^|\\.)(?:(?:${numberName}_?(?:d[oae]_?)?)?${contractName}(?:_?${numberName})?|${contractName}\\.${numberName})$`,
+  `(?:(?:^|\\.)${contractName}(?:\\.${numberName})?|^(?:(?:${wrapper}|${contractName})\\.)*(?:${numberName}_?(?:d[oae]_?)?)?${contractName}(?:_?${numberName})?)$`,
   'iu',
 );
 /** What is longer is the contract itself, or a hash of it. */
