@@ -35,6 +35,8 @@ export function barriersTo(
 function checksOf(step: FlowStep, state: FlowState, settings: StepSettings, open: OpenSealed): readonly Check[] {
   switch (step) {
     case 'accept':
+      // It stands at the service, and nothing of it is signed here: nothing else is left than to say that somebody has settled it.
+      if (state.flow === 'renegotiation') return [];
       return noteWithinBid(noteFactsOf(withNoteToTake(state), settings));
     case 'sign':
       return noteSignable({ ...noteFactsOf(state, settings), doubts: noteDoubts(state, settings) });
@@ -134,9 +136,24 @@ export function barriersNow(state: FlowState, settings: StepSettings, open: Open
   // What a withdrawal comes to is for those who work on it.
   if (state.flow === 'withdrawal' && open === null) return [];
   const due = (dueSteps[state.phase] ?? []).filter((step) => allowsStep(state, step));
-  const found = due.flatMap((step) => barriersTo(step, state, settings, open));
+  const found = [
+    ...renegotiationBeyond(state, settings),
+    ...due.flatMap((step) => barriersTo(step, state, settings, open)),
+  ];
   const isSame = (one: FlowBreach) => (other: FlowBreach) => one.rule === other.rule && one.problem === other.problem;
   return found.filter((each, index) => found.findIndex(isSame(each)) === index && !state.breaches.some(isSame(each)));
+}
+
+/** The note of a renegotiation that is beyond what was ordered, or cannot be read, as long as nobody has settled it. */
+function renegotiationBeyond(state: FlowState, settings: StepSettings): readonly FlowBreach[] {
+  const { flow, phase, noteAccepted } = state;
+  const isOpen =
+    flow === 'renegotiation' && (phase === 'renegotiated' || phase === 'cancelled') && noteAccepted == null;
+  const beyond = isOpen ? noteWithinBid(noteFactsOf(withNoteToTake(state), settings)) : [];
+  const rules = beyond.flatMap((check) => check?.rule ?? []);
+  if (rules.length === 0) return [];
+  const problem = `the note of this renegotiation is beyond what was ordered, or cannot be read (${rules.join(', ')}): it stands at the service already, and nothing of it is signed here. Read the printed note and settle it with the service; the step accept with a reason then says that it is taken as it is printed`;
+  return [{ rule: 'renegotiation-settled', field: 'step', problem }];
 }
 
 /** The steps that a person has to take before it goes on; none: it waits for the service, or for nothing. */

@@ -16,7 +16,7 @@ import { sampleLink } from '../rules/sample-request.ts';
 import { startFlowHouse } from './flow-house.ts';
 import { sampleNote } from './flow-world.ts';
 import { link, plainVault, pricing, settings } from './orders.ts';
-import { refusedBy, takingHouse } from './taking-house.ts';
+import { takingHouse } from './taking-house.ts';
 
 const { registration, employerId, employerIdType } = link.identity;
 const cpf = link.identity.cpf!;
@@ -91,8 +91,9 @@ for (const [what, change, term, fields] of [
     const view = await tell(asOrdered(change, term));
     assert.deepEqual(view.differences.map(({ field }) => field).sort(), [...fields].sort());
     await eventually(() => alarms.includes('note-differs'));
-    // Insurance was not ordered, and nobody can take it.
-    assert.equal(view.nextSteps.includes('accept'), what !== 'insurance');
+    assert.ok(view.nextSteps.includes('accept') && view.waitsFor.includes('accept'));
+    const settled = view.barriers.map(({ rule }) => rule);
+    assert.deepEqual(settled, what === 'insurance' ? ['renegotiation-settled'] : []);
   });
 }
 
@@ -167,10 +168,25 @@ test('the new instalment is estimated from what is open of the old loan, else fr
   assert.equal(of(null, { loanCents: null }), null);
 });
 
-test('insurance that nobody ordered cannot be accepted in the note of a renegotiation', async (context) => {
-  const { tell, front, flowId } = await awaiting(context);
-  const view = await tell(asOrdered({ insuranceCents: 5_000 }));
-  assert.ok(!view.nextSteps.includes('accept'));
-  const asked = await front.ask(flowId, { by: 'ana', key: randomUUID() }, { step: 'accept', reason: 'x' });
-  assert.deepEqual(refusedBy(asked), [['insurance-as-ordered', 'step']]);
+test('insurance or a figure that cannot be read is settled by a person, and the flow has come to its end', async (context) => {
+  for (const change of [
+    { insuranceCents: 5_000 },
+    { rateAnnualPercent: null, unreadable: ['rateAnnualPercent'] },
+  ] as const) {
+    const { tell, front, flowId, state } = await awaiting(context);
+    const view = await tell(asOrdered(change as Partial<CreditNote>));
+    assert.deepEqual(view.waitsFor, ['accept']);
+    assert.deepEqual(
+      view.barriers.map(({ rule }) => rule),
+      ['renegotiation-settled'],
+    );
+    const asked = await front.ask(
+      flowId,
+      { by: 'ana', key: randomUUID() },
+      { step: 'accept', reason: 'lida e acertada' },
+    );
+    assert.equal(asked.kind, 'taken', JSON.stringify(asked));
+    const after = flowView((await state(flowId))!, null, settings);
+    assert.deepEqual([after.barriers, after.waitsFor, after.noteAccepted?.by], [[], [], 'ana']);
+  }
 });

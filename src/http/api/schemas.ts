@@ -819,7 +819,7 @@ const noteSchema = z.looseObject({
   cetAnnualPercent: said(percentAnnual.nullable().optional(), 'Effective cost (CET)', 24.03, 'ValorCETAnual'),
   unreadable: said(
     z.array(z.string()).readonly().optional(),
-    'Figures that the note writes in a way that cannot be read, or twice with other values: nobody can accept or sign it. What was written stands in the history of the flow, for operators and admins; left out: none',
+    'Figures that the note writes in a way that cannot be read, or twice with other values: nobody can sign it, and only the note of a renegotiation can be accepted, by who has read it as it is printed. What was written stands in the history of the flow, for operators and admins; left out: none',
     [],
     'none',
   ),
