@@ -434,8 +434,10 @@ function correct(state: FlowState, record: FlowAsked): FlowState {
     givesCodeUp === true && state.requestCode !== null && !isSameCode(state.requestCode, requestCode ?? '');
   const left = isOther ? withoutCode(state, state.requestCode!) : earlierNotesOf(state);
   const known = codeOf({ ...state, ...left }, requestCode);
+  // That of the other contract was forgotten when it failed.
+  const generatedAt = state.generatedAt ?? state.operation?.intent?.at ?? null;
   return {
-    ...{ ...rest, ...left, ...known, phase: move(state, 'confirm')!.phase },
+    ...{ ...rest, ...left, ...known, generatedAt, phase: move(state, 'confirm')!.phase },
     ...{ note: null, differences: [], noteAccepted: null, signature: null, breaches: [], errors: [], errorsIn: null },
   };
 }

@@ -45,12 +45,21 @@ function mayBeEndorsed({ phase, operation, generatedAt, steps }: FlowState): boo
 export function mayCorrect(state: FlowState): boolean {
   const { flow, phase, operation, generatedAt, steps } = state;
   if (flow === 'withdrawal') return isProposalConfirmed(state) && !isBusy(state) && !isAnswered(state);
+  if (phase === 'refused') return isFailedUnderConfirmed(state);
   const isStill = phase === 'awaiting-note' || (phase === 'awaiting-signature' && flow === 'contract');
   const isBegun = operation?.status === 'asked' || operation?.status === 'intended' || operation?.status === 'unclear';
   // What was confirmed before this contract was generated was another one.
   const isConfirmed = ({ step, outcome, at }: FlowState['steps'][number]) =>
     step === 'confirm' && outcome === 'done' && at >= (generatedAt ?? 0);
   return isStill && !isBegun && steps.some(isConfirmed);
+}
+
+/** The code that was told to have failed is a person's word, and the last one: what is amended is another contract. */
+function isFailedUnderConfirmed({ requestCode, operation, note, steps }: FlowState): boolean {
+  const last = steps.findLast(
+    ({ step, outcome }) => outcome === 'done' && ['confirm', 'deny', 'amend', 'regenerate'].includes(step),
+  );
+  return last?.step === 'confirm' && operation?.status === 'done' && requestCode !== null && note === null;
 }
 
 /** The code of its proposal is a person's word, not the service's. */

@@ -82,7 +82,14 @@ function generation(noted: FlowPhase): Partial<Record<FlowPhase, Row>> {
       regenerate: 'preparing',
       cancel: 'cancelled',
     },
-    refused: { amend: 'preparing', cancel: 'cancelled', accepted: 'awaiting-note', noted },
+    refused: {
+      /** See `mayCorrect`. */
+      confirm: 'awaiting-note',
+      amend: 'preparing',
+      cancel: 'cancelled',
+      accepted: 'awaiting-note',
+      noted,
+    },
     /** Only a note that came after the end: see `lateNote`. */
     cancelled: { accept: noted },
   };

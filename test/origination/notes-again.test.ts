@@ -414,3 +414,34 @@ test('a signature names the note of another flow in no form', async (context) =>
   assert.equal((await sign('c-702', content)).kind, 'taken');
   await reaches('c-702', 'endorsed');
 });
+
+test('a code that was confirmed by mistake is corrected also where its contract is told to have failed', async (context) => {
+  const { ask, start, world, reaches, tell, flows, state, sent, tellNote } = await takingHouse(context);
+  world.answerTo = () => ({ kind: 'unknown', reason: 'status-500', response: null, ...heard });
+  await start('701');
+  await reaches('c-701', 'unclear');
+  const confirm = (requestCode: string) => ask('c-701', { step: 'confirm', reason: 'no portal', requestCode });
+  assert.equal((await confirm('q-other')).kind, 'taken');
+  await reaches('c-701', 'awaiting-note');
+  await tellNote('c-701', null, ['E1']);
+  await reaches('c-701', 'refused');
+  const refused = (await state('c-701'))!;
+  assert.ok(nextSteps(refused, settings, null).includes('confirm'));
+  const before = sent.length;
+  assert.equal((await confirm('q-own')).kind, 'taken');
+  await reaches('c-701', 'awaiting-note');
+  const corrected = (await state('c-701'))!;
+  assert.deepEqual([corrected.requestCode, corrected.errors, corrected.generations], ['q-own', [], 1]);
+  assert.ok(corrected.generatedAt !== null, 'its competence counts');
+  assert.equal((await flows.findByCode(['q-other'])).size, 0);
+  assert.equal(sent.length, before);
+  // Under the right code it failed as well: it may be amended, and then nothing is corrected any more.
+  await tell('q-own', {
+    ...{ kind: 'credit-note', of: 'contract', sealed: '{"Erros":[{"Codigo":"E2"}]}', at: Date.now() },
+    ...{ errors: ['E2'], requestCode: 'q-own', note: null },
+  });
+  await reaches('c-701', 'refused');
+  assert.equal((await ask('c-701', { step: 'amend' } as never)).kind, 'taken');
+  await reaches('c-701', 'unclear');
+  assert.ok(!nextSteps((await state('c-701'))!, settings, null).includes('sign'));
+});
