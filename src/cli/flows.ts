@@ -241,6 +241,7 @@ export function flowText(
     [labels.noteHolder, view.noteHolder],
     [labels.noteAgain, noteAgainText(format, state)],
     [labels.lateNote, lateNoteText(format, state)],
+    [labels.lateSuccesses, joined(view.lateSuccesses.map((late) => lateSuccessText(format, late)))],
     [labels.earlierNotes, earlierNotesText(format, view.earlierNotes)],
     [
       labels.breaches,
@@ -333,6 +334,16 @@ function lateNoteText(format: Format, { lateNote, phase }: FlowState): string | 
   const { at, note, isLast } = lateNote;
   const { taken, seen } = format.texts.flows.lateNote;
   return `${format.time(at)}: ${noteText(format, note)} (${phase === 'cancelled' && isLast ? taken : seen})`;
+}
+
+/** What counts as not done, and is told to be done; what to do about it stands among the rules in the way. */
+function lateSuccessText(
+  format: Format,
+  { at, operation, code, noteNumber }: ReturnType<typeof flowView>['lateSuccesses'][number],
+): string {
+  const { step, facts } = format.texts.flows;
+  const named = [step(operation), ...(noteNumber === null ? [] : [`${facts.noteNumber} ${noteNumber}`])];
+  return `${format.time(at)}: ${[...named, ...(code === null ? [] : [code])].join(', ')}`;
 }
 
 function earlierNotesText(format: Format, numbers: readonly string[]): string | null {

@@ -126,6 +126,8 @@ export type FlowAsked = OfFlow & {
   givesCodeUp?: true;
   /** Of `deny`: it takes an endorsement back that counts as done; absent: one that was unclear. */
   ofEndorsed?: true;
+  /** Of `accept` and `confirm`: the intent of the late success that it settles; absent: it is about none. */
+  lateIntentId?: string;
   /** Of `amend`: the link from now on, as a pseudonym; absent: it stays. */
   linkKey?: string;
   /** Of `simulation` and `signers`, and of `amend` with a link: whose, as pseudonyms. */
@@ -228,6 +230,8 @@ export type FlowResult =
 export type FlowAnswered = OfFlow & {
   kind: 'answered';
   intentId: string;
+  /** What was sent; absent: nothing was, or an earlier version wrote it. */
+  operation?: FlowOperation;
   instance: string;
   result: FlowResult;
   /** An attempt before those of this record may have been taken unseen. */
@@ -259,11 +263,16 @@ export type FlowTold = OfFlow & {
   bodyKey?: string;
   /** Of `operation`: its words say no, whatever its errors are; absent: they do not, or an earlier version wrote it. */
   denies?: true;
+  /** Of `operation` without errors: whether its words show a success; absent: it reports errors or denies, or an earlier version wrote it. */
+  shows?: EventShown;
   /** Of `operation`: nobody is asked any more what became of the endorsement; absent: an earlier version wrote it, and somebody is. */
   settles?: true;
   errors: readonly string[];
   sealed: string;
 };
+
+/** `nothing`: its words are not known, or it has none. */
+export type EventShown = 'success' | 'nothing';
 
 /** The service answered the flow's link query, by callback. */
 export type FlowLinkTold = OfFlow & {

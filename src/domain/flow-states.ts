@@ -131,6 +131,20 @@ export type PaymentOperation = 'inclusion' | 'splits' | 'account-update';
 /** A sealed body, and the place that it was sealed for: that of the record that it came in. */
 export type SealedWords = { place: SealedPlace; sealed: string };
 
+/**
+ * An endorsement, inclusion or split whose outcome the flow does not hear any more, as it counts as not done or belongs to a contract
+ * that was given up. `code`: its request code, or the code of the proposal of an inclusion; null: not known. `note`: what it endorsed.
+ */
+export type OperationGivenUp = {
+  operation: FlowOperation;
+  intentId: string;
+  code: string | null;
+  note: CreditNote | null;
+};
+
+/** The service told, at a time, that one of those was done. */
+export type LateSuccess = OperationGivenUp & { at: EpochMs };
+
 export type FlowState = {
   flowId: string;
   flow: FlowKind;
@@ -169,6 +183,10 @@ export type FlowState = {
    * under them no more. Absent: none.
    */
   codesGivenUp?: readonly { requestCode: string; indexes: readonly string[] }[];
+  /** Those that may be told late, the latest last. Absent: none, or an earlier version gave them up. */
+  operationsGivenUp?: readonly OperationGivenUp[];
+  /** Those that were told late and that nobody has settled, the latest last. Absent: none were. */
+  lateSuccesses?: readonly LateSuccess[];
   generatedAt: EpochMs | null;
   /** Contracts generated: more than one where the competence turned. */
   generations: number;

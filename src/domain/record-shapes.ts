@@ -50,6 +50,7 @@ const day = isA(
 );
 const scalar = isA('a text, a number, true, false or null', (value) => value === null || typeof value !== 'object');
 const textOrNumber = isA('a text or a number', (value) => typeof value === 'string' || Number.isFinite(value));
+const shown = oneOf('success', 'nothing');
 const isTrue = isA('true', (value) => value === true);
 
 function oneOf(...words: readonly string[]): Shape {
@@ -343,6 +344,7 @@ const callbackRecord = byName('kind', {
   }),
   'operation-event': object({
     ...{ at: time, requestCode: text, endpoint: nullable(text), errors: texts, denies: added(isTrue), sealed: text },
+    shows: added(shown),
     unread: added(isTrue),
   }),
   unreadable: object({ at: time, problem: text }),
@@ -396,6 +398,7 @@ const flowRecord = byName('kind', {
     ...{ reason: nullable(text), sealed: nullable(text), sealedReason: added(text), linkKey: added(text) },
     ...{ splitCents: added(count), stepsKept: added(count), corrects: added(isTrue), givesCodeUp: added(isTrue) },
     ofEndorsed: added(isTrue),
+    lateIntentId: added(text),
   }),
   intended: object({
     ...{ ...ofFlow, intentId: id, instance: id, operation, slot, idempotencyKey: nullable(id), path: id },
@@ -406,6 +409,7 @@ const flowRecord = byName('kind', {
   answered: object({
     ...{ ...ofFlow, intentId: text, instance: text, result, earlierAttemptPossible: flag },
     othersMayHaveSent: added(flag),
+    operation: added(operation),
     ...{ firstByteAt: nullable(time), attempts: added(count), status: nullable(whole), sealedAnswer: nullable(text) },
   }),
   told: object({
@@ -414,6 +418,7 @@ const flowRecord = byName('kind', {
     bodyKey: added(text),
     unread: added(isTrue),
     denies: added(isTrue),
+    shows: added(shown),
     settles: added(isTrue),
     ...{ errors: texts, sealed: text },
   }),

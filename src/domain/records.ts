@@ -1,5 +1,5 @@
 /** Everything that can happen, as records. The topic `auctions` is the truth; everything else can be made again from it. */
-import type { FlowRecord } from './flow-records.ts';
+import type { EventShown, FlowRecord } from './flow-records.ts';
 import type { AmountCents, EpochMs, RequestId } from './glossary.ts';
 import type { BidOutcome, CapReservation, DecisionTrace, Offer, PublishedBid, Reason } from './offer.ts';
 import type { Link, LinkDetail, LoanRequest } from './request.ts';
@@ -229,7 +229,7 @@ export type CallbackRecord =
   /**
    * About an operation whose events the contract does not show, such as an endorsement, or that a link query failed; a list without
    * links has the one error `no-links`. `sealed` is the whole body. `denies`: its words say no, whatever its errors are; absent: they do
-   * not, or an earlier version wrote it.
+   * not, or an earlier version wrote it. `shows`: as of `FlowTold`.
    */
   | {
       kind: 'operation-event';
@@ -238,6 +238,7 @@ export type CallbackRecord =
       endpoint: string | null;
       errors: readonly string[];
       denies?: true;
+      shows?: EventShown;
       /** The answer to a query of links came and cannot be read but for its code; it is a dead letter too. Absent: it can. */
       unread?: true;
       sealed: string;

@@ -18,9 +18,10 @@ import { sealedPlaces } from '../domain/vault.ts';
 import { differencesOf } from './differences.ts';
 import { attemptsOf, isTurnedAway, takeAnswer } from './fold-answers.ts';
 import { codeOf, generated, markStep, move, stray, takeCounted, withdraw } from './fold-steps.ts';
+import { lateOf, settleLate, takeLateEvent, withGivenUp } from './late-successes.ts';
 import { isSameNote, noteCodes, notesToldAgain, unreadMark, withToldAgain } from './notes.ts';
-import { allowsStep, isToldNo, mayCorrect, mayTakeBack } from './steps.ts';
-import { deniedByPerson, isAside, isFinished, isOperation, toldNo } from './transitions.ts';
+import { allowsRecord, isToldNo, mayTakeBack } from './steps.ts';
+import { deniedByPerson, isAside, isFinished, isOperation, toldNo, toldNothing } from './transitions.ts';
 
 /** Flow ids of events begin with this; their request code follows. */
 export const eventPrefix = 'event:';
@@ -40,7 +41,7 @@ export function evolve(state: FlowState | null, record: FlowRecord, earlier: Flo
     if (record.kind === 'started') return begun(record);
     return record.kind === 'told' && record.flowId.startsWith(eventPrefix) ? held(record) : null;
   }
-  const next = withoutMarksOfEarlier(state, fold(state, record, earlier));
+  const next = withGivenUp(state, withoutMarksOfEarlier(state, fold(state, record, earlier)));
   return next === state ? state : { ...next, changedAt: Math.max(state.changedAt, record.at) };
 }
 
@@ -287,7 +288,7 @@ function begun(record: FlowStarted): FlowState {
 function begunAgain(state: FlowState, record: FlowStarted): FlowState {
   const { startedAt, steps, codes, generations, strays } = state;
   const earlier = [...(state.earlier ?? []), state.key ?? ''].slice(-earlierKept);
-  const notes = { ...earlierNotesOf(state), ...lateNoteOf(state) };
+  const notes = { ...earlierNotesOf(state), ...lateNoteOf(state), ...lateOf(state) };
   return { ...begun(record), ...notes, startedAt, steps, codes, generations, strays, earlier, begun: state.begun + 1 };
 }
 
@@ -331,10 +332,9 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
   if (state.steps.some((known) => known.stepId === stepId)) return stray(state);
   const steps = keepLatest(state, record.stepsKept ?? earlier.stepsKept);
   const entry = (outcome: 'pending' | 'done' | 'ignored') => [...steps, { stepId, step, by, at, requestHash, outcome }];
-  const isCorrection = step === 'confirm' && mayCorrect(state);
   const takesBack = step === 'deny' && mayTakeBack(state);
-  const isUnmarked = (isCorrection && record.corrects !== true) || (takesBack && record.ofEndorsed !== true);
-  if (!allowsStep(state, step, at) || isUnmarked) return { ...state, steps: entry('ignored') };
+  const isUnmarked = takesBack && record.ofEndorsed !== true;
+  if (!allowsRecord(state, record) || isUnmarked) return { ...state, steps: entry('ignored') };
   if (isOperation(step)) {
     const operation: FlowOperationState = {
       operation: step,
@@ -389,8 +389,10 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
     case 'regenerate':
       return { ...anew(move(state, 'regenerate')!), steps: entry('done'), marginAsks: null };
     case 'accept':
+      if (record.lateIntentId !== undefined) return settleLate({ ...state, steps: entry('done') }, record.lateIntentId);
       return { ...acceptNote(state, by, at), steps: entry('done') };
     case 'confirm':
+      if (record.lateIntentId !== undefined) return takeOver({ ...state, steps: entry('done') }, record.lateIntentId);
       if (record.corrects) return correct({ ...state, steps: entry('done') }, record);
       return confirm({ ...state, steps: entry('done') }, record);
     case 'deny':
@@ -420,6 +422,27 @@ function confirm(state: FlowState, record: FlowAsked): FlowState {
   const moved = move(done, 'confirm') ?? done;
   if (operation.operation === 'endorsement') return { ...moved, errors: [], errorsIn: null };
   return { ...generated(moved, operation.intent!.at), ...codeOf(moved, record.requestCode) };
+}
+
+/** Somebody has looked: the contract that counted as given up is endorsed, and what was generated since is signed by nobody. */
+function takeOver(state: FlowState, lateIntentId: string): FlowState {
+  const late = state.lateSuccesses!.find(({ intentId }) => intentId === lateIntentId)!;
+  const settled = settleLate(withoutSignature(state), lateIntentId);
+  const { note } = late;
+  const taken = {
+    ...settled,
+    phase: 'endorsed' as const,
+    endorsementCode: late.code,
+    breaches: [],
+    errors: [],
+    errorsIn: null,
+  };
+  if (note === null || (state.note !== null && isSameNote(note, state.note))) return taken;
+  const { notesAgain: _notes, ...rest } = taken;
+  return {
+    ...{ ...rest, ...earlierNotesOf(state), note, expected: null, differences: [], signature: null },
+    ...{ noteHolder: null, noteAgain: null, noteAccepted: null },
+  };
 }
 
 /** Codes that are given up and remembered: the oldest go first. */
@@ -697,23 +720,33 @@ function takeEndorsementEvent(state: FlowState, record: FlowTold): FlowState {
   const { requestCode, bodyKey, errors } = record;
   const before = state.endorsementEvents ?? [];
   const isRepeated = bodyKey !== undefined && before.includes(bodyKey);
-  if (isRepeated || !isSameCode(requestCode, state.endorsementCode ?? '')) return stray(state);
+  const isCurrent = isSameCode(requestCode, state.endorsementCode ?? '');
+  // One that shows neither may be a success.
+  const mayBeDone = errors.length === 0 && record.shows !== undefined;
+  if (isRepeated || (!isCurrent && !mayBeDone)) return stray(state);
   const endorsementEvents = [...before, ...(bodyKey === undefined ? [] : [bodyKey])].slice(-endorsementEventsKept);
   const known = endorsementEvents.length === 0 ? state : { ...state, endorsementEvents };
-  if (errors.length === 0 && record.denies) return takeDenial(known, record);
+  if (!isCurrent) return takeLateEvent(known, record.at, requestCode);
+  if (errors.length === 0 && record.denies) return takeDoubt(known, record, toldNo) ?? stray(known);
+  if (record.shows === 'nothing') {
+    return takeDoubt(known, record, toldNothing) ?? takeLateEvent(known, record.at, requestCode);
+  }
   const isDone = errors.length === 0;
   const moved = move(known, isDone ? 'told-done' : 'told-failed');
-  if (moved === null) return stray(known);
-  const next = record.settles ? endorsementSettled(moved, isDone ? 'done' : 'rejected') : moved;
+  if (moved === null) return mayBeDone ? takeLateEvent(known, record.at, requestCode) : stray(known);
+  const settled = record.settles ? endorsementSettled(moved, isDone ? 'done' : 'rejected') : moved;
+  // A mark of the same endorsement, which showed nothing before, is settled by this.
+  const { intentId = '' } = state.operation?.intent ?? {};
+  const next = isDone && settled.lateSuccesses !== undefined ? settleLate(settled, intentId) : settled;
   return { ...next, errors, errorsIn: bodyOf(record) };
 }
 
-/** Its words say no and its error list is empty: somebody has to say what it is. */
-function takeDenial(state: FlowState, record: FlowTold): FlowState {
+/** Its words say no, or nothing that is known, and its error list is empty: somebody has to say what it is. Null: nobody waits for it. */
+function takeDoubt(state: FlowState, record: FlowTold, reason: string): FlowState | null {
   const moved = move(state, 'told-denied');
-  if (moved === null || moved.operation?.operation !== 'endorsement') return stray(state);
-  const operation = { ...moved.operation, status: 'unclear' as const, retryAt: null, reason: toldNo };
-  const told = { errors: [toldNo], errorsIn: bodyOf(record) };
+  if (moved === null || moved.operation?.operation !== 'endorsement') return null;
+  const operation = { ...moved.operation, status: 'unclear' as const, retryAt: null, reason };
+  const told = { errors: [reason], errorsIn: bodyOf(record) };
   return { ...markStep({ ...moved, operation }, operation.stepId, 'unclear'), ...told };
 }
 

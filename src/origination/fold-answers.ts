@@ -7,6 +7,7 @@ import { sealedPlaces } from '../domain/vault.ts';
 import { refusedWithCode, unshownSuccess } from '../wire/operations.ts';
 import { proposalDifferences, unsaidIn } from './differences.ts';
 import { codeOf, generated, isWithdrawn, markStep, move, stray, takeCounted, undoWithdrawal } from './fold-steps.ts';
+import { takeLateAnswer } from './late-successes.ts';
 import { isAside, readsOnly } from './transitions.ts';
 
 /** How often the bytes of an operation are known to have been written. */
@@ -21,7 +22,9 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
   if (isOfWithdrawn && !mayBeDone(known.operation!, record)) return stray(known);
   const state = isOfWithdrawn ? undoWithdrawal(known) : known;
   const { operation } = state;
-  if (operation?.intent?.intentId !== record.intentId) return stray(state);
+  if (operation?.intent?.intentId !== record.intentId) {
+    return isNewAcceptance(record) ? takeLateAnswer(state, record.at, record.intentId, codeIn(record)) : stray(state);
+  }
   const retry = operation.intent.retry ?? earlier;
   // Somebody looks before it is sent once more: of what was cancelled nobody wants it done.
   const neverAgain = { ...retry, keyedAttempts: 0 };
@@ -29,7 +32,13 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
   // Turned away, and something was told since then that may be its own.
   const isDoubted = isTurnedAway(operation) && result.kind === 'unknown';
   const waits = operation.status === 'intended' || operation.status === 'unclear' || isDoubted;
-  if (!waits && !(result.kind === 'accepted' && operation.status === 'rejected')) return stray(state);
+  // Somebody said that it was not done, and it is not sent once more yet.
+  const isDenied = operation.status === 'not-sent' && isNewAcceptance(record);
+  const isTakenAfterAll = result.kind === 'accepted' && operation.status === 'rejected';
+  if (!waits && !isTakenAfterAll && !isDenied) return stray(state);
+  if (isDenied && state.flow === 'withdrawal' && state.phase === 'cancelled') {
+    return takeLateAnswer(state, record.at, record.intentId, codeIn(record));
+  }
   switch (result.kind) {
     case 'accepted':
       return accept(state, operation, record);
@@ -64,6 +73,15 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
     default:
       return result satisfies never;
   }
+}
+
+/** Of earlier versions it changes nothing. */
+function isNewAcceptance({ result, operation }: FlowAnswered): boolean {
+  return result.kind === 'accepted' && operation !== undefined;
+}
+
+function codeIn({ result }: FlowAnswered): string | null {
+  return result.kind === 'accepted' ? (result.proposalCode ?? result.requestCode) : null;
 }
 
 /** How often one without a key is sent that the service turns away, before somebody has to look. */
@@ -187,7 +205,9 @@ function accept(state: FlowState, operation: FlowOperationState, record: FlowAns
     };
   }
   const moved = move(answered, 'accepted');
-  if (moved === null) return stray(state);
+  if (moved === null) {
+    return isNewAcceptance(record) ? takeLateAnswer(state, record.at, record.intentId, codeIn(record)) : stray(state);
+  }
   if (operation.operation === 'endorsement') {
     const { requestCode } = result;
     const codes = requestCode === null ? state.codes : [...new Set([...state.codes, requestCode])];

@@ -36,6 +36,7 @@ import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credi
 import { expectedLoan, installmentReleasing, noteFactsOf, noteRateAtMost } from './differences.ts';
 import { eventsOfNobody, expectedNote, isOfOtherLoan } from './events-of-nobody.ts';
 import { eventPrefix, evolve, proposalIndex } from './evolve.ts';
+import { lateSuccessOf } from './late-successes.ts';
 import { keyIndex, workerIndex } from './ledger.ts';
 import { barriersTo, nextSteps } from './next-steps.ts';
 import { holdersOf, noteIndex, noteProposalIndex, notesToldAgain, stillHolds, unreadMark } from './notes.ts';
@@ -80,6 +81,7 @@ import {
   lendsAgain,
   mayCorrect,
   mayTakeBack,
+  mayTakeOver,
   needsCode,
 } from './steps.ts';
 import { isFinished } from './transitions.ts';
@@ -776,7 +778,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const other = await otherProposal(state, content, parent);
       if (other !== null) return other;
     }
-    if (asked.step === 'accept' && isOutdated(state)) {
+    const late = lateSuccessOf(state);
+    if (asked.step === 'accept' && late === null && isOutdated(state)) {
       const text =
         'the competence has turned since this note was generated: start the flow again under a new key, which generates another one';
       return refusal('breach', 'same-competence', 'step', text);
@@ -901,9 +904,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       }
       case 'cancel':
       case 'regenerate':
-      case 'accept':
         return { ...base, sealedReason: sealReason(asked.reason) };
+      case 'accept':
+        return { ...base, ...ofLate(state), sealedReason: sealReason(asked.reason) };
       case 'confirm': {
+        if (mayTakeOver(state)) return { ...base, ...ofLate(state), sealedReason: sealReason(asked.reason) };
         const corrects = mayCorrect(state);
         if ((needsCode(state) || corrects) && asked.requestCode === null) {
           const text =
@@ -1069,6 +1074,12 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     startLookup: whole(startLookup),
     ask: async (flowId, asker, asked) => notFilledIn(asked) ?? ask(flowId, asker, asked),
   };
+}
+
+/** What was told late is settled before anything else. */
+function ofLate(state: FlowState): Pick<FlowAsked, 'lateIntentId'> {
+  const late = lateSuccessOf(state);
+  return late === null ? {} : { lateIntentId: late.intentId };
 }
 
 function namedCodes(codes: readonly string[]): string {

@@ -13,6 +13,7 @@ import {
 } from '../wire/checks/withdrawals.ts';
 import { noteSignable, noteWithinBid } from '../wire/checks/worker-credit.ts';
 import { beyondTolerance, doubtsOf, noteFactsOf, unsaidIn } from './differences.ts';
+import { lateSuccessOf, successSettled, unsettledBefore } from './late-successes.ts';
 import { unreadMark } from './notes.ts';
 import { type OpenSealed, shownAmount, splitsBeyondLoan } from './shown-flows.ts';
 import { allowsStep, isBusy, isProposalSaid, isUnseen, lendsAgain } from './steps.ts';
@@ -29,7 +30,12 @@ export function barriersTo(
   settings: StepSettings,
   open: OpenSealed,
 ): readonly FlowBreach[] {
-  return checksOf(step, state, settings, open).filter((check) => check !== null);
+  const late = lateSuccessOf(state);
+  // What is to be settled is settled whatever else stands in the way.
+  if (late !== null && step === 'accept') return [];
+  const unsettled = unsettledBefore(state, step);
+  const settled = unsettled === null ? [] : [successSettled(unsettled)];
+  return [...settled, ...checksOf(step, state, settings, open)].filter((check) => check !== null);
 }
 
 function checksOf(step: FlowStep, state: FlowState, settings: StepSettings, open: OpenSealed): readonly Check[] {
@@ -136,7 +142,10 @@ export function barriersNow(state: FlowState, settings: StepSettings, open: Open
   // What a withdrawal comes to is for those who work on it.
   if (state.flow === 'withdrawal' && open === null) return [];
   const due = (dueSteps[state.phase] ?? []).filter((step) => allowsStep(state, step));
+  const late = lateSuccessOf(state);
+  const ofLate = late === null ? [] : [successSettled(late)];
   const found = [
+    ...ofLate,
     ...renegotiationBeyond(state, settings),
     ...due.flatMap((step) => barriersTo(step, state, settings, open)),
   ];
@@ -161,6 +170,7 @@ export function waitsFor(state: FlowState, settings: StepSettings, open: OpenSea
   const possible = nextSteps(state, settings, open);
   if (state.operation?.status === 'unclear') return possible.filter((step) => step === 'confirm' || step === 'deny');
   if (isBusy(state)) return [];
+  if (lateSuccessOf(state) !== null) return possible.filter((step) => step === 'confirm' || step === 'accept');
   if (isUnseen(state)) return possible.filter((step) => step === 'proposal');
   // Simulated by a balance that somebody gave: the worker's own is still to come.
   const isOwnMissing = state.phase === 'simulated' && state.simulatedKey === null;

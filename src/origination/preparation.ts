@@ -56,6 +56,7 @@ import {
 } from '../wire/withdrawals.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
 import { expectedLoan, installmentReleasing, noteFactsOf } from './differences.ts';
+import { successSettled, unsettledBefore } from './late-successes.ts';
 import { doubtsOfProposal, finalisationFacts, noteDoubts, proposalStateOf } from './next-steps.ts';
 import type { Addresses } from './ports.ts';
 import { shownAmount } from './shown-flows.ts';
@@ -175,6 +176,8 @@ export function prepareOperation(
   const operationId = `${state.flowId}:${slot}`;
   const missing = addressMissing(operation, facts.addresses);
   if (missing !== null) return unpriced({ kind: 'withheld', breaches: [missing] });
+  const late = unsettledBefore(state, operation);
+  if (late !== null) return unpriced({ kind: 'withheld', breaches: [successSettled(late)] });
   // It may have been lost since somebody asked for this step.
   if (facts.bid !== null && isLost(facts.bid.phase))
     return unpriced({ kind: 'withheld', breaches: [notContemplated(facts.bid)] });

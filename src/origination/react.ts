@@ -10,6 +10,7 @@ import type { EpochMs } from '../domain/glossary.ts';
 import { competenceOf, type MarginFact, marginValidityMs } from '../wire/checks/worker-credit.ts';
 import { doubtsOf } from './differences.ts';
 import { nextSlot } from './evolve.ts';
+import { lateSuccessOf } from './late-successes.ts';
 import { dueAgainAt } from './steps.ts';
 import { deniedByPerson } from './transitions.ts';
 
@@ -22,6 +23,7 @@ export const flowAlarms = [
   'note-late',
   'note-differs',
   'note-unexpected',
+  'success-late',
   'proposal-differs',
   'flow-refused',
   'event-unclaimed',
@@ -80,6 +82,7 @@ export function react(state: FlowState, around: Surroundings, settings: FlowSett
     case 'endorsement-refused':
       // Whoever said so, or knows better, goes on: nothing is generated again by itself.
       if (state.operation?.reason === deniedByPerson || state.operation?.wasUnclear) return [];
+      if (lateSuccessOf(state) !== null) return [];
       return watchCompetence(state, around, settings);
     case 'signed':
       return reactToSignature(state, around, settings);
@@ -265,6 +268,7 @@ export function alarmsOf(before: FlowState | null, after: FlowState, settings: F
   const isOtherwise = after.noteAgain != null && after.noteAgain !== before?.noteAgain;
   if (isNew || isOtherwise) alarms.push('note-differs');
   if (after.lateNote != null && after.lateNote.at !== before?.lateNote?.at) alarms.push('note-unexpected');
+  if ((after.lateSuccesses ?? []).length > (before?.lateSuccesses ?? []).length) alarms.push('success-late');
   const isSaidAnew = after.differences !== before?.differences || after.ending !== before.ending;
   const isDoubtful = after.flow === 'withdrawal' && doubtsOf(after, settings).length > 0;
   if (isDoubtful && isSaidAnew) alarms.push('proposal-differs');

@@ -71,7 +71,7 @@ export function createFlowSender(parts: {
     const heard = result.kind === 'not-sent' ? null : result;
     const othersMayHaveSent = !ownAlone.has(intentId);
     return {
-      ...{ kind: 'answered', flowId: state.flowId, at: clock.now(), intentId, instance },
+      ...{ kind: 'answered', flowId: state.flowId, at: clock.now(), intentId, operation, instance },
       result: resultOf(prepared, result, (answer) => foreignSplits(state, answer, vault.open)),
       earlierAttemptPossible: before || othersMayHaveSent,
       othersMayHaveSent,

@@ -1,10 +1,17 @@
 /** What a person may ask of a flow in its phase. Pure; held to by the fold. Whether it would be taken, see `nextSteps`. */
-import { type FlowOperation, type FlowRetryTerms, type FlowStep, flowSteps } from '../domain/flow-records.ts';
+import {
+  type FlowAsked,
+  type FlowOperation,
+  type FlowRetryTerms,
+  type FlowStep,
+  flowSteps,
+} from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { unshownSuccess } from '../wire/operations.ts';
 import { marksOf, unsaidIn } from './differences.ts';
-import { alreadyEndorsed, isOperation, toldNo, transitions } from './transitions.ts';
+import { lateSuccessOf } from './late-successes.ts';
+import { alreadyEndorsed, isOperation, toldNo, toldNothing, transitions } from './transitions.ts';
 
 /** An operation is under way: nothing else may be begun before it has ended. */
 export function isBusy(state: FlowState): boolean {
@@ -95,18 +102,49 @@ export function mayTakeBack({ phase, operation }: FlowState): boolean {
 /** The service said no to an endorsement, in whatever form: the same signature is not sent to it once more by itself. */
 export function isToldNo({ phase, operation }: FlowState): boolean {
   const reason = operation?.reason ?? null;
-  return phase === 'endorsement-unclear' && (reason === unshownSuccess || reason === toldNo);
+  return phase === 'endorsement-unclear' && (reason === unshownSuccess || reason === toldNo || reason === toldNothing);
+}
+
+/** The contract that is told late is endorsed, says who has looked: nothing of another one is under way. */
+export function mayTakeOver(state: FlowState): boolean {
+  const { phase } = state;
+  return lateSuccessOf(state)?.operation === 'endorsement' && phase !== 'endorsed' && !isBusy(state);
+}
+
+/** What a step that is written means stands in its record: since it was asked for the flow may have gone on. */
+export function allowsRecord(
+  state: FlowState,
+  { step, at, corrects, lateIntentId }: Pick<FlowAsked, 'step' | 'at' | 'corrects' | 'lateIntentId'>,
+): boolean {
+  if (state.frozen !== undefined) return false;
+  if (lateIntentId !== undefined) {
+    const isLate = state.lateSuccesses?.some(({ intentId }) => intentId === lateIntentId) === true;
+    return isLate && (step === 'accept' || (mayTakeOver(state) && lateSuccessOf(state)!.intentId === lateIntentId));
+  }
+  if (step === 'confirm') return corrects ? mayCorrect(state) : mayConfirm(state);
+  return step === 'accept' ? mayAccept(state) : allowsStep(state, step, at);
+}
+
+/** What was unclear or refused was done. */
+function mayConfirm(state: FlowState): boolean {
+  return state.operation?.status === 'unclear' || mayBeEndorsed(state);
+}
+
+/** The note, or what is said of the proposal, as it is. */
+function mayAccept(state: FlowState): boolean {
+  const isAsOrdered = [state.differences, unsaidIn(state), marksOf(state)].every(({ length }) => length === 0);
+  if (isAsOrdered || state.noteAccepted) return false;
+  if (state.phase === 'cancelled' && state.lateNote == null) return false;
+  return transitions[state.flow][state.phase]?.accept !== undefined;
 }
 
 /** `at`: when it is asked for; by default right after the flow's last record. */
 export function allowsStep(state: FlowState, step: FlowStep, at: EpochMs = state.changedAt): boolean {
   if (state.frozen !== undefined) return false;
-  if (step === 'confirm' && (mayBeEndorsed(state) || mayCorrect(state))) return true;
+  if (step === 'confirm') return mayConfirm(state) || mayCorrect(state) || mayTakeOver(state);
+  if (step === 'accept') return mayAccept(state) || lateSuccessOf(state) !== null;
   if (step === 'deny' && mayTakeBack(state)) return true;
-  if (step === 'confirm' || step === 'deny') return state.operation?.status === 'unclear';
-  const isAsOrdered = [state.differences, unsaidIn(state), marksOf(state)].every(({ length }) => length === 0);
-  if (step === 'accept' && (isAsOrdered || state.noteAccepted)) return false;
-  if (step === 'accept' && state.phase === 'cancelled' && state.lateNote == null) return false;
+  if (step === 'deny') return state.operation?.status === 'unclear';
   const row = transitions[state.flow][state.phase] ?? {};
   if (step === 'cancel' && isHeldUp(state, at)) return row.cancel !== undefined;
   return (

@@ -38,8 +38,9 @@ export type FlowTrigger = LoanTrigger | FlowOperation | 'link-told' | 'claimed-b
 /** Our code of a refusal that says so: what the service writes is sealed. */
 export const alreadyEndorsed = 'already-endorsed';
 
-/** Why an endorsement is unclear, or was refused: the words of an event say no; a person says that it was not done. */
+/** Why an endorsement is unclear, or was refused: the words of an event say no, or nothing that is known; a person says that it was not done. */
 export const toldNo = 'told-no';
+export const toldNothing = 'told-nothing';
 export const deniedByPerson = 'denied';
 
 type Row = Partial<Record<FlowTrigger, FlowPhase>>;
@@ -53,6 +54,8 @@ function generation(noted: FlowPhase): Partial<Record<FlowPhase, Row>> {
       'margin-refused': 'withheld',
       /** It was turned away, and may be done. */
       unclear: 'unclear',
+      /** It was denied, and is answered before it is sent once more. */
+      accepted: 'awaiting-note',
       amend: 'preparing',
       cancel: 'cancelled',
     },
@@ -109,6 +112,8 @@ const endorsement: Partial<Record<FlowPhase, Row>> = {
     intended: 'endorsing',
     withheld: 'awaiting-signature',
     unclear: 'endorsement-unclear',
+    /** As of a generation that is being prepared. */
+    accepted: 'endorsed',
     turned: 'preparing',
     cancel: 'cancelled',
   },

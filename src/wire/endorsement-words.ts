@@ -2,10 +2,12 @@
  * What an endorsement is answered, and what is told of it later. The contract shows no answer of its own: it is then the
  * acknowledgement of its siblings, with an error list that is empty on success (contract, Errors 3). All else may be a refusal.
  */
+import type { EventShown } from '../domain/flow-records.ts';
 import { withoutAccents } from './accents.ts';
 import { fieldOf } from './casing.ts';
 import { isJsonObject, type JsonObject, type JsonValue, scalarsIn } from './json.ts';
 import { readCode } from './plain-ids.ts';
+import { reportsError } from './service-errors.ts';
 
 const acknowledgementKeys = new Set(['codigorequisicao', 'origem', 'conteudo', 'erros', 'errors']);
 const contentKeys = new Set(['mensagem']);
@@ -42,6 +44,58 @@ export function acknowledgesEndorsement(value: JsonValue): boolean {
 function hasOnly(object: JsonObject, known: ReadonlySet<string>): boolean {
   const keys = Object.keys(object).map((key) => key.toLowerCase());
   return new Set(keys).size === keys.length && keys.every((key) => known.has(key));
+}
+
+/** Words of an event that tells of an end, beside those of who takes something; and of one that tells of none yet. */
+const ends =
+  /\b(?:aprovad[oa]|concluid[oa]|confirmad[oa]|efetivad[oa]|efetuad[oa]|realizad[oa]|success\w*|accepted|approved|endorsed)\b/;
+const isStillOpen =
+  /\b(?:aguard\w*|penden\w*|analise|andamento|processamento|parcial\w*|sera|seja|sendo|pending|processing)\b/;
+
+/**
+ * What is told of an endorsement without an error and without a no: a success is a word or a flag that is known for one, or the empty
+ * error list of the contract (Errors 3) with no other words. All else may be anything.
+ */
+export function endorsementShown(value: JsonValue): EventShown {
+  if (!isJsonObject(value) || reportsError(value) === null) return 'nothing';
+  const payload = fieldOf(value, 'Payload') ?? null;
+  const inPayload = isJsonObject(payload) ? payload : {};
+  if (reportsError(inPayload) === null) return 'nothing';
+  const said = scalarsIn({ payload }, mayBeWords).filter(({ path }) => !namesPerson.test(path.split('.').at(-1)!));
+  const words = said.filter(({ text }) => isWords(text)).map(({ text }) => plainWords(text));
+  if (words.some((text) => isStillOpen.test(text))) return 'nothing';
+  if (reportsDone(payload) || words.some((text) => takes.test(text) || ends.test(text))) return 'success';
+  const hasList = [value, inPayload].some((each) =>
+    ['Erros', 'errors'].some((name) => Array.isArray(fieldOf(each, name) ?? null)),
+  );
+  return hasList && words.length === 0 && !saysMore(payload) ? 'success' : 'nothing';
+}
+
+/** A flag that nobody knows, or a status that is a number (contract, States: values not shown). */
+function saysMore(value: JsonValue): boolean {
+  if (Array.isArray(value)) return value.some(saysMore);
+  if (!isJsonObject(value)) return false;
+  return Object.entries(value).some(
+    ([key, each]) => each === true || (/status|situa|result/i.test(key) && each !== null) || saysMore(each),
+  );
+}
+
+/** Codes, days and figures are none. */
+function isWords(text: string): boolean {
+  const isCode = /\d/.test(text) && !/\s/.test(text.trim());
+  return /\p{L}/u.test(text) && !isCode;
+}
+
+function reportsDone(value: JsonValue): boolean {
+  if (Array.isArray(value)) return value.some(reportsDone);
+  if (!isJsonObject(value)) return false;
+  return Object.entries(value).some(([key, each]) => (doneFlags.test(key) && isYes(each)) || reportsDone(each));
+}
+
+function isYes(value: JsonValue): boolean {
+  if (value === true) return true;
+  const [said] = scalarsIn([value], { longest: 10, most: 1 });
+  return said !== undefined && /^(?:true|1|s|sim|yes)$/.test(plainWords(said.text));
 }
 
 const mayBeWords = { longest: 2_000, most: 1_000 };

@@ -9,7 +9,7 @@ import { type SealedRequest, splitRequest } from '../domain/sealed-facts.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { type Decoded, describeFaults, fieldOf, type WireFault } from './casing.ts';
 import { decodeCreditNote, decodeOperationEvent, requestCodeOf } from './credit-notes.ts';
-import { deniesEndorsement } from './endorsement-words.ts';
+import { deniesEndorsement, endorsementShown } from './endorsement-words.ts';
 import {
   decodeContemplated,
   decodeEndOfAuction,
@@ -234,7 +234,7 @@ function readOne(value: JsonValue, deps: LimitedDeps): WebhookReading {
           requestCode,
           endpoint,
           errors: errors.map(errorLine),
-          ...(deniesEndorsement(value) ? { denies: true } : {}),
+          ...saidOfEndorsement(value, errors),
           sealed: sealedCallback(requestCode, value, deps),
         }),
       );
@@ -243,6 +243,11 @@ function readOne(value: JsonValue, deps: LimitedDeps): WebhookReading {
     default:
       return event satisfies never;
   }
+}
+
+function saidOfEndorsement(value: JsonValue, errors: readonly ServiceError[]) {
+  if (deniesEndorsement(value)) return { denies: true as const };
+  return errors.length > 0 ? {} : { shows: endorsementShown(value) };
 }
 
 function orDeadLetter<T>(

@@ -91,3 +91,19 @@ test('what settles an endorsement says so, and one whose answer was unclear can 
   const plain = folded([...signedAnd(accepted('q-end')), { ...failed, settles: true as const }]);
   assert.ok(!nextSteps(plain, settings, null).includes('confirm'), 'its answer was clear');
 });
+
+test('what a confirmation means stands in its record: one that corrects takes nothing that is unclear, and the other corrects nothing', () => {
+  const start: FlowRecord[] = signedAnd(refusedWithCode).slice(0, 3);
+  const unclear = [...start, answered(1, { kind: 'unknown', reason: 'time-out' })];
+  const of = (id: string, at: number, requestCode: string, more: Partial<FlowAsked> = {}) => ({
+    ...asked(flowId, 'confirm', id, startAt + at, { requestCode }),
+    ...more,
+  });
+  const corrects = { corrects: true, givesCodeUp: true } as const;
+  const taken = folded([...unclear, of('c1', 30, 'q-1', corrects)]);
+  assert.deepEqual([taken.phase, taken.requestCode, taken.steps.at(-1)?.outcome], ['unclear', null, 'ignored']);
+  const confirmed = [...unclear, of('c1', 30, 'q-1')];
+  const again = folded([...confirmed, of('c2', 31, 'q-2')]);
+  assert.deepEqual([again.requestCode, again.steps.at(-1)?.outcome], ['q-1', 'ignored']);
+  assert.equal(folded([...confirmed, of('c2', 31, 'q-2', corrects)]).requestCode, 'q-2');
+});

@@ -133,3 +133,23 @@ test('a callback whose words say no takes nothing as endorsed, and alarms', asyn
   assert.equal((await ask('c-701', { step: 'deny', reason: 'no portal' })).kind, 'taken');
   await reaches('c-701', 'endorsement-refused');
 });
+
+test('a callback whose words nobody knows settles nothing: a person says what became of the endorsement', async (context) => {
+  const { ask, state, reaches, alarms, tell } = await signed(context, taken[1]!);
+  await reaches('c-701', 'endorsed');
+  await tell(code, callback({ Conteudo: { Mensagem: 'Retorno 17 do convênio' } }));
+  await reaches('c-701', 'endorsement-unclear');
+  await eventually(() => alarms.includes('operation-unclear'));
+  const unclear = (await state('c-701'))!;
+  assert.deepEqual([unclear.errors, unclear.operation?.reason], [['told-nothing'], 'told-nothing']);
+  assert.deepEqual(waitsFor(unclear, settings, null), ['confirm', 'deny']);
+  assert.equal((await ask('c-701', { step: 'deny', reason: 'no portal' })).kind, 'taken');
+  await reaches('c-701', 'endorsement-refused');
+  // And none makes a refusal a success.
+  await tell(code, callback({ Conteudo: { Mensagem: 'Retorno 18 do convênio' } }));
+  await eventually(async () => ((await state('c-701'))!.lateSuccesses ?? []).length === 1);
+  assert.equal((await state('c-701'))!.phase, 'endorsement-refused');
+  await tell(code, callback({ Conteudo: { Mensagem: 'Contrato averbado' } }));
+  await reaches('c-701', 'endorsed');
+  assert.deepEqual((await state('c-701'))!.lateSuccesses, []);
+});

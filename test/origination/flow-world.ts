@@ -68,7 +68,7 @@ export function createFlowWorld(start: FlowRecord) {
     for (const other of processes) if (other !== process) other.alone.clear();
     const othersMayHaveSent = !process.alone.has(intent!.intentId);
     const answer = (result: FlowResult, sealedAnswer: string | null = null): FlowRecord => ({
-      ...{ kind: 'answered', flowId: state!.flowId, at: world.now, intentId: intent!.intentId },
+      ...{ kind: 'answered', flowId: state!.flowId, at: world.now, intentId: intent!.intentId, operation },
       ...{ instance: named(process), result, earlierAttemptPossible: othersMayHaveSent, othersMayHaveSent },
       ...{ firstByteAt: world.now, status: 200, sealedAnswer },
     });

@@ -1017,6 +1017,25 @@ export const flowSchema = answerNamed(
         .nullable(),
       'A note that came after the flow was cancelled or generated again; null: none, or somebody has seen it. It stands at the service and is never signed by itself. While it stands here nothing else is signed either: the step `accept`, with a reason, takes it up where the flow is cancelled and it is the latest, and else says that it was seen',
     ),
+    lateSuccesses: saidOfParts(
+      z.array(
+        z.object({
+          at: said(time, 'When it was told', exampleTime + 8_000),
+          operation: said(z.string(), 'Which operation', 'endorsement'),
+          code: said(
+            z.string().nullable(),
+            'Its request code, or the code of the proposal of an inclusion; null: the service named none',
+            '6f1e2d3c-0000-4000-8000-000000000001',
+          ),
+          noteNumber: said(
+            z.string().nullable(),
+            'Number of the note that it endorsed; null: of another operation',
+            '9000',
+          ),
+        }),
+      ),
+      'Operations that count as not done here, or as given up, and that the service told late to be done. Nothing is signed, included, split or finalised before the oldest one is settled: where its contract is endorsed, the step `confirm` takes it over; once it is undone or settled at the service, the step `accept` with a reason says so',
+    ),
     earlierNotes: said(
       z.array(z.string()),
       'Numbers of notes that the flow had before it was cancelled and begun again, or generated again; the latest last. They stand at the service unsigned, which was told nothing of it',

@@ -20,7 +20,7 @@ import {
   shownWorker,
 } from '../../origination/shown-flows.ts';
 import { shownPayments } from '../../origination/shown-payments.ts';
-import { deniedByPerson, toldNo } from '../../origination/transitions.ts';
+import { deniedByPerson, toldNo, toldNothing } from '../../origination/transitions.ts';
 import { marginValidityMs } from '../../wire/checks/worker-credit.ts';
 import { withoutCpfs } from '../../wire/hidden-cpf.ts';
 import { type OperationResult, unshownSuccess } from '../../wire/operations.ts';
@@ -38,6 +38,7 @@ type OwnReason =
   | 'callback-unread'
   | typeof unshownSuccess
   | typeof toldNo
+  | typeof toldNothing
   | typeof deniedByPerson
   | 'rejected-on-retry'
   | Contradiction
@@ -62,6 +63,7 @@ const ownReasons: Readonly<Record<OwnReason, true>> = {
   'callback-unread': true,
   [unshownSuccess]: true,
   [toldNo]: true,
+  [toldNothing]: true,
   [deniedByPerson]: true,
   'rejected-on-retry': true,
   'proposal-of-flow': true,
@@ -137,6 +139,9 @@ export function flowView(state: FlowState, mayOpen: OpenSealed, settings: StepSe
     noteAgain: state.noteAgain == null ? null : { at: state.noteAgain.at, note: state.noteAgain.note },
     notesAgain: [...notesToldAgain(state), ...(state.lateNote?.others ?? [])],
     lateNote: lateNoteOf(state),
+    lateSuccesses: (state.lateSuccesses ?? []).map(({ at, operation, code, note }) => ({
+      ...{ at, operation, code, noteNumber: note?.noteNumber ?? null },
+    })),
     earlierNotes: [...notesGivenUp(state)],
     noteAccepted: state.noteAccepted ?? null,
     breaches: [...state.breaches],

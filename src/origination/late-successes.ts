@@ -1,0 +1,107 @@
+/**
+ * What counts as not done and is told later to be done: an endorsement under a code that the flow has given up, or an answer to bytes
+ * that somebody said were not taken. Nothing more is lent before a person has settled it. Pure.
+ */
+import type { FlowBreach, FlowOperation, FlowStep } from '../domain/flow-records.ts';
+import type { FlowState, LateSuccess, OperationGivenUp } from '../domain/flow-states.ts';
+import type { EpochMs } from '../domain/glossary.ts';
+import { isSameCode } from '../domain/request-codes.ts';
+import { stray } from './fold-steps.ts';
+
+/** Operations that lend or pay once more where they are done once more. */
+const lends: ReadonlySet<FlowOperation> = new Set(['endorsement', 'inclusion', 'splits']);
+
+/** Of many the oldest go first. */
+const mostKept = 20;
+
+/** The step of a flow whose operation, or the code of its endorsement, has gone: it is remembered. */
+export function withGivenUp(before: FlowState, next: FlowState): FlowState {
+  const left = inFlight(before);
+  if (left === null) return next;
+  const isStill = next.operation?.intent?.intentId === left.intentId;
+  const hasCode = before.endorsementCode === null || next.endorsementCode === before.endorsementCode;
+  // What is known to be done of a withdrawal is told again at most.
+  const isDone = before.flow === 'withdrawal' && before.operation?.status === 'done';
+  if ((isStill && hasCode) || isDone) return next;
+  const known = next.operationsGivenUp ?? [];
+  if (known.some(({ intentId }) => intentId === left.intentId)) return next;
+  const isKnownCode = known.some(({ code }) => code !== null && code === left.code);
+  const given = isKnownCode ? { ...left, code: null } : left;
+  return { ...next, operationsGivenUp: [...known, given].slice(-mostKept) };
+}
+
+/** The operation that the flow is at, or was at last, where it lends. */
+function inFlight({ operation, endorsementCode, note }: FlowState): OperationGivenUp | null {
+  if (operation?.intent == null || !lends.has(operation.operation)) return null;
+  const isEndorsement = operation.operation === 'endorsement';
+  return {
+    operation: operation.operation,
+    intentId: operation.intent.intentId,
+    code: isEndorsement ? endorsementCode : null,
+    note: isEndorsement ? note : null,
+  };
+}
+
+/** An answer to bytes that the flow has given up, under the code that it names. Told again it is nothing new. */
+export function takeLateAnswer(state: FlowState, at: EpochMs, intentId: string, code: string | null): FlowState {
+  const own = inFlight(state);
+  const given = (state.operationsGivenUp ?? []).find((each) => each.intentId === intentId);
+  const late = given ?? (own?.intentId === intentId ? own : undefined);
+  if (late === undefined || (late.code !== null && late.code === code)) return stray(state);
+  const codes = late.operation === 'endorsement' && code !== null ? [...new Set([...state.codes, code])] : state.codes;
+  return marked({ ...state, codes }, { ...late, code: code ?? late.code, at });
+}
+
+/** An event of an endorsement that no transition of the flow takes. */
+export function takeLateEvent(state: FlowState, at: EpochMs, requestCode: string): FlowState {
+  const own = inFlight(state);
+  const isOf = ({ operation, code }: OperationGivenUp) =>
+    operation === 'endorsement' && code !== null && isSameCode(code, requestCode);
+  const late = (state.operationsGivenUp ?? []).find(isOf) ?? (own !== null && isOf(own) ? own : undefined);
+  return late === undefined ? stray(state) : marked(state, { ...late, at });
+}
+
+function marked(state: FlowState, late: LateSuccess): FlowState {
+  const before = state.lateSuccesses ?? [];
+  const { at: _, ...given } = late;
+  const others = (state.operationsGivenUp ?? []).filter(({ intentId }) => intentId !== late.intentId);
+  const known = { ...stray(state), operationsGivenUp: [...others, given].slice(-mostKept) };
+  if (before.some(({ intentId }) => intentId === late.intentId)) return known;
+  return { ...known, lateSuccesses: [...before, late] };
+}
+
+/** The one that a person settles next; null: there is none. */
+export function lateSuccessOf({ lateSuccesses = [] }: Pick<FlowState, 'lateSuccesses'>): LateSuccess | null {
+  return lateSuccesses[0] ?? null;
+}
+
+/** Steps and operations after which a loan is paid out, or more of it. */
+const paysOut: ReadonlySet<FlowStep | FlowOperation> = new Set([
+  ...(['sign', 'endorsement', 'inclusion', 'splits', 'signers', 'finalisation'] as const),
+]);
+
+/** What has to be settled before a step or an operation; null: nothing. */
+export function unsettledBefore(state: FlowState, what: FlowStep | FlowOperation): LateSuccess | null {
+  return paysOut.has(what) ? lateSuccessOf(state) : null;
+}
+
+export function successSettled({ operation, code }: LateSuccess): FlowBreach {
+  const named = `${operation}${code === null ? '' : ` (${code})`}`;
+  const problem = `the service told late that an operation was done that counts as not done here, or as given up: ${named}. Find out there: another one would be a second loan or payment. If its contract is endorsed, take the step confirm; once it is undone or settled there, take the step accept with a reason`;
+  return { rule: 'success-settled', field: 'step', problem };
+}
+
+/** Somebody has settled it. */
+export function settleLate(state: FlowState, intentId: string): FlowState {
+  return { ...state, lateSuccesses: (state.lateSuccesses ?? []).filter((each) => each.intentId !== intentId) };
+}
+
+/** What a flow that is begun again, or generated again, has to remember. */
+export function lateOf(state: FlowState): Partial<FlowState> {
+  const { operationsGivenUp, lateSuccesses, endorsementEvents } = state;
+  return {
+    ...(operationsGivenUp === undefined ? {} : { operationsGivenUp }),
+    ...(lateSuccesses === undefined ? {} : { lateSuccesses }),
+    ...(operationsGivenUp === undefined || endorsementEvents === undefined ? {} : { endorsementEvents }),
+  };
+}

@@ -1,0 +1,227 @@
+/** What counts as not done, and is told later to be done, is shown and settled by a person before anything more is lent. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { FlowOperation, FlowRecord, FlowTold } from '../../src/domain/flow-records.ts';
+import type { FlowState } from '../../src/domain/flow-states.ts';
+import { flowView } from '../../src/http/api/views.ts';
+import { evolveAll } from '../../src/origination/evolve.ts';
+import { barriersNow, nextSteps, waitsFor } from '../../src/origination/next-steps.ts';
+import { alarmsOf } from '../../src/origination/react.ts';
+import { eventually } from '../conformance/backend.ts';
+import { sampleNote } from './flow-world.ts';
+import { asked, settings, startAt, started, stepRequests, workerKey } from './orders.ts';
+import { refusedBy, takingHouse, uuid } from './taking-house.ts';
+
+const endpoint = '/contrato/oferta-leilao/averbar-contrato';
+
+/** The endorsement was taken under `q-2`, and a person says that it was not done. */
+async function denied(context: Parameters<typeof takingHouse>[0]) {
+  const house = await takingHouse(context);
+  const { start, noted, sign, reaches, ask, state } = house;
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  await sign('c-701', { numeroContrato: 'N-1', assinatura: 'b' });
+  await reaches('c-701', 'endorsed');
+  const code = (await state('c-701'))!.endorsementCode!;
+  assert.equal((await ask('c-701', { step: 'deny', reason: 'não está no portal' })).kind, 'taken');
+  await reaches('c-701', 'endorsement-refused');
+  let bodies = 0;
+  const tellDone = async () => {
+    bodies += 1;
+    const event = { kind: 'operation-event', at: Date.now(), requestCode: code, endpoint, errors: [] } as const;
+    await house.tell(code, { ...event, shows: 'success', sealed: `{"averbado":${bodies}}` });
+  };
+  const late = () => eventually(async () => ((await state('c-701'))?.lateSuccesses ?? []).length === 1);
+  return { ...house, code, tellDone, late };
+}
+
+test('a success under the code of a denied endorsement bars the signature of the next contract', async (context) => {
+  const { ask, noted, sign, state, reaches, alarms, sent, code, tellDone, late } = await denied(context);
+  assert.equal((await ask('c-701', { step: 'regenerate', reason: 'de novo' })).kind, 'taken');
+  await noted('c-701', { noteNumber: 'N-2', proposalCode: uuid(2) });
+  await tellDone();
+  await late();
+  await eventually(() => alarms.includes('success-late'));
+  const marked = (await state('c-701'))!;
+  const next = nextSteps(marked, settings, null);
+  assert.ok(!next.includes('sign') && next.includes('accept') && next.includes('confirm'), next.join());
+  assert.deepEqual(waitsFor(marked, settings, null).toSorted(), ['accept', 'confirm']);
+  assert.ok(barriersNow(marked, settings, null).some(({ rule }) => rule === 'success-settled'));
+  assert.deepEqual(
+    flowView(marked, null, settings).lateSuccesses.map(({ operation, code }) => [operation, code]),
+    [['endorsement', code]],
+  );
+  const content = { numeroContrato: 'N-2', assinatura: 'b' };
+  assert.deepEqual(refusedBy(await sign('c-701', content)), [['success-settled', 'step']]);
+  const before = sent.length;
+  // It is undone at the service, says who has looked.
+  assert.equal((await ask('c-701', { step: 'accept', reason: 'desfeita no portal' })).kind, 'taken');
+  assert.equal((await sign('c-701', content)).kind, 'taken');
+  await reaches('c-701', 'endorsed');
+  assert.equal(sent.length, before + 1);
+  assert.deepEqual((await state('c-701'))!.lateSuccesses, []);
+});
+
+test('a person who learns that the denied contract is endorsed takes that over, and nothing more is lent', async (context) => {
+  const { ask, noted, state, reaches, sent, code, tellDone, late } = await denied(context);
+  assert.equal((await ask('c-701', { step: 'regenerate', reason: 'de novo' })).kind, 'taken');
+  await noted('c-701', { noteNumber: 'N-2', proposalCode: uuid(2) });
+  await tellDone();
+  await late();
+  const before = sent.length;
+  assert.equal((await ask('c-701', { step: 'confirm', reason: 'está no portal', requestCode: null })).kind, 'taken');
+  await reaches('c-701', 'endorsed');
+  const state2 = (await state('c-701'))!;
+  assert.deepEqual([state2.note?.noteNumber, state2.endorsementCode], ['N-1', code]);
+  assert.ok(state2.earlierNotes?.includes('N-2'));
+  assert.deepEqual(state2.lateSuccesses, []);
+  assert.deepEqual(nextSteps(state2, settings, null), []);
+  assert.equal(sent.length, before);
+});
+
+test('what was signed when it is told is not endorsed, and a cancelled flow that is begun again signs nothing', async (context) => {
+  const { ask, state, front, reaches, noted, sign, tellDone, late } = await denied(context);
+  assert.equal((await ask('c-701', { step: 'cancel', reason: 'desistiu' })).kind, 'taken');
+  await reaches('c-701', 'cancelled');
+  await tellDone();
+  await late();
+  assert.ok(nextSteps((await state('c-701'))!, settings, null).includes('confirm'));
+  const { orderOf } = await import('./flow-house.ts');
+  assert.equal((await front.startContract({ by: 'ana', key: 'k-again' }, orderOf('701'))).kind, 'taken');
+  await noted('c-701', { noteNumber: 'N-3', proposalCode: uuid(3) });
+  assert.deepEqual(refusedBy(await sign('c-701', { numeroContrato: 'N-3', assinatura: 'b' })), [
+    ['success-settled', 'step'],
+  ]);
+});
+
+// --- The fold --------------------------------------------------------------------------------------------------------
+
+const flowId = 'c-374';
+const retry = { keyedAttempts: 3, retryMs: 1_000, retryMaxMs: 8_000 };
+
+function intended(operation: FlowOperation, number: number, more: Partial<FlowRecord> = {}): FlowRecord {
+  const bytes = { instance: 'a', idempotencyKey: null, path: '/x', sealedBody: '{}', expected: null, retry };
+  const named = { intentId: `i-${number}`, operation, slot: `${operation}#${number}` };
+  return { kind: 'intended', flowId, at: startAt + number, ...named, ...bytes, ...more } as FlowRecord;
+}
+
+type Answered = Extract<FlowRecord, { kind: 'answered' }>;
+
+function answered(operation: FlowOperation, number: number, result: Answered['result'], more: object = {}): FlowRecord {
+  return {
+    ...{ kind: 'answered', flowId, at: startAt + number, intentId: `i-${number}`, instance: 'a', result, operation },
+    ...{ earlierAttemptPossible: false, firstByteAt: startAt + number, attempts: 1, status: 200, sealedAnswer: '{}' },
+    ...more,
+  };
+}
+
+const accepted = (requestCode: string | null, proposalCode: string | null = null) =>
+  ({ kind: 'accepted', requestCode, proposalCode, situation: null }) as const;
+const unheard = { kind: 'unknown', reason: 'time-out' } as const;
+
+function told(change: Partial<FlowTold>): FlowTold {
+  const said = { of: 'operation', note: null, errors: [], sealed: '{}', requestCode: 'q-2' } as const;
+  return { kind: 'told', flowId, at: startAt + 20, holder: null, ...said, ...change };
+}
+
+const noted: readonly FlowRecord[] = [
+  started('contract'),
+  { kind: 'proposed', flowId, at: startAt, proposalCode: 'p-1', proposalNumber: null, validUntil: null, errors: [] },
+  intended('contract', 1),
+  answered('contract', 1, accepted('q-1')),
+  told({ requestCode: 'q-1', of: 'contract', note: sampleNote, at: startAt + 2 }),
+];
+const sign = (id: string, at: number) =>
+  asked(flowId, 'sign', id, startAt + at, { request: { assinatura: 'x' }, signedAt: startAt + at });
+const unclear: readonly FlowRecord[] = [
+  ...[...noted, sign('sign', 3)],
+  ...[intended('endorsement', 3), answered('endorsement', 3, unheard)],
+];
+const deny = asked(flowId, 'deny', 'deny', startAt + 30);
+const folded = (records: readonly FlowRecord[]): FlowState => evolveAll(records, settings)!;
+
+test('an answer that comes after somebody said that nothing was done counts, and nothing is sent again', () => {
+  const state = folded([...unclear, deny, answered('endorsement', 3, accepted('q-2'))]);
+  assert.deepEqual([state.phase, state.endorsementCode], ['endorsed', 'q-2']);
+  const old = { operation: undefined };
+  const earlier = folded([...unclear, deny, answered('endorsement', 3, accepted('q-2'), old)]);
+  assert.deepEqual([earlier.phase, earlier.strays], ['signed', 1], 'of an earlier version it changes nothing');
+});
+
+test('an answer to an endorsement that was sent once more is a mark, once', () => {
+  const records = [...unclear, deny, intended('endorsement', 4), answered('endorsement', 4, accepted('q-3'))];
+  const before = folded(records);
+  const late = answered('endorsement', 3, accepted('q-2'));
+  const after = folded([...records, late]);
+  assert.deepEqual(
+    after.lateSuccesses?.map(({ code, intentId }) => [code, intentId]),
+    [['q-2', 'i-3']],
+  );
+  assert.ok(after.codes.includes('q-2'), 'what is told under it is found');
+  assert.deepEqual(alarmsOf(before, after, settings), ['success-late']);
+  const again = folded([...records, late, late, told({ shows: 'success', bodyKey: 'b-1' })]);
+  assert.equal(again.lateSuccesses?.length, 1);
+  assert.deepEqual(waitsFor(after, settings, null), ['accept']);
+  const seen = { ...asked(flowId, 'accept', 'seen', startAt + 40), lateIntentId: 'i-3' };
+  const settled = folded([...records, late, told({ shows: 'success', bodyKey: 'b-1' }), seen]);
+  assert.deepEqual([settled.phase, settled.lateSuccesses], ['endorsed', []]);
+  assert.deepEqual(folded([...records, late, seen, late]).lateSuccesses, [], 'told again it is nothing new');
+});
+
+test('events of earlier versions, failures and denials under a code that is given up change nothing', () => {
+  const code = { endorsementCode: 'q-2' };
+  const records = [
+    ...[...noted, sign('sign', 3), intended('endorsement', 3), answered('endorsement', 3, accepted('q-2'))],
+    { ...deny, ofEndorsed: true as const },
+    asked(flowId, 'regenerate', 'again', startAt + 31),
+  ];
+  assert.equal(folded(records).endorsementCode, null, code.endorsementCode);
+  for (const change of [
+    { settles: true as const },
+    { errors: ['E1'], settles: true as const },
+    { denies: true as const },
+  ]) {
+    assert.deepEqual(folded([...records, told({ bodyKey: 'b', ...change })]).lateSuccesses ?? [], []);
+  }
+  for (const shows of ['success', 'nothing'] as const) {
+    const state = folded([...records, told({ bodyKey: 'b', shows })]);
+    assert.equal(state.lateSuccesses?.length, 1, shows);
+  }
+  assert.equal(
+    folded([...records, told({ bodyKey: 'b', shows: 'success', requestCode: 'q-9' })]).lateSuccesses,
+    undefined,
+  );
+});
+
+test('an inclusion that counts as not done and is answered late is a mark, and nothing is included or split before somebody settled it', () => {
+  const w = 'w-1';
+  const of = (record: FlowRecord): FlowRecord => ({ ...record, flowId: w });
+  const include = (id: string, at: number) =>
+    asked(w, 'inclusion', id, startAt + at, { request: stepRequests.inclusion });
+  const keyed = (number: number) =>
+    ({ idempotencyKey: `key-${number}`, retry: { ...retry, keyedAttempts: 1 } }) as object;
+  const records: FlowRecord[] = [
+    started('withdrawal'),
+    asked(w, 'simulation', 's1', startAt, { request: stepRequests.simulation, personKeys: [workerKey] }),
+    of(intended('simulation', 1, keyed(1))),
+    of(answered('simulation', 1, accepted(null))),
+    include('s2', 2),
+    of(intended('inclusion', 2, keyed(2))),
+    of(answered('inclusion', 2, unheard)),
+    asked(w, 'deny', 's3', startAt + 3),
+  ];
+  const late = of(answered('inclusion', 2, accepted(null, 'p-late')));
+  const taken = folded([...records, late]);
+  assert.deepEqual([taken.phase, taken.proposalCode], ['included', 'p-late'], 'nothing else was begun');
+  const again = folded([...records, include('s4', 4), of(intended('inclusion', 3, keyed(3))), late]);
+  assert.deepEqual(
+    again.lateSuccesses?.map(({ operation, code }) => [operation, code]),
+    [['inclusion', 'p-late']],
+  );
+  const rejected = folded([
+    ...[...records, include('s4', 4), of(intended('inclusion', 3, keyed(3))), late],
+    of(answered('inclusion', 3, { kind: 'rejected', code: 'E1', errors: [] })),
+  ]);
+  const next = nextSteps(rejected, settings, (_place, sealed) => sealed);
+  assert.ok(next.includes('accept') && !next.includes('inclusion') && !next.includes('confirm'), next.join());
+});
