@@ -27,7 +27,9 @@ type Execution = { operation: string; intentId: string; key: string | null; body
 export type Fate = 'taken' | 'dies' | 'late' | 'lost' | 'lost-before' | 'refused' | 'not-sent' | 'turned-away';
 
 /** `alone`: intents that it wrote, and nobody else can have sent. */
-type Process = { name: string; tried: Set<string>; alone: Set<string>; lives: number; planned: FlowCommand[] };
+type Process = { name: string; tried: Set<string>; alone: Set<string>; lives: number; planned: Planned[] };
+/** `from`: where the flow stood when the process made up its mind. */
+type Planned = { command: FlowCommand; from: FlowState };
 
 export type FlowWorld = ReturnType<typeof createFlowWorld>;
 
@@ -102,8 +104,8 @@ export function createFlowWorld(start: FlowRecord) {
     return { kind: 'told', flowId, at: world.now, requestCode, of, note, errors: [], sealed: '' };
   };
 
-  /** Does one planned command as the desk would, against the state as it is now. */
-  const perform = (process: Process, command: FlowCommand, fate: Fate): void => {
+  /** Does one planned command as the desk would: what it prepares is of the state it planned from, the rest against the state as it is. */
+  const perform = (process: Process, { command, from }: Planned, fate: Fate): void => {
     const flowId = state!.flowId;
     switch (command.kind) {
       case 'prepare': {
@@ -117,7 +119,7 @@ export function createFlowWorld(start: FlowRecord) {
           addresses: null,
           bid: null,
         };
-        const { preparation, expected } = prepareOperation(state!, operation, slot, facts);
+        const { preparation, expected } = prepareOperation(from, operation, slot, facts);
         if (preparation.kind === 'withheld') {
           append({ kind: 'withheld', flowId, at: world.now, operation, slot, breaches: preparation.breaches });
           return;
@@ -175,7 +177,9 @@ export function createFlowWorld(start: FlowRecord) {
       margin: margin(),
       tried: (id: string) => process.tried.has(id),
     };
-    process.planned = react(state!, around, settings).filter(({ kind }) => kind !== 'wait' && kind !== 'alarm');
+    const from = state!;
+    const commands = react(from, around, settings).filter(({ kind }) => kind !== 'wait' && kind !== 'alarm');
+    process.planned = commands.map((command) => ({ command, from }));
   };
 
   return {
@@ -191,8 +195,8 @@ export function createFlowWorld(start: FlowRecord) {
     /** Does the next thing that it made up its mind to do, however long ago. */
     act: (index: number, fate: Fate) => {
       const process = processes[index]!;
-      const command = process.planned.shift();
-      if (command !== undefined) perform(process, command, fate);
+      const planned = process.planned.shift();
+      if (planned !== undefined) perform(process, planned, fate);
     },
     pass: (ms: number) => {
       world.now += ms;
