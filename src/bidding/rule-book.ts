@@ -153,8 +153,9 @@ export type Rollback = {
   by: string | null;
   /** Somebody else has to have looked at it by then. */
   reviewBy: EpochMs;
-  /** Who has; null: nobody yet. */
+  /** Who has, and when; null: nobody yet. */
   reviewedBy: string | null;
+  reviewedAt: EpochMs | null;
 };
 
 /**
@@ -169,8 +170,9 @@ export function rollbackIn(entries: Entries): Rollback | null {
   const { hash, at, by, rollback } = last;
   const review = entries
     .slice(place)
-    .find((entry) => entry.kind === 'approved' && entry.hash === hash && isKnown(entry) && isOther(entry.by, by));
-  return { hash, at, by, ...rollback, reviewedBy: review?.kind === 'approved' ? review.by : null };
+    .filter((entry) => entry.kind === 'approved')
+    .find((entry) => entry.hash === hash && isKnown(entry) && isOther(entry.by, by));
+  return { hash, at, by, ...rollback, reviewedBy: review?.by ?? null, reviewedAt: review?.at ?? null };
 }
 
 function isOther(name: string, by: string | null): boolean {

@@ -65,7 +65,7 @@ const unapproved = 'it was announced, but two persons do not stand for it';
 /** A desk that starts anew has its hands full with what it finds: it follows what it followed, and the folder can wait. */
 const laterLookMs = 2_000;
 /** A rollback is looked at by a record that no control tells of. */
-const reviewLookMs = 60_000;
+const reviewLookMs = 5_000;
 
 export function createRuleDesk(world: {
   watch: RuleWatch;

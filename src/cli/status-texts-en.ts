@@ -37,8 +37,8 @@ export const statusEn: Texts['status'] = {
       : `this process answers for ${numbers.length === 1 ? 'the one' : `${numbers.length}, those`} with number ${numbers.join(', ')}`,
   partitionClosed: (text) => `closed: ${text}`,
   folderRefused: (text) => `REFUSED, the set above decides on: ${text} (lance rules check names all; mend the file)`,
-  goneBack: (from, by, until) =>
-    `from ${from}${by === null ? '' : ` by ${by}`}; ${until === null ? 'somebody else has looked at it' : `somebody else has to look at it by ${until}: lance rules approve`}; the folder waits for lance rules activate`,
+  goneBack: ({ hash, from, by }, review) =>
+    `from ${from}${by === null ? '' : ` by ${by}`}; ${review.kind === 'reviewed' ? `${review.by ?? 'somebody else'} has looked at it` : `somebody else has to look at it by ${review.until}: lance rules approve ${hash}, with a token of their own`}; the folder waits for lance rules activate`,
   folderNotFollowed: (hash) =>
     `holds ${hash}, which is not followed: see lance rules history, and lance doctor for what to do`,
   requests: ({ open, parked, frozen }) => `${open} open, ${parked} waiting for a margin, ${frozen} frozen`,

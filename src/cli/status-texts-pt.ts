@@ -2,6 +2,8 @@
 
 type Requests = { open: number; parked: number; frozen: number };
 type Queue = { queued: number; sending: number; sendLimit: number; unknown: number };
+type GoneBack = { hash: string; from: string; by: string | null };
+type Review = { kind: 'reviewed'; by: string | null } | { kind: 'due'; until: string };
 
 export const statusPt = {
   about: 'por que não há lances, se não há, e o essencial do processo que está rodando',
@@ -41,8 +43,8 @@ export const statusPt = {
   partitionClosed: (text: string) => `fechada: ${text}`,
   folderRefused: (text: string) =>
     `RECUSADA, o conjunto acima continua decidindo: ${text} (lance rules check mostra tudo; corrija o arquivo)`,
-  goneBack: (from: string, by: string | null, until: string | null) =>
-    `de ${from}${by === null ? '' : ` por ${by}`}; ${until === null ? 'outra pessoa já conferiu' : `outra pessoa tem de conferir até ${until}: lance rules approve`}; a pasta espera lance rules activate`,
+  goneBack: ({ hash, from, by }: GoneBack, review: Review) =>
+    `de ${from}${by === null ? '' : ` por ${by}`}; ${review.kind === 'reviewed' ? `${review.by ?? 'outra pessoa'} já conferiu` : `outra pessoa tem de conferir até ${review.until}: lance rules approve ${hash}, com um token seu`}; a pasta espera lance rules activate`,
   folderNotFollowed: (hash: string) =>
     `tem ${hash}, que não é seguido: veja lance rules history; o que fazer diz lance doctor`,
   requests: ({ open, parked, frozen }: Requests) =>

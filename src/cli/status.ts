@@ -1,5 +1,6 @@
 /** `lance status`: why no bids flow, if they do not, and the essentials of a running process, as it says itself. */
 import type { Pause } from '../bidding/ports.ts';
+import { type Rollback, rollbackIn } from '../bidding/rule-book.ts';
 import type { DaemonStatus } from '../http/api/status.ts';
 import { living } from '../operating/living.ts';
 import { remedyOf } from './bidding-remedy.ts';
@@ -60,20 +61,30 @@ function whyText({ format }: CommandWorld, place: DaemonPlace | null, answer: St
   return code === 503 ? status.starting(place.url) : status.noStatus(place.url, code);
 }
 
-/** A process tells who paused, and why, only to those with a token; whoever has its store may read it there. */
+/** A process tells who ordered what, and why, only to those with a token; whoever has its store may read it there. */
 async function withPerson(world: CommandWorld, { named }: DaemonPlace, found: DaemonStatus): Promise<DaemonStatus> {
-  const { bidding } = found;
-  if (named || bidding?.cause !== 'paused' || bidding.by !== null) return found;
-  const pause = (await knownOfStore(world))?.pause ?? null;
-  return pause === null ? found : { ...found, bidding: { ...bidding, by: pause.by, detail: pause.reason } };
+  const { bidding, rollback } = found;
+  const isPaused = bidding?.cause === 'paused' && bidding.by === null;
+  if (named || !(isPaused || rollback != null)) return found;
+  const known = await knownOfStore(world);
+  if (known === null) return found;
+  const { pause } = known;
+  // Of another rollback than the process follows, the store's says nothing.
+  const back = rollback != null && known.rollback?.at === rollback.at ? known.rollback : rollback;
+  const withNames = back === undefined ? found : { ...found, rollback: back };
+  return isPaused && pause !== null
+    ? { ...withNames, bidding: { ...bidding, by: pause.by, detail: pause.reason } }
+    : withNames;
 }
 
-/** What the store says where nobody answers; null where it cannot be read. */
-async function knownOfStore(world: CommandWorld): Promise<{ alive: number; pause: Pause | null } | null> {
+type KnownOfStore = { alive: number; pause: Pause | null; rollback: Rollback | null };
+
+/** What the store says; null where it cannot be read. */
+async function knownOfStore(world: CommandWorld): Promise<KnownOfStore | null> {
   try {
-    return await withReader(world, async ({ control }) => {
+    return await withReader(world, async ({ control, ruleBook }) => {
       const alive = (await living(control, world.clock)).length;
-      return { alive, pause: (await control.read()).pause };
+      return { alive, pause: (await control.read()).pause, rollback: rollbackIn(await ruleBook.read()) };
     });
   } catch {
     // That nobody answers is the news; what is wrong with the store is for the doctor.
@@ -127,8 +138,13 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
 
   function backText({ rollback }: DaemonStatus): string | null {
     if (rollback == null) return null;
-    const { from, by, reviewBy, reviewedBy } = rollback;
-    return status.goneBack(from.slice(0, hashLength), by, reviewedBy === null ? format.minute(reviewBy) : null);
+    const { hash, from, by, reviewBy, reviewedBy } = rollback;
+    const isReviewed = reviewedBy !== null || rollback.reviewedAt != null;
+    const shown = { hash: hash.slice(0, hashLength), from: from.slice(0, hashLength), by };
+    return status.goneBack(
+      shown,
+      isReviewed ? { kind: 'reviewed', by: reviewedBy } : { kind: 'due', until: format.minute(reviewBy) },
+    );
   }
 
   /** Open is what nothing speaks against. */

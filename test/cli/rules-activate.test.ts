@@ -5,6 +5,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { DaemonStatus } from '../../src/http/api/status.ts';
 import { eventually } from '../conformance/backend.ts';
 import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
@@ -109,6 +110,29 @@ test('a change in the folder is followed; rollback goes back beside the daemon, 
   assert.match(await rulesLine(), new RegExp(`gone back to by ana from ${both[1]}, to be looked at by somebody else`));
   const told = daemon.lines.find(({ msg }) => msg === 'rules-gone-back');
   assert.match(String(told?.text), new RegExp(`ana went back from ${both[1]}; somebody else has to look at it`));
+  const { port } = new URL(daemon.url);
+  const status = async () =>
+    (await lance({ ...environment, LANCE_HTTP_PORT: port }, 'status')).stdout.replaceAll(/\s+/g, ' ');
+  assert.match(
+    await status(),
+    new RegExp(
+      `gone back from ${both[1]} by ana; somebody else has to look at it by [^;]+: lance rules approve ${both[0]}, with a token of their own; the folder waits`,
+    ),
+  );
+  const seen = await as('bruno', 'approve', both[0]!);
+  assert.match(seen.stdout, /somebody else has looked at the rollback/, seen.stderr);
+  // Beside the store, at once; without the store's names, whoever asks the process hears that it was done.
+  assert.match(
+    await status(),
+    new RegExp(`gone back from ${both[1]} by ana; bruno has looked at it; the folder waits for lance rules activate`),
+  );
+  const nameless = async () => {
+    const answer = await fetch(`${new URL(daemon.url).origin}/status`);
+    return ((await answer.json()) as DaemonStatus).rollback!;
+  };
+  await eventually(async () => (await nameless()).reviewedAt !== null, 15_000);
+  const { by, reviewedBy } = await nameless();
+  assert.deepEqual([by, reviewedBy], [null, null]);
   // An edit of the folder does not bring to life what was gone back from.
   edit((text) => text.replace('"description": "', '"description": "Noch etwas: '));
   const waits = () => daemon.lines.find(({ msg }) => msg === 'rules-not-followed');

@@ -20,7 +20,7 @@ const bidding = z.object({
   remedy: said(
     z.string().nullable(),
     'What to do about it, in words',
-    'the service refuses the token: set a new LANCE_ACCESS_TOKEN and restart, or mend the token command; once the service takes this one again, the desk opens by itself',
+    'set a new LANCE_ACCESS_TOKEN and restart, or mend the token command; once the service takes this one again, the desk opens by itself',
   ),
 });
 
@@ -46,7 +46,12 @@ export const rollbackSchema = z.object({
   at: said(time, 'When', exampleTime),
   by: said(z.string().nullable(), 'Who went back; null: told only to those with a token', 'ana'),
   reviewBy: said(time, 'Until when somebody else has to have looked at it', exampleTime + 86_400_000),
-  reviewedBy: said(z.string().nullable(), 'Who has looked at it; null: nobody yet', null),
+  reviewedBy: said(
+    z.string().nullable(),
+    'Who has looked at it; null: nobody yet, or told only to those with a token',
+    null,
+  ),
+  reviewedAt: said(time.nullable().optional(), 'When somebody else has looked at it; null: nobody yet', null),
 });
 
 export const statusSchema = answerNamed(
