@@ -192,8 +192,8 @@ export type ServiceHealth = {
   heard: (service: Service) => Service;
   trouble: () => { cause: ServiceTrouble; detail: string } | null;
   /**
-   * Shows a token that nobody has tried yet, and after a refusal shows it again as soon as it may be used: what it is worth is seen
-   * without traffic. Never by a bid.
+   * Shows a token that nobody has tried yet, and after a refusal shows it again as soon as it may be used; asks a service that is away
+   * again. So what both are worth is seen without traffic. Never by a bid.
    */
   lookAgain: () => void;
 };
@@ -210,6 +210,9 @@ const forgottenMs = 60_000;
 const probeEveryMs = 2_000;
 /** Between two probes of a token while no answer says anything of it. */
 const firstProbeEveryMs = 60_000;
+/** Before a service that is away is asked by a probe, since it was last tried: doubled each time. Bids are tried again sooner. */
+const awayProbeFirstMs = 5_000;
+const awayProbeMaxMs = 10_000;
 
 /** What the answers to bids and link queries say of the service, whoever asks. */
 export function createServiceHealth(clock: Clock): ServiceHealth {
@@ -218,8 +221,17 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
   /** Whether any answer has said whether the token is let in. */
   let isTried = false;
   let probedAtMs = Number.NEGATIVE_INFINITY;
-  /** Failures in a row of one kind; times on the monotonic clock. */
-  let run: { cause: ServiceTrouble; reason: string; count: number; sinceMs: number; lastMs: number } | null = null;
+  /** Bids and queries that have no answer yet. */
+  let underWay = 0;
+  /** Failures in a row of one kind, and the pause before the next probe; times on the monotonic clock. */
+  let run: {
+    cause: ServiceTrouble;
+    reason: string;
+    count: number;
+    sinceMs: number;
+    lastMs: number;
+    probeAfterMs: number;
+  } | null = null;
 
   function hear(answer: BidAnswer | QueryAnswer): void {
     const cause = troubleOf(answer);
@@ -231,18 +243,34 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     }
     const nowMs = clock.monotonicMs();
     const reason = 'reason' in answer ? answer.reason : cause;
-    if (run?.cause !== cause) run = { cause, reason, count: 0, sinceMs: nowMs, lastMs: nowMs };
+    if (run?.cause !== cause)
+      run = { cause, reason, count: 0, sinceMs: nowMs, lastMs: nowMs, probeAfterMs: awayProbeFirstMs };
     run.count += 1;
     run.reason = reason;
     run.lastMs = nowMs;
   }
 
   /** Where the token may be used all the same, it was that request alone which was refused. */
-  function hearOf(asked: Service, answer: BidAnswer | QueryAnswer): void {
-    if (troubleOf(answer) !== 'service-unauthorised' || !asked.ready()) hear(answer);
+  async function hearOf<A extends BidAnswer | QueryAnswer>(asked: Service, answering: Promise<A>): Promise<A> {
+    underWay += 1;
+    try {
+      const answer = await answering;
+      if (troubleOf(answer) !== 'service-unauthorised' || !asked.ready()) hear(answer);
+      return answer;
+    } finally {
+      underWay -= 1;
+    }
   }
 
-  /** What says nothing of the token leaves it refused. */
+  function isSure(): boolean {
+    if (run === null) return false;
+    // A refused token is certain at once: it was renewed in vain.
+    return (
+      run.cause === 'service-unauthorised' || (run.count >= leastFailures && run.lastMs - run.sinceMs >= leastFailingMs)
+    );
+  }
+
+  /** What says nothing of the token leaves it refused; a service that was away is heard whatever it answers. */
   async function probe(asked: Service): Promise<void> {
     probing = true;
     probedAtMs = clock.monotonicMs();
@@ -251,6 +279,10 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     const cause = troubleOf(answer);
     if (cause === 'none' || cause === 'service-unauthorised') hear(answer);
     else if (run?.cause === 'service-unauthorised') run.lastMs = clock.monotonicMs();
+    else if (run?.cause === 'service-unreachable') {
+      run.probeAfterMs = Math.min(awayProbeMaxMs, run.probeAfterMs * 2);
+      hear(answer);
+    }
   }
 
   return {
@@ -258,21 +290,9 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
       service = asked;
       return {
         ...asked,
-        placeBid: async (attempt) => {
-          const answer = await asked.placeBid(attempt);
-          hearOf(asked, answer);
-          return answer;
-        },
-        listLinks: async (query) => {
-          const answer = await asked.listLinks(query);
-          hearOf(asked, answer);
-          return answer;
-        },
-        askLinkDetail: async (query) => {
-          const answer = await asked.askLinkDetail(query);
-          hearOf(asked, answer);
-          return answer;
-        },
+        placeBid: (attempt) => hearOf(asked, asked.placeBid(attempt)),
+        listLinks: (query) => hearOf(asked, asked.listLinks(query)),
+        askLinkDetail: (query) => hearOf(asked, asked.askLinkDetail(query)),
       };
     },
     lookAgain: () => {
@@ -281,17 +301,16 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
       if (run?.cause === 'service-unauthorised') {
         // Those whose bids and queries are on their way are heard anyway.
         if (nowMs - Math.max(probedAtMs, run.lastMs) >= probeEveryMs) void probe(service);
+      } else if (run?.cause === 'service-unreachable' && isSure()) {
+        // One on its way says more than a probe: the service may answer this one and still fail bids.
+        if (underWay === 0 && nowMs - Math.max(probedAtMs, run.lastMs) >= run.probeAfterMs) void probe(service);
       } else if (!isTried && nowMs - probedAtMs >= firstProbeEveryMs) void probe(service);
     },
     trouble: () => {
       if (run === null) return null;
       const nowMs = clock.monotonicMs();
       if (nowMs - run.lastMs > forgottenMs) return null;
-      // A refused token is certain at once: it was renewed in vain.
-      const isSure =
-        run.cause === 'service-unauthorised' ||
-        (run.count >= leastFailures && run.lastMs - run.sinceMs >= leastFailingMs);
-      return isSure ? { cause: run.cause, detail: run.reason } : null;
+      return isSure() ? { cause: run.cause, detail: run.reason } : null;
     },
   };
 }

@@ -24,21 +24,21 @@ export const biddingEn: Texts['bidding'] = {
     'clock-skew': "compare this machine's clock with a time server",
     'log-changed':
       'somebody changed the log, or its disk did: look with lance audit verify and put back a copy from before; lance resume --by NAME --reason TEXT bids by what stands there, until the next start; where records were taken away, only a restart helps',
-    'control-stale': 'the controls cannot be read: see to the store that holds them',
+    'control-stale': 'see to the store that holds them',
     paused: 'lance resume --by NAME --reason TEXT goes on',
     'rule-set-missing':
       'see rules in /readyz?verbose; a first set that awaits approval begins once two persons, each with a token of their own, have run lance rules approve HASH; where a set was followed before, lance rules rollback --by NAME goes back to it',
     'views-incomplete': 'what is used under the caps is being counted again; it ends by itself',
     'partitions-not-live': 'catching up ends by itself; a closed partition names its record',
-    'log-refused': 'the log takes no records: free space on the disk, or put back the files that the reason names',
+    'log-refused': 'free space on the disk, or put back the files that the reason names',
     'service-unauthorised':
-      'the service refuses the token: set a new LANCE_ACCESS_TOKEN and restart, or mend the token command; once the service takes this one again, the desk opens by itself',
+      'set a new LANCE_ACCESS_TOKEN and restart, or mend the token command; once the service takes this one again, the desk opens by itself',
     'service-unreachable':
-      'the service does not answer: look at its status page and at the network from here to LANCE_BASE_URL',
-    'service-throttled': 'the service answers 429: lower bidding.sendLimit or ask it for more',
+      'look at its status page and at the network from here to LANCE_BASE_URL; the desk asks it every 10 s, and opens by itself once it answers',
+    'service-throttled': 'lower bidding.sendLimit or ask the service for more',
     restored:
       'which requests were bid for in the part of the log that was lost is not known, so nothing received before that time is bid for; it ends by itself',
   },
   /** In the place of that of `log-refused` where the log is on brokers. */
-  brokersRemedy: 'the log takes no records: see to the brokers and the schema registry',
+  brokersRemedy: 'see to the brokers and the schema registry',
 };

@@ -23,21 +23,21 @@ export const biddingPt = {
     'clock-skew': 'compare o relógio desta máquina com um servidor de tempo',
     'log-changed':
       'alguém mudou o registro, ou o disco o fez: veja com lance audit verify e ponha de volta uma cópia de antes; lance resume --by NOME --reason TEXTO volta a dar lances pelo que está lá, até a próxima partida; se registros foram retirados, só reiniciar resolve',
-    'control-stale': 'os controles não podem ser lidos: veja o armazenamento que os guarda',
+    'control-stale': 'veja o armazenamento que os guarda',
     paused: 'lance resume --by NOME --reason TEXTO volta a dar lances',
     'rule-set-missing':
       'veja rules em /readyz?verbose; um primeiro conjunto que aguarda aprovação começa quando duas pessoas, cada uma com o seu token, executam lance rules approve HASH; se antes se seguia outro conjunto, lance rules rollback --by NOME volta a ele',
     'views-incomplete': 'o uso dos tetos está sendo recontado; termina sozinho',
     'partitions-not-live': 'pôr em dia termina sozinho; uma partição fechada diz qual é o registro',
-    'log-refused':
-      'o registro não aceita gravações: libere espaço no disco, ou ponha de volta os arquivos que o motivo nomeia',
+    'log-refused': 'libere espaço no disco, ou ponha de volta os arquivos que o motivo nomeia',
     'service-unauthorised':
-      'o serviço recusa o token: ponha um LANCE_ACCESS_TOKEN novo e reinicie, ou conserte o comando do token; se o serviço voltar a aceitar este, a mesa reabre sozinha',
-    'service-unreachable': 'o serviço não responde: veja a página de estado dele e a rede daqui até LANCE_BASE_URL',
-    'service-throttled': 'o serviço responde 429: baixe bidding.sendLimit ou peça mais a ele',
+      'ponha um LANCE_ACCESS_TOKEN novo e reinicie, ou conserte o comando do token; se o serviço voltar a aceitar este, a mesa reabre sozinha',
+    'service-unreachable':
+      'veja a página de estado dele e a rede daqui até LANCE_BASE_URL; a mesa pergunta a ele a cada 10 s e reabre sozinha quando ele responder',
+    'service-throttled': 'baixe bidding.sendLimit ou peça mais ao serviço',
     restored:
       'não se sabe que solicitações receberam lance na parte perdida do registro; por isso nada do que chega antes dessa hora recebe lance; termina sozinho',
   },
   /** In the place of that of `log-refused` where the log is on brokers. */
-  brokersRemedy: 'o registro não aceita gravações: veja os brokers e o schema registry',
+  brokersRemedy: 'veja os brokers e o schema registry',
 };

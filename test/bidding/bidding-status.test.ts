@@ -8,7 +8,7 @@ import {
   type ServiceHealth,
   troubleOfReason,
 } from '../../src/bidding/bidding-status.ts';
-import type { QueryAnswer, Service, ServiceReason } from '../../src/bidding/ports.ts';
+import type { BidAnswer, QueryAnswer, Service, ServiceReason } from '../../src/bidding/ports.ts';
 import { remedyOf } from '../../src/cli/bidding-remedy.ts';
 import { languages, textsIn } from '../../src/cli/texts.ts';
 import { manualClock } from '../sandbox/clocks.ts';
@@ -136,7 +136,10 @@ test('a server that does not answer is the cause, by its name, and not what foll
 
 test('every cause is named, with its remedy, in both languages', () => {
   for (const language of languages) {
-    const { causes, remedies } = textsIn(language).bidding;
+    const { causes, remedies, brokersRemedy } = textsIn(language).bidding;
+    // Both stand together wherever either is shown.
+    for (const cause of closedCauses) assert.ok(!remedies[cause].startsWith(causes[cause]), remedies[cause]);
+    assert.ok(!brokersRemedy.startsWith(causes['log-refused']), brokersRemedy);
     assert.deepEqual(Object.keys(causes).sort(), [...closedCauses].sort());
     assert.deepEqual(Object.keys(remedies).sort(), [...closedCauses].sort());
   }
@@ -242,6 +245,64 @@ test('a token that traffic has tried first is not tried beside it', async () => 
   await clock.advance(120_000);
   health.lookAgain();
   assert.equal(asked, 0);
+});
+
+test('a service that is away is asked again without traffic, ever more seldom, and by no bid, until it answers', async () => {
+  const clock = createManualClock(1_000_000);
+  let answer: QueryAnswer = { kind: 'failed', reason: 'headers-timeout' };
+  const asked: number[] = [];
+  let bid: Promise<BidAnswer> = Promise.resolve({ kind: 'not-landed', reason: 'unreachable', retryAt: null });
+  const health = createServiceHealth(clock);
+  const heard = health.heard({
+    placeBid: () => bid,
+    listLinks: async () => ({ kind: 'acknowledged', requestCode: null }),
+    askToken: async () => {
+      asked.push(clock.now());
+      return answer;
+    },
+    ready: () => true,
+  } as unknown as Service);
+  const looks = looksOf(health, clock);
+  const placed = { body: '{}', deadlineAt: 2_000_000, mayWrite: () => true };
+  const fail = async () => {
+    for (let failed = 0; failed < 3; failed += 1) {
+      await heard.placeBid(placed);
+      await looks(1_000);
+    }
+  };
+  await heard.listLinks({} as Parameters<Service['listLinks']>[0]);
+  await fail();
+  assert.deepEqual([health.trouble(), asked.length], [{ cause: 'service-unreachable', detail: 'unreachable' }, 0]);
+  const from = clock.now();
+  await looks(60_000);
+  const pausesMs = asked.map((at, index) => at - (asked[index - 1] ?? from));
+  assert.deepEqual(pausesMs.slice(1), [10_000, 10_000, 10_000, 10_000, 10_000]);
+  assert.deepEqual(
+    health.trouble(),
+    { cause: 'service-unreachable', detail: 'headers-timeout' },
+    'also after a minute',
+  );
+  // A bid on its way says more than a query that names nobody.
+  const { promise, resolve } = Promise.withResolvers<BidAnswer>();
+  bid = promise;
+  const underWay = heard.placeBid(placed);
+  const before = asked.length;
+  await looks(20_000);
+  assert.equal(asked.length, before);
+  resolve({ kind: 'not-landed', reason: 'unreachable', retryAt: null });
+  await underWay;
+  answer = { kind: 'refused', reason: 'unclassified', response: { status: 400, body: '{}' } };
+  await looks(10_250);
+  assert.equal(health.trouble(), null);
+  const open = asked.length;
+  await looks(60_000);
+  assert.equal(asked.length, open, 'a service that answers is not asked again');
+
+  bid = Promise.resolve({ kind: 'not-landed', reason: 'unreachable', retryAt: null });
+  await fail();
+  answer = { kind: 'failed', reason: 'unauthorised' };
+  await looks(10_250);
+  assert.equal(health.trouble()?.cause, 'service-unauthorised', 'another cause is told by its name');
 });
 
 test('what to do about a log that takes nothing is said for the log at hand alone', () => {
