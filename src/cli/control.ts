@@ -1,7 +1,7 @@
 /** `lance pause | resume | cap`: ordered of a running desk or beside the store, and told when every live process obeys. */
 import { userInfo } from 'node:os';
 import { Fault } from '../errors.ts';
-import { type ControlOutcome, isStoreFault } from '../operating/controls.ts';
+import { type ControlOutcome, isStoreFault, type Obeyed } from '../operating/controls.ts';
 import { remedyOf } from './bidding-remedy.ts';
 import { type DeskControl, type Orderer, withDesk, withOrderer } from './desk-control.ts';
 import type { CommandWorld } from './world.ts';
@@ -19,19 +19,28 @@ type ChangeTexts = {
   unkept: (why: string) => string;
 };
 
+/** Who has not confirmed; of those that may be gone, since when nothing was heard. */
+export function lateText({ format }: CommandWorld, { late, silent = [] }: Pick<Obeyed, 'late' | 'silent'>): string {
+  const heardAt = new Map(silent.map(({ instance, at }) => [instance, at]));
+  return late
+    .map((name) => (heardAt.has(name) ? format.texts.control.silent(name, format.time(heardAt.get(name)!)) : name))
+    .join(', ');
+}
+
 /** Says what became of an order. Throws what keeps it from being obeyed. */
 export function tellControl(
-  { terminal, format }: CommandWorld,
+  world: CommandWorld,
   outcome: ControlOutcome,
   textsOf: (wasPaused: boolean) => ChangeTexts,
   name = '',
 ): void {
+  const { terminal, format } = world;
   const { late, unseen, capNone, capOneMore, capIdentity } = format.texts.control;
   switch (outcome.kind) {
     case 'stored': {
       const { revision, obeyedBy, wasPaused } = outcome;
       if (outcome.late.length > 0)
-        throw new Fault('not-acknowledged', late(revision, obeyedBy.join(', '), outcome.late.join(', ')));
+        throw new Fault('not-acknowledged', late(revision, obeyedBy.join(', '), lateText(world, outcome)));
       const { told, stored } = textsOf(wasPaused);
       terminal.write(obeyedBy.length === 0 ? stored(revision) : told(revision, obeyedBy.length));
       return;

@@ -103,10 +103,10 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
   async function followed<O extends { kind: string }>(path: string, body: unknown): Promise<O> {
     const answer = await asked(followedSchema, 'POST', path, body);
     if (answer.done === null) return answer.outcome as O;
-    const { kind, hash, liveAt, knownBy, late, reviewBy } = answer.done;
+    const { kind, hash, liveAt, knownBy, late, silent, reviewBy } = answer.done;
     if (kind !== 'announced') return { kind, hash } as unknown as O;
-    const review = reviewBy === null ? {} : { reviewBy };
-    const announced: Followed = { kind, hash, liveAt: liveAt ?? 0, knownBy: knownBy ?? 0, late, ...review };
+    const more = { ...(reviewBy === null ? {} : { reviewBy }), ...(silent === undefined ? {} : { silent }) };
+    const announced: Followed = { kind, hash, liveAt: liveAt ?? 0, knownBy: knownBy ?? 0, late, ...more };
     return announced as unknown as O;
   }
 

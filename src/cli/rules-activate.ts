@@ -5,6 +5,7 @@ import type { ApprovalOf } from '../domain/kept-book.ts';
 import { printable } from '../domain/printable.ts';
 import { Fault } from '../errors.ts';
 import type { ActivateOutcome, ApproveOutcome, RollBackOutcome, SetUnknown } from '../operating/rule-orders.ts';
+import { lateText } from './control.ts';
 import { type Orderer, withDesk, withOrderer } from './desk-control.ts';
 import { tableText } from './terminal.ts';
 import type { CommandWorld } from './world.ts';
@@ -64,7 +65,10 @@ function tell(world: CommandWorld, word: string, outcome: ApproveOutcome | Activ
     case 'announced': {
       const { hash, liveAt, knownBy, late, reviewBy } = outcome;
       if (late.length > 0)
-        throw new Fault('not-acknowledged', activation.late(short(hash), format.time(liveAt), late.join(', ')));
+        throw new Fault(
+          'not-acknowledged',
+          activation.late(short(hash), format.time(liveAt), lateText(world, outcome)),
+        );
       terminal.write(activation.announced(short(hash), format.time(liveAt), knownBy));
       if (reviewBy !== undefined) terminal.write(activation.review(short(hash), format.time(reviewBy)));
       return;

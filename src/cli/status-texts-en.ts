@@ -56,6 +56,7 @@ export const statusEn: Texts['status'] = {
     `${url} answered ${code}, and that is no status of a desk: see LANCE_URL, LANCE_HTTP_PORT and LANCE_METRICS_PORT.`,
   noneAlive:
     'No process has shown in the store that it lives. Start one with lance run; lance doctor says whether it would start.',
-  someAlive: (count) => `In the store, ${count} process(es) have shown just now that they live.`,
+  someAlive: (count, at) =>
+    `In the store, ${count} process(es) showed within the last 5 s that they live, last at ${at}. One that was killed since may be gone: look again in some seconds.`,
   pausedBy: (by, at, reason) => `Paused by ${by} since ${at}: ${reason}`,
 };

@@ -63,6 +63,7 @@ export const statusPt = {
   noStatus: (url: string, code: number) =>
     `${url} respondeu ${code}, e não é o estado de uma mesa: veja LANCE_URL, LANCE_HTTP_PORT e LANCE_METRICS_PORT.`,
   noneAlive: 'Nenhum processo deu sinal de vida no armazém. Inicie com lance run; lance doctor diz se ele iniciaria.',
-  someAlive: (count: number) => `No armazém, ${count} processo(s) deram sinal de vida agora há pouco.`,
+  someAlive: (count: number, at: string) =>
+    `No armazém, ${count} processo(s) deram sinal de vida nos últimos 5 s, o último em ${at}. Um que foi morto depois pode não existir mais: veja de novo em alguns segundos.`,
   pausedBy: (by: string, at: string, reason: string) => `Em pausa por ${by} desde ${at}: ${reason}`,
 };

@@ -40,7 +40,7 @@ export async function showStatus(world: CommandWorld, json: boolean): Promise<nu
   const { status } = format.texts;
   const lines = [whyText(world, place, answer)];
   if (known !== null) {
-    lines.push(known.alive === 0 ? status.noneAlive : status.someAlive(known.alive));
+    lines.push(known.lastAt === null ? status.noneAlive : status.someAlive(known.alive, format.time(known.lastAt)));
     if (known.pause !== null)
       lines.push(status.pausedBy(known.pause.by, format.minute(known.pause.at), known.pause.reason));
   }
@@ -77,14 +77,21 @@ async function withPerson(world: CommandWorld, { named }: DaemonPlace, found: Da
     : withNames;
 }
 
-type KnownOfStore = { alive: number; pause: Pause | null; rollback: Rollback | null };
+/** `lastAt`: when the last of those that live showed it. */
+type KnownOfStore = { alive: number; lastAt: number | null; pause: Pause | null; rollback: Rollback | null };
 
 /** What the store says; null where it cannot be read. */
 async function knownOfStore(world: CommandWorld): Promise<KnownOfStore | null> {
   try {
     return await withReader(world, async ({ control, ruleBook }) => {
-      const alive = (await living(control, world.clock)).length;
-      return { alive, pause: (await control.read()).pause, rollback: rollbackIn(await ruleBook.read()) };
+      const signs = (await living(control, world.clock)).map(({ at }) => at);
+      const lastAt = signs.length === 0 ? null : Math.max(...signs);
+      return {
+        alive: signs.length,
+        lastAt,
+        pause: (await control.read()).pause,
+        rollback: rollbackIn(await ruleBook.read()),
+      };
     });
   } catch {
     // That nobody answers is the news; what is wrong with the store is for the doctor.

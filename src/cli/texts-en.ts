@@ -438,6 +438,7 @@ export const en: Texts = {
       `Cap ${name}: ${used} of ${limit} promised today while a cap of this name was set.`,
     late: (revision, obeyedBy, late) =>
       `Stored as revision ${revision}. Confirmed by ${obeyedBy || 'no process'}; not confirmed within 6 s by ${late}. Find each of these by the name in its log line "started": one that has ended needs nothing, one that hangs is to be ended (SIGKILL).`,
+    silent: (name, at) => `${name} (nothing was heard of it since ${at}: it may be gone)`,
   },
   remote: {
     silent: (url, reason) =>
@@ -509,7 +510,7 @@ export const en: Texts = {
       controls:
         'see with lance doctor whether bidding is paused and which caps hold, and say again what should hold with lance pause, resume or cap',
       anchors:
-        'put a copy of the anchors back. Where there is none, stop the desk, move the anchor files away and run lance audit accept-restore',
+        'if the data directory was moved, move the files of its anchor too: they stand beside the old one (OLD.anchor, OLD.anchor.mark and so on) and take the new name; else put a copy of the anchors back. Where there is none, stop the desk, move the anchor files away and run lance audit accept-restore',
     },
     tampering: {
       changed: 'it was changed',

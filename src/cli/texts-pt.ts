@@ -442,6 +442,7 @@ export const pt = {
       `Teto ${name}: ${used} de ${limit} prometidos hoje enquanto havia um teto com este nome.`,
     late: (revision: number, obeyedBy: string, late: string) =>
       `Guardado como revisão ${revision}. Confirmado por ${obeyedBy || 'nenhum processo'}; não confirmado em 6 s por ${late}. Procure cada um destes pelo nome na sua linha de log "started": o que terminou não precisa de nada, o que está travado deve ser encerrado (SIGKILL).`,
+    silent: (name: string, at: string) => `${name} (nada se ouviu dele desde ${at}: pode não existir mais)`,
   },
   remote: {
     silent: (url: string, reason: string) =>
@@ -514,7 +515,7 @@ export const pt = {
       controls:
         'veja com lance doctor se os lances estão em pausa e quais tetos valem, e diga de novo o que deve valer com lance pause, resume ou cap',
       anchors:
-        'ponha de volta uma cópia das âncoras. Onde não há nenhuma, pare a mesa, tire os arquivos da âncora do lugar e execute lance audit accept-restore',
+        'se o diretório de dados foi movido, mova também os arquivos da âncora: ficam ao lado do antigo (ANTIGO.anchor, ANTIGO.anchor.mark etc.) e levam o nome novo; senão, ponha de volta uma cópia das âncoras. Onde não há nenhuma, pare a mesa, tire os arquivos da âncora do lugar e execute lance audit accept-restore',
     },
     tampering: {
       changed: 'foi alterado',

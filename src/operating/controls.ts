@@ -32,8 +32,17 @@ export type ControlParts = {
 /** Longer than `lifeMs`, so that a process that has just died is not waited for in vain. */
 const timeoutMs = lifeMs + 1_000;
 
-/** `obeyedBy` and `late`: the processes that lived when it was ordered or later, by whether they have acknowledged the revision. */
-export type Obeyed = { revision: number; obeyedBy: readonly string[]; late: readonly string[] };
+/**
+ * `obeyedBy` and `late`: the processes that lived when it was ordered or later, by whether they have acknowledged the revision. `silent`:
+ * those of `late` that have shown no life for seconds, and when they last did; absent: none.
+ */
+export type Obeyed = {
+  revision: number;
+  obeyedBy: readonly string[];
+  late: readonly string[];
+  silent?: readonly Silent[] | undefined;
+};
+export type Silent = { instance: string; at: EpochMs };
 
 /** Resolves when every one of them has acknowledged, or after some seconds; one that hangs meanwhile stays in `late`. */
 export async function changeControl(
@@ -47,7 +56,9 @@ export async function changeControl(
     const { living: live, unsure, silent } = await look();
     const asked = [...live, ...silent];
     const isLate = (known: { revision: number }) => known.revision < revision;
+    const gone = silent.filter(isLate).map(({ instance, at }) => ({ instance, at }));
     seen = {
+      ...(gone.length === 0 ? {} : { silent: gone }),
       revision,
       obeyedBy: asked.filter((known) => !isLate(known)).map(({ instance }) => instance),
       late: asked.filter(isLate).map(({ instance }) => instance),

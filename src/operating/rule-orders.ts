@@ -24,7 +24,7 @@ import type { EpochMs } from '../domain/glossary.ts';
 import type { ApprovalOf } from '../domain/kept-book.ts';
 import type { Identity, Via } from '../domain/roles.ts';
 import { differencesBetween, type SetDifference } from '../rules/set-differences.ts';
-import { changeControl } from './controls.ts';
+import { changeControl, type Silent } from './controls.ts';
 
 type Entries = readonly RuleBookEntry[];
 
@@ -64,7 +64,15 @@ async function followedHash(control: Pick<Control, 'read'>): Promise<string | nu
 
 /** `knownBy`: how many live processes know of it. `reviewBy`: of a rollback. */
 export type Followed =
-  | { kind: 'announced'; hash: string; liveAt: EpochMs; knownBy: number; late: readonly string[]; reviewBy?: EpochMs }
+  | {
+      kind: 'announced';
+      hash: string;
+      liveAt: EpochMs;
+      knownBy: number;
+      late: readonly string[];
+      silent?: readonly Silent[] | undefined;
+      reviewBy?: EpochMs;
+    }
   | { kind: 'followed-already'; hash: string };
 
 /** Announces, and resolves when every live process has heard of it. */
@@ -76,13 +84,16 @@ async function follow(
 ): Promise<Followed> {
   if ((await followedHash(parts.control)) === hash) return { kind: 'followed-already', hash };
   let liveAt = 0;
-  const { obeyedBy, late } = await changeControl(parts, async () => {
+  const { obeyedBy, late, silent } = await changeControl(parts, async () => {
     const order = { hash, who, aheadMs: announceAheadMs, ...(rollback === undefined ? {} : { rollback }) };
     const announced = await announce(parts, order);
     liveAt = announced.liveAt;
     return announced.revision;
   });
-  const review = rollback === undefined ? {} : { reviewBy: rollback.reviewBy };
+  const review = {
+    ...(rollback === undefined ? {} : { reviewBy: rollback.reviewBy }),
+    ...(silent === undefined ? {} : { silent }),
+  };
   return { kind: 'announced', hash, liveAt, knownBy: obeyedBy.length, late, ...review };
 }
 

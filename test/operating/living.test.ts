@@ -9,6 +9,7 @@ import { openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
 import { type Control, endedAt } from '../../src/bidding/ports.ts';
 import { tellControl } from '../../src/cli/control.ts';
 import { refuseLiving } from '../../src/cli/export.ts';
+import { createFormat } from '../../src/cli/format.ts';
 import { textsIn } from '../../src/cli/texts.ts';
 import type { CommandWorld, WholeStore } from '../../src/cli/world.ts';
 import type { Clock } from '../../src/domain/clock.ts';
@@ -73,7 +74,12 @@ test('a process that lived when the order came and then hangs is told as one tha
   const longGone = { instance: 'long gone', revision: 1, at: start - 6_000 };
   const own = () => ({ instance: 'own', revision: 2, at: clock.now() });
   const outcome = await changeControl({ clock, control: controlOf(() => [hung, longGone, own()]) }, async () => 2);
-  assert.deepEqual(outcome, { revision: 2, obeyedBy: ['own'], late: ['hung'] });
+  assert.deepEqual(outcome, {
+    revision: 2,
+    obeyedBy: ['own'],
+    late: ['hung'],
+    silent: [{ instance: 'hung', at: start - 500 }],
+  });
   assert.ok(clock.now() - start < 7_000, `${clock.now() - start} ms`);
 });
 
@@ -97,7 +103,7 @@ test('who confirms and dies at once has confirmed; who is late and confirms with
 test('what is not confirmed is said by name, beside who has, with the remedy, in both languages', () => {
   const stored = { kind: 'stored', wasPaused: false, revision: 7, obeyedBy: ['a', 'b'], late: ['c'] } as const;
   const told = (language: 'en' | 'pt', outcome: ControlOutcome) => {
-    const world = { format: { texts: textsIn(language) } } as unknown as CommandWorld;
+    const world = { format: createFormat(language) } as unknown as CommandWorld;
     const texts = () => ({ told: String, stored: String, notStored: String, unsure: String, unkept: String });
     try {
       tellControl(world, outcome, texts);
@@ -110,6 +116,15 @@ test('what is not confirmed is said by name, beside who has, with the remedy, in
   assert.equal(
     told('en', stored),
     'Stored as revision 7. Confirmed by a, b; not confirmed within 6 s by c. Find each of these by the name in its log line "started": one that has ended needs nothing, one that hangs is to be ended (SIGKILL).',
+  );
+  const silent = [{ instance: 'c', at: Date.UTC(2026, 10, 26, 5, 15, 2) }];
+  assert.match(
+    told('en', { ...stored, silent }),
+    /within 6 s by c \(nothing was heard of it since 2026-11-26 02:15:02.*: it may be gone\)\. Find/,
+  );
+  assert.match(
+    told('pt', { ...stored, silent }),
+    /por c \(nada se ouviu dele desde 26\/11\/2026 02:15:02.*: pode não existir/,
   );
   assert.match(told('en', { ...stored, obeyedBy: [] }), /^Stored as revision 7\. Confirmed by no process; not /);
   assert.match(

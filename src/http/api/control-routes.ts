@@ -51,6 +51,19 @@ const identitySchema = answerNamed(
   'Whose token or session was shown',
 );
 
+/** Of an order that is not acknowledged by all. */
+export const silentSchema = saidOfParts(
+  z
+    .array(
+      z.object({
+        instance: said(z.string(), 'Name of the process', exampleInstance),
+        at: said(time, 'When it last showed that it lives', exampleTime),
+      }),
+    )
+    .optional(),
+  'Those of `late` that have shown no life for seconds: they may be gone; absent: none',
+);
+
 export const obeyedSchema = answerNamed(
   z.object({
     revision: said(revision, 'Of the controls: it grows with each change', 17),
@@ -66,6 +79,7 @@ export const obeyedSchema = answerNamed(
       'Processes that lived when it was ordered or later, and have not acknowledged it: late, dead or hung',
       [],
     ),
+    silent: silentSchema,
   }),
   'Obeyed',
   'An order that is stored, and who obeys it',

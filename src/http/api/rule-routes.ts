@@ -24,7 +24,7 @@ import { resumeRule, shownSnoozes, snoozeRule } from '../../operating/snoozes.ts
 import { withoutCpf } from '../../wire/hidden-cpf.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
-import { changeFailed, obeyedSchema, ordered, shortReason, via } from './control-routes.ts';
+import { changeFailed, obeyedSchema, ordered, shortReason, silentSchema, via } from './control-routes.ts';
 import { answered, answerNamed, measured, order, said, saidOfParts } from './described.ts';
 import { problem, problemResponses } from './problems.ts';
 import { exampleTime, time, wholeCount } from './schemas.ts';
@@ -189,6 +189,7 @@ export const followedSchema = answerNamed(
     liveAt: said(time.nullable(), 'From when on it decides', exampleTime),
     knownBy: said(wholeCount.nullable(), 'How many live processes know of it', 2),
     late: said(z.array(z.string()), 'Processes that live and do not know of it yet', []),
+    silent: silentSchema,
     reviewBy: said(time.nullable(), 'Of a rollback: until when somebody else has to have looked at it', null),
   }),
   'RuleSetFollowed',
