@@ -56,6 +56,7 @@ import { crashAt } from './crash-step.ts';
 import type { AuditKey } from './domain/audit.ts';
 import { dayOf } from './domain/clock.ts';
 import type { IdentityProvider } from './domain/identity-provider.ts';
+import { nearestWord } from './domain/nearest-word.ts';
 import type { Vault } from './domain/vault.ts';
 import { createDoorReader } from './door-reader.ts';
 import type { Engine, Store } from './engine.ts';
@@ -894,6 +895,14 @@ function positive(text: string): number {
   return value;
 }
 
+/** The parser offers words that have three other letters, such as --version for --reason: those only mislead. */
+function withoutFarHint(text: string): string {
+  const [hint, meant] = /\n\(Did you mean --(\S+)\?\)/.exec(text) ?? [];
+  const written = /unknown option '--([^'=]+)/.exec(text)?.[1];
+  const isFar = meant !== undefined && written !== undefined && nearestWord(written, [meant]) === null;
+  return isFar ? text.replace(hint!, '') : text;
+}
+
 /** Whether these words start the daemon and ask for nothing that needs the other commands, such as help. */
 function isDaemonStart(words: readonly string[]): boolean {
   return words[0] === 'run' && words.slice(1).every((word) => word === '--no-learning');
@@ -906,7 +915,7 @@ const program = new Command('lance')
   .configureOutput({
     writeOut: (text) => writePrintable(process.stdout, text),
     writeErr: (text) => writePrintable(process.stderr, text),
-    outputError: (text, write) => write(format.texts.parsing.error(text)),
+    outputError: (text, write) => write(format.texts.parsing.error(withoutFarHint(text))),
   })
   .hook('preAction', () => {
     const given = process.env.LANCE_LANG;

@@ -141,27 +141,36 @@ export function registerRules(program: Command, world: CommandWorld, add: Add, {
   registerImpact(rules, world, add, { whole, folderOf });
 }
 
+/** Every other order calls it a reason. */
+type Reasoned = Commented & { reason?: string };
+
+function commentedBy({ reason, comment, ...orderer }: Reasoned): Commented {
+  return { ...orderer, comment: comment ?? reason ?? null };
+}
+
 function registerActivation(rules: Command, world: CommandWorld, add: Add, said: (word: string) => string): void {
   const { help } = world.format.texts;
   const { activation, dir, hash } = world.format.texts.rules.help;
   const named = (name: keyof typeof activation, example: string) =>
     add(rules, name, activation[name], example).option('--by <name>', help.orderer, said);
   const commented = (name: keyof typeof activation, example: string) =>
-    named(name, example).option('--comment <text>', activation.comment, said);
+    named(name, example)
+      .option('--comment <text>', activation.comment, said)
+      .addOption(new Option('--reason <text>', activation.reason).argParser(said).conflicts('comment'));
   commented('propose', 'lance rules propose rules --by ana')
     .argument('[dir]', dir)
-    .action(async (directory: string | undefined, orderer: Commented) => {
-      process.exitCode = await proposeRules(world, folderOf(directory), orderer);
+    .action(async (directory: string | undefined, options: Reasoned) => {
+      process.exitCode = await proposeRules(world, folderOf(directory), commentedBy(options));
     });
   commented('approve', 'LANCE_URL=https://mesa.example LANCE_TOKEN=… lance rules approve 3f9c2a71b04e')
     .argument('<hash>', hash)
-    .action((word: string, orderer: Commented) => approveRules(world, word, orderer));
+    .action((word: string, options: Reasoned) => approveRules(world, word, commentedBy(options)));
   commented('activate', 'lance rules activate 3f9c2a71b04e --by ana')
     .argument('<hash>', hash)
-    .action((word: string, orderer: Commented) => activateRules(world, word, orderer));
+    .action((word: string, options: Reasoned) => activateRules(world, word, commentedBy(options)));
   commented('rollback', 'lance rules rollback --by ana')
     .argument('[hash]', hash)
-    .action((word: string | undefined, orderer: Commented) => rollbackRules(world, word, orderer));
+    .action((word: string | undefined, options: Reasoned) => rollbackRules(world, word, commentedBy(options)));
   named('approval', 'lance rules approval on --by ana')
     .addArgument(new Argument('<word>', activation.approvalWord).choices(['on', 'off']))
     .addOption(new Option('--of <what>', activation.approvalOf).choices(['rules', 'caps']).default('rules'))

@@ -57,6 +57,7 @@ export const rulesEn: Texts['rules'] = {
       approval: 'two persons have to stand for a set: on, or off again, which two persons have to say',
       approvalWord: 'on or off',
       approvalOf: 'of what: sets of rules, or caps by hand that are raised or removed',
+      reason: 'the same as --comment',
       comment: 'why, kept with it and shown by history; a CPF in it is blotted out',
       history: 'what became of each set: who, when, what it changed',
     },

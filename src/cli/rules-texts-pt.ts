@@ -58,6 +58,7 @@ export const rulesPt = {
       approval: 'duas pessoas respondem por cada conjunto: on, ou off de novo, o que duas pessoas têm de dizer',
       approvalWord: 'on ou off',
       approvalOf: 'do quê: conjuntos de regras, ou tetos postos à mão que sobem ou saem',
+      reason: 'o mesmo que --comment',
       comment: 'por quê, guardado junto e mostrado por history; um CPF nele é apagado',
       history: 'o que foi feito de cada conjunto: quem, quando, o que mudou',
     },

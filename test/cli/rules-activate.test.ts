@@ -92,7 +92,14 @@ test('a change in the folder is followed; rollback goes back beside the daemon, 
   await follows(activated!.hash);
   const nobody = await lance(environment, 'rules', 'rollback');
   assert.equal(nobody.code, 1);
-  const why = ['--comment', 'taxa errada, ver 529.982.247-25'];
+  const why = ['--reason', 'taxa errada, ver 529.982.247-25'];
+  const twice = await lance(environment, 'rules', 'rollback', '--by', 'ana', ...why, '--comment', 'e de novo');
+  assert.deepEqual([twice.code, /cannot be used with option '--comment/.test(twice.stderr)], [1, true], twice.stderr);
+  // Of another order that takes no reason, no far word is offered in its place.
+  const far = await lance(environment, 'rules', 'approval', 'on', '--by', 'ana', '--reason', 'ruim');
+  assert.equal(far.code, 1);
+  assert.match(far.stderr, /unknown option '--reason'/);
+  assert.doesNotMatch(far.stderr, /--version/);
   const back = await lance(environment, 'rules', 'rollback', '--by', 'ana', ...why);
   assert.equal(back.code, 0, back.stderr);
   assert.match(back.stdout, new RegExp(`${first!.hash.slice(0, 12)} decides from .* on; 1 process`));
