@@ -1,5 +1,6 @@
 /** What the commands around the audit say and write: of a desk that moved, was set back, or is asked with another key. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -232,6 +233,26 @@ test('doctor says what makes a start refuse', async () => {
   assert.equal(lost.code, 1);
   const both = await examine({ LANCE_TOKEN_COMMAND: 'node --version' });
   assert.match(both.said, /LANCE_ACCESS_TOKEN counts until the first 401/);
+  // A directory that was moved without its anchor, and then with it, as the README says.
+  const house = join(root, 'house');
+  mkdirSync(house);
+  await live(join(house, 'data'), 3);
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const [move, anchors] = /`(mv data moved); (for file in [^`]+)`/.exec(readme)!.slice(1);
+  assert.equal(spawnSync('sh', ['-c', move!], { cwd: house }).status, 0);
+  const moved = environmentOf(join(house, 'moved'));
+  for (const [language, beside] of [
+    ['en', /If the directory was moved, move the anchor's files too: they stand beside the old one/],
+    ['pt', /se o diretório de dados foi movido, mova também os arquivos da âncora: ficam ao lado do antigo/],
+  ] as const) {
+    const { said } = await lanceCommand(moved, ['doctor', '--lang', language]);
+    assert.match(said, beside);
+  }
+  assert.equal(spawnSync('sh', ['-c', anchors!], { cwd: house }).status, 0);
+  const whole = await lanceCommand(moved, ['doctor', '--lang', 'en']);
+  assert.doesNotMatch(whole.said, /would be refused/);
+  assert.match(whole.said, /chain of the log +intact/);
+  assert.equal((await lanceCommand(moved, verifying)).code, 0);
   // A directory that is gone while its anchor is there.
   const emptied = join(root, 'emptied');
   await live(emptied, 2);
