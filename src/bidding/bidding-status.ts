@@ -213,6 +213,18 @@ const firstProbeEveryMs = 60_000;
 /** Before a service that is away is asked by a probe, since it was last tried: doubled each time. Bids are tried again sooner. */
 const awayProbeFirstMs = 5_000;
 const awayProbeMaxMs = 10_000;
+/** When a bid or query fails so soon after a probe was answered, the service answers probes and fails bids: probes say nothing then. */
+const deniedWithinMs = 600_000;
+
+/** Failures in a row of one kind, and the pause before the next probe; times on the monotonic clock. */
+type FailureRun = {
+  cause: ServiceTrouble;
+  reason: string;
+  count: number;
+  sinceMs: number;
+  lastMs: number;
+  probeAfterMs: number;
+};
 
 /** What the answers to bids and link queries say of the service, whoever asks. */
 export function createServiceHealth(clock: Clock): ServiceHealth {
@@ -223,15 +235,27 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
   let probedAtMs = Number.NEGATIVE_INFINITY;
   /** Bids and queries that have no answer yet. */
   let underWay = 0;
-  /** Failures in a row of one kind, and the pause before the next probe; times on the monotonic clock. */
-  let run: {
-    cause: ServiceTrouble;
-    reason: string;
-    count: number;
-    sinceMs: number;
-    lastMs: number;
-    probeAfterMs: number;
-  } | null = null;
+  let run: FailureRun | null = null;
+  /** The run that a probe has ended, until a bid or query is answered. */
+  let endedByProbe: { run: FailureRun; atMs: number } | null = null;
+  let isProbeBelieved = true;
+
+  /** Of a bid or a query; of a probe: `hear`. */
+  function hearTraffic(answer: BidAnswer | QueryAnswer): void {
+    const cause = troubleOf(answer);
+    if (cause === 'none') {
+      isProbeBelieved = true;
+      endedByProbe = null;
+    } else if (cause === 'service-unreachable' && endedByProbe !== null) {
+      const { run: ended, atMs } = endedByProbe;
+      endedByProbe = null;
+      if (clock.monotonicMs() - atMs < deniedWithinMs) {
+        isProbeBelieved = false;
+        run = ended;
+      }
+    }
+    hear(answer);
+  }
 
   function hear(answer: BidAnswer | QueryAnswer): void {
     const cause = troubleOf(answer);
@@ -255,7 +279,7 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     underWay += 1;
     try {
       const answer = await answering;
-      if (troubleOf(answer) !== 'service-unauthorised' || !asked.ready()) hear(answer);
+      if (troubleOf(answer) !== 'service-unauthorised' || !asked.ready()) hearTraffic(answer);
       return answer;
     } finally {
       underWay -= 1;
@@ -277,6 +301,8 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     const answer = await asked.askToken();
     probing = false;
     const cause = troubleOf(answer);
+    if (cause === 'none' && run?.cause === 'service-unreachable' && isSure())
+      endedByProbe = { run, atMs: clock.monotonicMs() };
     if (cause === 'none' || cause === 'service-unauthorised') hear(answer);
     else if (run?.cause === 'service-unauthorised') run.lastMs = clock.monotonicMs();
     else if (run?.cause === 'service-unreachable') {
@@ -302,6 +328,7 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
         // Those whose bids and queries are on their way are heard anyway.
         if (nowMs - Math.max(probedAtMs, run.lastMs) >= probeEveryMs) void probe(service);
       } else if (run?.cause === 'service-unreachable' && isSure()) {
+        if (!isProbeBelieved) return;
         // One on its way says more than a probe: the service may answer this one and still fail bids.
         if (underWay === 0 && nowMs - Math.max(probedAtMs, run.lastMs) >= run.probeAfterMs) void probe(service);
       } else if (!isTried && nowMs - probedAtMs >= firstProbeEveryMs) void probe(service);

@@ -4,7 +4,6 @@
  * read back, sent, answered. Nothing waits here for a single POST.
  */
 
-import type { Timer } from '../domain/clock.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Answered, AuctionRecord, Hindrance } from '../domain/records.ts';
 import type { Link } from '../domain/request.ts';
@@ -38,6 +37,7 @@ import type { LedgerRow, NewEntry, QueryFailure } from './ports.ts';
 import { type Command, type DeskCode, deskPass, react } from './react.ts';
 import { cutoffOf } from './send-claim.ts';
 import { createSendLimit, type SendLimit } from './send-limit.ts';
+import { createSettledRows, type SettledRows } from './settled-rows.ts';
 import { sleep } from './sleep.ts';
 import { createTimeWatch, type TimeWatch } from './time-watch.ts';
 import { problemOf } from './unprocessable.ts';
@@ -64,13 +64,6 @@ const decidedAtOnce = 32;
 /** A bid is decided in time when this many times the usual way from its claim to its first byte is left until its deadline. */
 const timesToFirstByte = 2;
 
-type Turn = { timer: Timer | null };
-
-/** Of won bids only a timer is left, for days: they are taken up when a start has done what cannot wait, so many at a time. */
-const settledAfterMs = 3_000;
-const settledEveryMs = 150;
-const settledAtOnce = 200;
-
 export function createDesk(world: DeskWorld): Desk {
   const { log, views, clock, settings, observer } = world;
   const tellFold = createFoldTeller(observer);
@@ -79,8 +72,6 @@ export function createDesk(world: DeskWorld): Desk {
   const undecided: DecisionQueue = createDecisionQueue();
   /** Requests being decided, or with an end on its way into the log. */
   const deciding = new Set<RequestId>();
-  /** Partitions of which settled requests are still to be taken up, and by whom. */
-  const takingUp = new Map<number, Turn>();
   let isDeciding = false;
   /** From the claim to the first byte of its bid. */
   const claimToByteMs = createMean();
@@ -126,6 +117,11 @@ export function createDesk(world: DeskWorld): Desk {
   const isEnding = (requestId: RequestId) => ending.has(requestId);
   const claims: ClaimDesk = createClaimDesk({ ...common, ...room, isEnding, decideAnew: lookAgain });
 
+  const settledRows: SettledRows = createSettledRows({
+    ...{ takeUp: ledger.takeUp, act, clock, spawn },
+    onFault: ({ code, message }) => observer({ kind: 'fault', code, message }),
+  });
+
   /** What stands in a partition is done by its owner. */
   function owns(requestId: RequestId): boolean {
     const partition = ledger.partitionOf(requestId);
@@ -155,35 +151,9 @@ export function createDesk(world: DeskWorld): Desk {
   async function onLive(partition: number, position: number): Promise<void> {
     const { rows, later } = await ledger.load(partition, position);
     // An end begun before may have been read back by another owner alone; one that is begun twice is absorbed by the fold.
-    for (const { state } of rows) ending.delete(state.requestId);
+    for (const requestId of [...rows.map(({ state }) => state.requestId), ...later]) ending.delete(requestId);
     act(rows);
-    const turn: Turn = { timer: null };
-    takingUp.set(partition, turn);
-    takeUpLater(partition, later, turn, settledAfterMs);
-  }
-
-  /** In slices, beside everything else, until the partition goes or is taken up anew. */
-  function takeUpLater(partition: number, requestIds: readonly RequestId[], turn: Turn, afterMs: number): void {
-    if (requestIds.length === 0 || stopping || takingUp.get(partition) !== turn) return;
-    turn.timer = clock.after(afterMs, () => spawn(takeUpSlice(partition, requestIds, turn)));
-  }
-
-  async function takeUpSlice(partition: number, requestIds: readonly RequestId[], turn: Turn): Promise<void> {
-    let rows: LedgerRow[] | null = null;
-    try {
-      rows = await ledger.takeUp(partition, requestIds.slice(0, settledAtOnce));
-    } catch (fault) {
-      if (!(fault instanceof Fault) || !fault.retryable) throw fault;
-      observer({ kind: 'fault', code: fault.code, message: fault.message });
-    }
-    if (takingUp.get(partition) !== turn || stopping) return;
-    if (rows !== null) act(rows);
-    takeUpLater(partition, rows === null ? requestIds : requestIds.slice(settledAtOnce), turn, settledEveryMs);
-  }
-
-  function endTakingUp(partition: number): void {
-    takingUp.get(partition)?.timer?.cancel();
-    takingUp.delete(partition);
+    settledRows.begin(partition, later);
   }
 
   function onLogRefused(fault: unknown): void {
@@ -544,6 +514,7 @@ export function createDesk(world: DeskWorld): Desk {
   }
 
   function lookAgain(requestIds: readonly RequestId[]): void {
+    if (stopping) return;
     if (!intake.isLive()) {
       // Some partitions may be taken up already: nothing else would ring for their requests again.
       for (const requestId of requestIds) agenda.set(requestId, clock.now() + settings.retryFirstMs);
@@ -558,7 +529,7 @@ export function createDesk(world: DeskWorld): Desk {
    * again it is absorbed by the fold. Partitions may go to others in between, and not come back.
    */
   function forgetAll(): void {
-    for (const partition of [...takingUp.keys()]) endTakingUp(partition);
+    settledRows.end();
     letGo(ledger.clear());
     sender.abandonAll();
     curves.clear();
@@ -570,7 +541,7 @@ export function createDesk(world: DeskWorld): Desk {
 
   /** Somebody else goes on with these requests, from the log alone. */
   function lose(partition: number): void {
-    endTakingUp(partition);
+    settledRows.end(partition);
     letGo(ledger.lose(partition));
   }
 
@@ -602,7 +573,7 @@ export function createDesk(world: DeskWorld): Desk {
 
   async function stop(): Promise<void> {
     stopping = true;
-    for (const partition of [...takingUp.keys()]) endTakingUp(partition);
+    settledRows.end();
     time.stop();
     const isSaid = gate.stop();
     bidding.stop();
@@ -619,7 +590,7 @@ export function createDesk(world: DeskWorld): Desk {
       gate: gate.closedBecause(),
       bidding: bidding.status(),
       timeDoubt: time.status(),
-      open: ledger.openCount(),
+      open: ledger.openCount() + settledRows.left(),
       frozen: ledger.frozenCount(),
       closed: intake.closed(),
       unsettled: ledger.unsettledCount(),

@@ -58,9 +58,9 @@ export function createKeptRows<Row, Entry, Tally extends string>(options: {
   const tallies = Object.entries<(row: Row) => boolean>(options.tallies).map(([name, isSo]) => {
     return { name, isSo, ids: new Set<string>() };
   });
-  /** Of folds that are under way, and of all that changed what is kept. */
-  let folding = 0;
-  let changes = 0;
+  /** Of each partition: folds that are under way, and how often what is kept of it has changed. */
+  const folding = new Map<number, number>();
+  const changes = new Map<number, number>();
   /** How far each partition was folded or read here: rows of a view that was set back are behind it. */
   const reached = new Map<number, number>();
   const idsOf = new Map(tallies.map(({ name, ids }) => [name, ids]));
@@ -92,15 +92,20 @@ export function createKeptRows<Row, Entry, Tally extends string>(options: {
     return rows;
   }
 
+  function count(counts: Map<number, number>, partition: number, by: number): void {
+    counts.set(partition, (counts.get(partition) ?? 0) + by);
+  }
+
   async function fold<Folded>(batch: LogBatch<Entry>, work: FoldWork<Row, Entry, Folded>): Promise<Folded[]> {
-    folding += 1;
+    const { partition, next } = batch;
+    count(folding, partition, 1);
     try {
       const folded = await foldNow(batch, work);
-      reached.set(batch.partition, Math.max(reached.get(batch.partition) ?? 0, batch.next));
+      reached.set(partition, Math.max(reached.get(partition) ?? 0, next));
       return folded;
     } finally {
-      folding -= 1;
-      changes += 1;
+      count(folding, partition, -1);
+      count(changes, partition, 1);
     }
   }
 
@@ -158,14 +163,15 @@ export function createKeptRows<Row, Entry, Tally extends string>(options: {
   }
 
   async function adopt(partition: number, ids: readonly string[]): Promise<Row[] | null> {
-    if (folding > 0) return null;
-    const before = changes;
+    const isFolding = () => (folding.get(partition) ?? 0) > 0;
+    if (isFolding()) return null;
+    const before = changes.get(partition);
     const pages = await readAt(
       partition,
       ids.filter((id) => !kept.has(id)),
     );
     const position = reached.get(partition);
-    if (folding > 0 || changes !== before || position === undefined) return null;
+    if (isFolding() || changes.get(partition) !== before || position === undefined) return null;
     if (pages.some(({ applied }) => applied < position)) return null;
     for (const page of pages) for (const row of page.rows) put(row, partition, page.applied);
     return ids.flatMap((id) => kept.get(id)?.row ?? []);
@@ -179,7 +185,7 @@ export function createKeptRows<Row, Entry, Tally extends string>(options: {
     get: (id) => kept.get(id)?.row ?? null,
     partitionOf: (id) => kept.get(id)?.partition ?? null,
     lose: (partition) => {
-      changes += 1;
+      count(changes, partition, 1);
       reached.delete(partition);
       const lost = [...kept].filter(([, own]) => own.partition === partition).map(([id]) => id);
       for (const id of lost) forget(id);
@@ -189,7 +195,7 @@ export function createKeptRows<Row, Entry, Tally extends string>(options: {
     count: () => kept.size,
     countOf: (tally) => idsOf.get(tally)!.size,
     clear: () => {
-      changes += 1;
+      for (const partition of reached.keys()) count(changes, partition, 1);
       reached.clear();
       const all = [...kept.keys()];
       for (const id of all) forget(id);

@@ -90,7 +90,8 @@ export function addConsole(app: FastifyInstance, parts: ConsoleParts & PageServe
   const routes: FastifyPluginAsync = async (scope) => addRoutes(scope, parts, looks);
   void app.register(routes);
   return async (request, reply) => {
-    const { pages, shown } = await looks.begin(request, reply);
+    // Whoever asks for it is a stranger: what they show is not looked up, for the limit of failed log-ins does not see it.
+    const { pages, shown } = await looks.shownTo(request, reply, null);
     return send(reply.headers(pageHeaders), unknownPage(pages, shown), 404);
   };
 }
@@ -114,17 +115,21 @@ function createLooks({ guard, login }: ConsoleParts) {
   }
 
   async function begin(request: FastifyRequest, reply: FastifyReply) {
-    const pages = await import('./pages.ts');
     const look = guard.pageCaller(request);
     const session = look.kind === 'known' ? look.caller : null;
+    return { ...(await shownTo(request, reply, session)), look, session };
+  }
+
+  async function shownTo(request: FastifyRequest, reply: FastifyReply, person: Session | null) {
+    const pages = await import('./pages.ts');
     const language = languageOf(request, reply);
     const shown: Shown = {
       ...pages.wordsIn(language),
       otherHref: otherHref(request, language === 'pt' ? 'en' : 'pt'),
       assetVersion: loadAssets().version,
-      person: session,
+      person,
     };
-    return { pages, shown, look, session };
+    return { pages, shown };
   }
 
   function languageOf(request: FastifyRequest, reply: FastifyReply): 'pt' | 'en' {
@@ -139,7 +144,7 @@ function createLooks({ guard, login }: ConsoleParts) {
     return kept === 'pt' || kept === 'en' ? kept : preferredIn(request.headers['accept-language'] ?? '');
   }
 
-  return { begin, loadAssets };
+  return { begin, shownTo, loadAssets };
 }
 
 function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { begin, loadAssets }: Looks): void {

@@ -1,9 +1,8 @@
 /**
  * Lines to a file descriptor, for the journal. A disk that is full and a reader that has stopped reading are ordinary: a line that
- * cannot be written is counted and left out, and nobody waits for one. Written beside the event loop, one write at a time; an
- * ordinary write to a pipe that nobody reads would hold the whole process.
+ * cannot be written is counted and left out, and nobody waits for one. Written beside the event loop, one write at a time.
  */
-import { writeSync, write as writeTo } from 'node:fs';
+import { constants, fstatSync, openSync, writeSync, write as writeTo } from 'node:fs';
 
 export type LineSink = {
   write: (line: string) => void;
@@ -14,15 +13,19 @@ export type LineSink = {
 /** Lines wait in memory up to this many characters. */
 const mostWaiting = 1_048_576;
 const busyRetryMs = 50;
-/** A write that lasts longer than this is one that nobody takes. */
-const stuckMs = 500;
+/** A write that was begun is over within microseconds: where it would have to wait, it is refused. */
+const lastWriteMs = 20;
+const newline = 10;
 
 /** `tellLost`: makes the line that says how many were left out before it; written as soon as writing works again. */
-export function createLineSink(fd: number, tellLost: (lines: number) => string): LineSink {
+export function createLineSink(given: number, tellLost: (lines: number) => string): LineSink {
+  const fd = withoutWaiting(given);
   let waiting: string[] = [];
   let waitingLength = 0;
-  /** The bytes being written, with the lines that they are the rest of. */
-  let current: { bytes: Buffer; lines: number; sinceMs: number } | null = null;
+  /** What is being written, or waits for a reader. */
+  let current: { bytes: Buffer; isUnderWay: boolean } | null = null;
+  /** The last byte written ends no line. */
+  let isCut = false;
   let lost = 0;
   let untold = 0;
 
@@ -31,53 +34,53 @@ export function createLineSink(fd: number, tellLost: (lines: number) => string):
     untold += lines;
   }
 
-  function take(): string {
-    const text = waiting.join('');
+  function take(): Buffer {
+    const text = (isCut ? '\n' : '') + waiting.join('');
     waiting = [];
     waitingLength = 0;
-    return text;
+    return Buffer.from(text);
+  }
+
+  function wrote(bytes: Buffer, count: number): Buffer {
+    if (count > 0) isCut = bytes[count - 1] !== newline;
+    return bytes.subarray(count);
   }
 
   function next(): void {
     if (current !== null || waiting.length === 0) return;
-    const lines = waiting.length;
-    current = { bytes: Buffer.from(take()), lines, sinceMs: performance.now() };
+    current = { bytes: take(), isUnderWay: false };
     writeOn();
   }
 
   function writeOn(): void {
-    const { bytes, lines } = current!;
-    current!.sinceMs = performance.now();
+    const { bytes } = current!;
+    current!.isUnderWay = true;
     writeTo(fd, bytes, (fault, written) => {
-      if (fault === null) {
-        if (written < bytes.length) {
-          current!.bytes = bytes.subarray(written);
-          return writeOn();
-        }
+      current!.isUnderWay = false;
+      if (fault?.code === 'EAGAIN') {
+        setTimeout(writeOn, busyRetryMs).unref();
+        return;
+      }
+      if (fault !== null) lose(linesIn(bytes));
+      else {
+        current!.bytes = wrote(bytes, written);
+        if (written < bytes.length) return writeOn();
         if (untold > 0) {
           waiting.push(tellLost(untold));
           untold = 0;
         }
-      } else if (fault.code === 'EAGAIN') {
-        setTimeout(writeOn, busyRetryMs).unref();
-        return;
-      } else lose(lines);
+      }
       current = null;
       next();
     });
   }
 
-  /** What is still in memory when the process ends. Never waits for a reader. */
+  /** What is still in memory when the process ends, as far as it is taken at once. */
   function flushAtEnd(): void {
-    const beganMs = current?.sinceMs ?? null;
-    // The write under way is over within microseconds, unless nobody takes it.
-    if (beganMs !== null) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
-    if (beganMs !== null && performance.now() - beganMs > stuckMs) {
-      // Node waits for every write at its end, this one for ever; nothing else is left to be done.
-      process.kill(process.pid, 'SIGKILL');
-    }
+    if (current?.isUnderWay) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lastWriteMs);
+    const rest = current === null || current.isUnderWay ? [] : [current.bytes];
     try {
-      writeSync(fd, take());
+      for (let bytes of [...rest, take()]) while (bytes.length > 0) bytes = wrote(bytes, writeSync(fd, bytes));
     } catch {
       // There is nobody left to be told.
     }
@@ -93,4 +96,25 @@ export function createLineSink(fd: number, tellLost: (lines: number) => string):
     },
     lost: () => lost,
   };
+}
+
+function linesIn(bytes: Buffer): number {
+  let count = 0;
+  for (let place = bytes.indexOf(newline); place >= 0; place = bytes.indexOf(newline, place + 1)) count += 1;
+  return count;
+}
+
+/**
+ * The same pipe or terminal, opened once more so that a write which would have to wait for a reader is refused: else the process, which
+ * waits for its writes at its end, would not end. The flag cannot be set on what was inherited, and others may write there too.
+ */
+function withoutWaiting(fd: number): number {
+  try {
+    const stat = fstatSync(fd);
+    if (!stat.isFIFO() && !stat.isCharacterDevice()) return fd;
+    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    // A terminal of somebody else, or no such file system: as it was given.
+    return fd;
+  }
 }

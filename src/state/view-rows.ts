@@ -277,8 +277,10 @@ export function createViewReader(database: DatabaseSync): ViewReader {
   const open = prepare(
     `${joined} WHERE l.open = 1 AND l.request_id > ? AND l.phase NOT IN (${settledPhases}) ORDER BY l.request_id LIMIT 500`,
   );
+  // The planner would take the index of phases, and look at every request there ever was.
   const settled = prepare(
-    `SELECT request_id FROM ledger WHERE open = 1 AND phase IN (${settledPhases}) ORDER BY request_id`,
+    `SELECT request_id FROM ledger INDEXED BY ledger_open_phase
+      WHERE open = 1 AND phase IN (${settledPhases}) ORDER BY request_id`,
   );
   const latest = prepare(`${joined} WHERE l.cursor < ? ORDER BY l.cursor DESC LIMIT ?`);
   const latestOfPhase = prepare(`${joined} WHERE l.phase = ? AND l.cursor < ? ORDER BY l.cursor DESC LIMIT ?`);

@@ -298,11 +298,52 @@ test('a service that is away is asked again without traffic, ever more seldom, a
   await looks(60_000);
   assert.equal(asked.length, open, 'a service that answers is not asked again');
 
+  await heard.listLinks({} as Parameters<Service['listLinks']>[0]);
   bid = Promise.resolve({ kind: 'not-landed', reason: 'unreachable', retryAt: null });
   await fail();
   answer = { kind: 'failed', reason: 'unauthorised' };
   await looks(10_250);
   assert.equal(health.trouble()?.cause, 'service-unauthorised', 'another cause is told by its name');
+});
+
+test('a service that answers probes and fails bids stays away, until it takes one', async () => {
+  const clock = createManualClock(1_000_000);
+  let bid: BidAnswer = { kind: 'not-landed', reason: 'unreachable', retryAt: null };
+  let asked = 0;
+  const health = createServiceHealth(clock);
+  const heard = health.heard({
+    placeBid: async () => bid,
+    listLinks: async () => ({ kind: 'acknowledged', requestCode: null }),
+    askToken: async () => {
+      asked += 1;
+      return { kind: 'acknowledged', requestCode: null };
+    },
+    ready: () => true,
+  } as unknown as Service);
+  const looks = looksOf(health, clock);
+  const place = () => heard.placeBid({ body: '{}', deadlineAt: 9_000_000, mayWrite: () => true });
+  await heard.listLinks({} as Parameters<Service['listLinks']>[0]);
+  for (let failed = 0; failed < 3; failed += 1) {
+    await place();
+    await looks(1_000);
+  }
+  await looks(6_000);
+  assert.deepEqual([health.trouble(), asked], [null, 1], 'the probe was answered');
+  for (let failed = 0; failed < 5; failed += 1) {
+    await place();
+    await looks(20_000);
+    assert.deepEqual([health.trouble()?.cause, asked], ['service-unreachable', 1]);
+  }
+  bid = { ...bid, kind: 'answered' } as unknown as BidAnswer;
+  await place();
+  assert.equal(health.trouble(), null);
+  bid = { kind: 'not-landed', reason: 'unreachable', retryAt: null };
+  for (let failed = 0; failed < 3; failed += 1) {
+    await place();
+    await looks(1_000);
+  }
+  await looks(6_000);
+  assert.deepEqual([health.trouble(), asked], [null, 2], 'probes are believed again');
 });
 
 test('what to do about a log that takes nothing is said for the log at hand alone', () => {

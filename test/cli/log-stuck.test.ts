@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -141,4 +141,36 @@ test('lines beyond what memory may hold are left out, and their number is told w
   assert.equal(sink.lost(), lost);
   closeSync(fd);
   pipe.close();
+});
+
+test('a line that was written in part ends before the next one, and counts as lost', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'lance-cut-'));
+  const path = join(directory, 'log');
+  const sink = JSON.stringify(new URL('../../src/http/line-sink.ts', import.meta.url).href);
+  const script = `
+    import { createInterface } from 'node:readline';
+    import { createLineSink } from ${sink};
+    const sink = createLineSink(1, (count) => 'lost ' + count + '\\n');
+    for (const letter of 'abc') sink.write(letter.repeat(499) + '\\n');
+    for await (const line of createInterface({ input: process.stdin })) sink.write(line + '\\n');`;
+  const output = openSync(path, 'a');
+  const command = `ulimit -S -f 1; exec "$0" --input-type=module -e "$1"`;
+  const child = spawn('bash', ['-c', command, process.execPath, script.replaceAll('\\\\n', '\\n')], {
+    stdio: ['pipe', output, 'inherit'],
+  });
+  try {
+    const said = () => readFileSync(path, 'utf8');
+    await eventually(async () => said().length === 1_024, 10_000);
+    assert.equal(spawnSync('prlimit', ['--pid', String(child.pid), '--fsize=unlimited']).status, 0);
+    child.stdin!.write('d\n');
+    await eventually(async () => said().includes('lost'), 10_000);
+    child.stdin!.end('e\n');
+    await once(child, 'exit');
+    const lines = said().split('\n');
+    assert.deepEqual(lines, ['a'.repeat(499), 'b'.repeat(499), 'c'.repeat(24), 'd', 'lost 1', 'e', '']);
+  } finally {
+    child.kill('SIGKILL');
+    closeSync(output);
+    rmSync(directory, { recursive: true });
+  }
 });

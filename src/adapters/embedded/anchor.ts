@@ -345,9 +345,7 @@ export function claimedSince({ file, key }: AnchorPlace, entries: number): LostC
   const stand = listStand(file, key, list);
   const isWhole = stand === 'fits' || stand === 'unsigned';
   let complete = false;
-  // A line that was being written when the process died: nobody was told of the claims in it, so none of them was sent.
-  const newer = stand === 'fits' ? list.newer.subarray(0, list.newer.lastIndexOf(newline) + 1) : list.newer;
-  for (const bytes of [list.older, newer]) {
+  for (const bytes of [list.older, list.newer]) {
     for (const [index, line] of bytes.toString().split('\n').entries()) {
       if (line === '') continue;
       try {
@@ -355,6 +353,7 @@ export function claimedSince({ file, key }: AnchorPlace, entries: number): LostC
         if (index === 0 && count <= entries) complete = isWhole;
         if (count > entries) for (const each of kept) takeClaim(claims, each);
       } catch {
+        // A line that was being written when the process died, and was told to nobody; or one that a loss of power has torn.
         return { claims, complete: false };
       }
     }

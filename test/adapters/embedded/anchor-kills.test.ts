@@ -104,7 +104,8 @@ for (const { name, first, half } of [
       const before = claimedSince({ file: join(root, 'anchor'), key, everyMs }, 0);
       const { database, file, writer } = start(root, told);
       assert.deepEqual(told, [], `kill ${kills}`);
-      if (!first) assert.ok(before.complete && writer.hasClaim('before-2'), `kill ${kills}`);
+      // Half a line may also be one that a loss of power has torn: the list is not complete then.
+      if (!first) assert.ok((half || before.complete) && writer.hasClaim('before-2'), `kill ${kills}`);
       const reading = readAnchors(file, key);
       assert.deepEqual([reading.edited, reading.whole], [null, true], `kill ${kills}`);
       writer.close();
