@@ -249,7 +249,8 @@ export function createBidSender(
     const cutoffAt = cutoffOf(deadlineAt, world.service, world.settings);
     while (keys.length > 0 && !world.stopping() && !isGone() && world.clock.now() < cutoffAt) {
       const usage = await wholeUsage(keys);
-      if (usage !== null) return fullCap(caps, nothingUsed, (key) => usage.get(key)) === null;
+      // Lost while it was looked at: its new owner goes on with it.
+      if (usage !== null) return isGone() || fullCap(caps, nothingUsed, (key) => usage.get(key)) === null;
       await sleep(world.clock, world.settings.retryFirstMs);
     }
     return true;

@@ -41,6 +41,8 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
     answer: 'accepted' as 'accepted' | 'lost',
     /** Hears of each byte before it is written. */
     onWrite: () => {},
+    /** Hears of each look at the cap. */
+    onLook: () => {},
   };
   const bytes: string[] = [];
   let asked = 0;
@@ -90,6 +92,7 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
     views: {
       wholeUsage: async (keys) => {
         assert.deepEqual(keys, ['day|all']);
+        world.onLook();
         const answer = answers[Math.min(asked, answers.length - 1)]!;
         asked += 1;
         if (answer === 'no answer') throw new Fault('views-unavailable', 'no answer');
@@ -148,6 +151,13 @@ test('without room the claim of another process is not sent again, and stays pro
   const record = ending();
   assert.ok(record?.kind === 'answered');
   assert.deepEqual([record.outcome.kind, record.earlierAttemptPossible, record.attempts], ['unknown', true, 0]);
+});
+
+test('without room a claim that is lost while the cap is looked at is left to its new owner', async () => {
+  const { clock, world, bytes, ending, sender } = setUp([tooMuch], { instance: 'another' });
+  world.onLook = () => sender.abandon(requestId);
+  await clock.settle();
+  assert.deepEqual([bytes, ending() ?? null, sender.isSending(requestId)], [[], null, false]);
 });
 
 test('views that are never whole before the deadline let nothing out', async () => {
