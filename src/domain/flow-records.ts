@@ -261,7 +261,7 @@ export type FlowTold = OfFlow & {
   unread?: true;
   /** Of `operation` and of what is unread: a pseudonym of the body, the same for the same bytes; absent: it could not be read, or an earlier version wrote it. */
   bodyKey?: string;
-  /** Of `operation`: its words say no, whatever its errors are; absent: they do not, or an earlier version wrote it. */
+  /** Of `operation`: it says no in another way than `errors`; absent: it does not, or an earlier version wrote it. */
   denies?: true;
   /** Of `operation` without errors: whether its words show a success; absent: it reports errors or denies, or an earlier version wrote it. */
   shows?: EventShown;

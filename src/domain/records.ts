@@ -228,7 +228,7 @@ export type CallbackRecord =
     }
   /**
    * About an operation whose events the contract does not show, such as an endorsement, or that a link query failed; a list without
-   * links has the one error `no-links`. `sealed` is the whole body. `denies`: its words say no, whatever its errors are; absent: they do
+   * links has the one error `no-links`. `sealed` is the whole body. `denies`: it says no in another way than `errors`; absent: it does
    * not, or an earlier version wrote it. `shows`: as of `FlowTold`.
    */
   | {

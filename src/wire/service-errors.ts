@@ -33,6 +33,18 @@ export function reportsError(value: JsonValue): boolean | null {
   return flags.every((flag) => flag === false) && lists.every(Array.isArray) ? false : null;
 }
 
+/** The same of all objects within it, where none of them has errors that are not its own. */
+export function reportsErrorWithin(value: JsonValue): boolean | null {
+  const inner = Array.isArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
+  let told = reportsError(value);
+  for (const each of inner) {
+    if (told === true) return true;
+    const within = reportsErrorWithin(each);
+    if (within !== false) told = within;
+  }
+  return told;
+}
+
 function listsOf(value: JsonObject): readonly JsonValue[] {
   return spellingsIn(value, ['Erros', 'errors']).flatMap((list) => (Array.isArray(list) ? list : []));
 }

@@ -9,7 +9,7 @@ import { type SealedRequest, splitRequest } from '../domain/sealed-facts.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { type Decoded, describeFaults, fieldOf, type WireFault } from './casing.ts';
 import { decodeCreditNote, decodeOperationEvent, requestCodeOf } from './credit-notes.ts';
-import { deniesEndorsement, endorsementShown } from './endorsement-words.ts';
+import { endorsementTold } from './endorsement-words.ts';
 import {
   decodeContemplated,
   decodeEndOfAuction,
@@ -246,8 +246,9 @@ function readOne(value: JsonValue, deps: LimitedDeps): WebhookReading {
 }
 
 function saidOfEndorsement(value: JsonValue, errors: readonly ServiceError[]) {
-  if (deniesEndorsement(value)) return { denies: true as const };
-  return errors.length > 0 ? {} : { shows: endorsementShown(value) };
+  if (errors.length > 0) return {};
+  const told = endorsementTold(value);
+  return told === 'denied' ? { denies: true as const } : { shows: told };
 }
 
 function orDeadLetter<T>(
