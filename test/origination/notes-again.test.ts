@@ -357,8 +357,20 @@ test('what a signature calls a contract is the contract of this flow, also where
     [{ dados: '{"idContrato":"999"}' }, 'content.dados.idContrato'],
     [{ biometria: { contrato: { id: '999' } } }, 'content.biometria.contrato.id'],
     [{ averbacao: { contrato: { nrContrato: '999' } } }, 'content.averbacao.contrato.nrContrato'],
+    // A name that is surely a contract's number is one anywhere.
+    [{ assinatura: { numeroCCB: '999' } }, 'content.assinatura.numeroCCB'],
+    [{ documento: { numeroContrato: '999' } }, 'content.documento.numeroContrato'],
+    [{ biometria: { numero_do_contrato: '999' } }, 'content.biometria.numero_do_contrato'],
+    [{ provas: [{ ccb: '999' }] }, 'content.provas.0.ccb'],
+    [{ dados: [{ numeroContrato: '999' }] }, 'content.dados.0.numeroContrato'],
+    // And an id is one but within a vendor's part.
+    [{ dados: [{ idContrato: '999' }] }, 'content.dados.0.idContrato'],
+    [{ requisição: { codigoContrato: '999' } }, 'content.requisição.codigoContrato'],
+    [{ assinatura: { contratoId: '999' } }, 'content.assinatura.contratoId'],
+    [{ aprovacao: { idContrato: '999' } }, 'content.aprovacao.idContrato'],
+    [{ 'requisic\u0327a\u0303o': { 'idCe\u0301dula': '999' } }, 'content.requisic\u0327a\u0303o.idCe\u0301dula'],
   ] as const) {
-    const refused = await sign('c-701', { ...other, assinatura: 'b' } as JsonObject);
+    const refused = await sign('c-701', { assinatura: 'b', ...other } as JsonObject);
     assert.deepEqual(refusedBy(refused), [['note-of-this-flow', field]]);
     assert.match(JSON.stringify(refused), /the note of this flow is 2505512944/);
   }
@@ -369,6 +381,10 @@ test('what a signature calls a contract is the contract of this flow, also where
     ...{ cedula: '0002505512944', contractCopy: '9'.repeat(64), nrCCB: 2505512944, valorContrato: '999' },
     // Parts of a vendor have ids of their own.
     ...{ biometria: { idContrato: 'V-998877', provas: [{ contratoId: 4411 }] } },
+    ...{
+      dadosBiometricos: [{ codigoContrato: 'V-1', selfie: { idContrato: 4412 } }],
+      evidência: { contrato_id: '77' },
+    },
   };
   assert.equal((await sign('c-701', content)).kind, 'taken');
   await reaches('c-701', 'endorsed');

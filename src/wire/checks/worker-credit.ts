@@ -8,6 +8,7 @@ import {
   minRateHundredths,
   type RateHundredths,
 } from '../../domain/glossary.ts';
+import { withoutAccents } from '../accents.ts';
 import { cpfsIn, plainlyWritten, typedCpfsIn } from '../hidden-cpf.ts';
 import { isJsonObject, type JsonValue, numberText, parseJson, scalarsIn } from '../json.ts';
 import { namesWithin } from '../names-within.ts';
@@ -428,19 +429,29 @@ function noteNamed(content: JsonValue, parent: string): Check[] {
   });
 }
 
-const contractName = '(?:contrato|ccb|c[eé]dula)';
-const numberName = '(?:n[ro]?o?|num|n[uú]mero|id|identificador|cod|c[oó]digo)';
-/** What the order is wrapped in. Whatever else has parts is a vendor's, such as that of the biometrics, with ids of its own. */
-const wrapper =
-  '(?:dados|dto|payload|conte[uú]do|content|body|data|requisicao|averba[cç][aã]o|proposta|opera[cç][aã]o)';
-/**
- * A field that is called a contract; one that is called its number or id at the top or in what the order is wrapped in; and
- * `contrato.numero`.
- */
+const contractName = '(?:contrato|ccb|cedula)';
+const numberName = '(?:n[ro]?o?|num|numeros?)';
+const idName = '(?:id|identificador|cod|codigo)';
+/** A field that is called a contract, or its number; `contrato.numero` and `contrato.id` are too. */
 const contractField = new RegExp(
-  `(?:(?:^|\\.)${contractName}(?:\\.${numberName})?|^(?:(?:${wrapper}|${contractName})\\.)*(?:${numberName}_?(?:d[oae]_?)?)?${contractName}(?:_?${numberName})?)$`,
-  'iu',
+  `(?:^|\\.)(?:(?:${numberName}[_ -]?(?:d[oae]s?[_ -]?)?)?${contractName}(?:[_ -]?${numberName})?|${contractName}\\.(?:${numberName}|${idName}))$`,
 );
+/** One that is called the id of a contract: of which one, only what it is in may tell. */
+const contractIdField = new RegExp(
+  `(?:^|\\.)(?:${idName}[_ -]?(?:d[oae]s?[_ -]?)?${contractName}|${contractName}[_ -]?${idName})$`,
+);
+/** A part of a vendor, such as that of the biometrics, has ids of its own. */
+const vendorPart =
+  /(?:^|\.)(?:[^.]*(?:biometr|facial|liveness|selfie|fornecedor|provedor|vendor|provider)|(?:provas?|evidencias?|capturas?|dispositivo|device)(?=\.))/;
+
+/** `path` without the places in lists. */
+function namesContract(path: string): boolean {
+  const field = withoutAccents(path)
+    .toLowerCase()
+    .replaceAll(/s?\.\d+(?=\.|$)/g, '');
+  return contractField.test(field) || (contractIdField.test(field) && !vendorPart.test(field));
+}
+
 /** What is longer is the contract itself, or a hash of it. */
 const longestNumber = 40;
 
@@ -458,9 +469,8 @@ function contractOwn(content: EndorsementRequest['content'], ownCodes: readonly 
   if (ownCodes.length === 0) return [];
   const own = new Set(ownCodes.map(plainCode));
   return namesWithin(content).flatMap(({ path, text, isWhole }) => {
-    const field = path.replaceAll(/s?\.\d+(?=\.|$)/gi, '');
     const mayBeNumber = isWhole && text.length <= longestNumber && /\d/.test(text);
-    if (!mayBeNumber || !contractField.test(field)) return [];
+    if (!mayBeNumber || !namesContract(path)) return [];
     const codes = [text, ...(text.match(/[\p{L}\d]+/gu) ?? []), ...(text.match(/\d[\d\s./-]*/g) ?? [])];
     if (codes.some((code) => own.has(plainCode(code)))) return [];
     const problem = `it is not the note of this flow; the note of this flow is ${ownCodes[0]}`;
