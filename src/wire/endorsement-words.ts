@@ -28,7 +28,7 @@ function plainWords(text: string): string {
   const words = withoutAccents(text.replaceAll(/\p{Cf}/gu, '')).toLowerCase();
   // What stands between two words by itself parts the sentence; within a word it does not.
   const parted = words
-    .replaceAll(/\s[-–—]+\s/g, '; ')
+    .replaceAll(/\s[-–—]+\s|[\r\n]+/g, '; ')
     .replaceAll(/[_-]/g, ' ')
     .replaceAll(/\s+/g, ' ');
   return parted.replaceAll(saysNoneWrong, ' ');
@@ -94,11 +94,17 @@ type Said =
   | 'nothing';
 
 const namesPerson = /nome|name$/i;
+/** An event, a state or a reason has a name that is none of a person. */
+const namesNoPerson = /event|situa|status|result|motiv|etapa|fase/i;
+/** Of its own in the contract are the flag and the lists (`reportsErrorWithin`). */
+const namesError = /^(?!(?:haserror|erros|errors)$).*(?:erros?|errors?)$/i;
+const noError = /^[ 0-]*(?:nenhum|nenhuma|none|null|ok|sucesso|success)?[ .]*$/;
+const namesCondition = /^(?:is)?_?(?:valid|elegiv|eligib|apt[oa]|ativ[oa]|active)/i;
 const namesCode = /^(?:codigo_?requisicao|endpoint)$/i;
 const namesDay = /^(?:data|dt|dh|hora)/i;
 const namesState = /status|situa|result/i;
 const namesMessage =
-  /mensag|messag|^msg|status|situa|result|descri|motiv|retorno|ocorr|observ|detalh|reason|texto?$|^payload$/i;
+  /mensag|messag|^msg|status|situa|result|descri|motiv|retorno|ocorr|observ|detalh|reason|texto?$|event|etapa|fase|^payload$/i;
 
 /** Flags that are false where something was not done. */
 const doneFlags = /^(?:sucesso|success|ok|averbad[oa]|aceit[oa]|aprovad[oa])$/i;
@@ -118,9 +124,10 @@ function saidIn(value: JsonObject): ReadonlySet<Said> {
   const said = new Set<Said>();
   let scalars = 0;
   const visit = (inner: JsonValue, key: string, depth: number): void => {
-    if (inner === null || namesPerson.test(key) || namesCode.test(key)) return;
+    if (inner === null || namesCode.test(key) || (namesPerson.test(key) && !namesNoPerson.test(key))) return;
     if (Array.isArray(inner) || isJsonObject(inner)) {
       if (namesState.test(key)) said.add('unknown');
+      if (namesError.test(key) && Object.keys(inner).length > 0) said.add('open');
       for (const [name, each] of Object.entries(inner)) {
         if (!Array.isArray(inner) && name.length > longestName) said.add('unreadable');
         else visit(each, Array.isArray(inner) ? key : name, depth);
@@ -152,6 +159,7 @@ function saidIn(value: JsonObject): ReadonlySet<Said> {
 
 function saidByField(key: string, text: string): Said {
   const flag = flagIn(text);
+  if (namesError.test(key)) return flag === false || noError.test(plainWords(text)) ? 'nothing' : 'no';
   // A figure is one where the field is a known flag.
   if (flag !== null && (doneFlags.test(key) || !/\d/.test(text))) return saidByFlag(key, flag, true);
   return saidByText(text, !namesDay.test(key) && (namesMessage.test(key) || doneFlags.test(key)));
@@ -171,7 +179,7 @@ function saidByFlag(key: string, isSet: boolean, inWords = false): Said {
   const name = plainWords(key.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' '));
   if (denies.test(name)) return isSet ? 'no' : 'nothing';
   if (isOpen.test(name) || ofProcess.test(name)) return isSet ? 'open' : 'nothing';
-  if (!isSet) return inWords || endorsed.test(name) || done.test(name) ? 'no' : 'nothing';
+  if (!isSet) return inWords || namesCondition.test(key) || endorsed.test(name) || done.test(name) ? 'no' : 'nothing';
   if (onTheWay.test(name)) return 'on the way';
   return namesMessage.test(key) ? 'unknown message' : 'unknown';
 }
@@ -201,7 +209,7 @@ const ofContract = /\b(?:averbacao|endorsement|contrato|contract|ccb)\b/;
 
 /** Whatever else the clause says, it speaks of no end, of a condition, or of another contract. */
 const isOpen =
-  /\b(?:aguard\w*|penden\w*|em (?:analise|andamento|processamento|fila|breve)|parcial\w*|sera|serao|seja|ser|seria|ira|irao|vai|vao|pode|podera|deve|devera|ainda|quase|previst[oa]s?|falta\w*|agend\w*|program\w*|tentativas?|retentativa|reprocess\w*|reti[dv]\w*|retencao|se|caso|quando|apos|enquanto|mediante|condicion\w*|sujeit[oa]|mas|porem|contudo|entretanto|todavia|embora|exceto|salvo|outr[oa]s?|anterior\w*|terceir[oa]s?|duplic\w*|baixa\w*|liquidad[oa]|liquidacao|quitad[oa]|quitacao|encerrad[oa]|encerramento|rescin\w*|rescis\w*|distrat\w*|desist\w*|cessad[oa]|cessacao|interromp\w*|interrup\w*|extint[oa]|extincao|retirad[oa]|nul[oa]|ressalva\w*|restri\w*|indevid\w*|engano|equivoc\w*|contest\w*|fraud\w*|menor|inferior|diferente|testes?|homolog\w*|simul\w*|\w+[aei]ndo|pending|processing|in (?:progress|process)|await\w*|waiting|queued|scheduled|partial\w*|will|to be|being|should|may|must|if|when|until|after|but|however|other|another|retry\w*|revok\w*)\b/;
+  /\b(?:aguard\w*|penden\w*|em (?:analise|andamento|processamento|fila|breve)|parcial\w*|sera|serao|seja|ser|seria|ira|irao|vai|vao|pode|podera|deve|devera|ainda|quase|previst[oa]s?|falta\w*|agend\w*|program\w*|tentativas?|a (?:confirmar|validar|verificar|conferir|analisar)|verifi\w*|conf(?:ira|erir)|corri[gj]\w*|regulari\w*|reenvi\w*|refa[zc]\w*|(?:zero|0+) (?:contratos?|averbacao|averbacoes)|retentativa|reprocess\w*|reti[dv]\w*|retencao|se|caso|quando|apos|enquanto|mediante|condicion\w*|sujeit[oa]|mas|porem|contudo|entretanto|todavia|embora|exceto|salvo|outr[oa]s?|anterior\w*|terceir[oa]s?|duplic\w*|baixa\w*|liquidad[oa]|liquidacao|quitad[oa]|quitacao|encerrad[oa]|encerramento|rescin\w*|rescis\w*|distrat\w*|desist\w*|cessad[oa]|cessacao|interromp\w*|interrup\w*|extint[oa]|extincao|retirad[oa]|nul[oa]|ressalva\w*|restri\w*|indevid\w*|engano|equivoc\w*|contest\w*|fraud\w*|menor|inferior|diferente|testes?|homolog\w*|simul\w*|\w+[aei]ndo|pending|processing|in (?:progress|process)|await\w*|waiting|queued|scheduled|partial\w*|will|to be|being|should|may|must|if|when|until|after|but|however|other|another|retry\w*|revok\w*)\b/;
 /** What goes on until an end of it is said. */
 const ofProcess = /\b(?:analise|andamento|processamento)\b/;
 /** What is taken, sent or checked is not endorsed yet. */
@@ -222,7 +230,7 @@ const harmless = new Set(
 );
 /** What is not written in letters of its language, or asks. */
 const isGarbled = /\?|\uFFFD|Ã[\u0080-\u00BF]|&#?\w{1,10};|\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|%[0-9a-f]{2}%[0-9a-f]{2}/i;
-const clauseEnd = /[.,;:!=()[\]|/\n\r\t>]+|\be (?=(?:[oa] )?(?:contrato|averbacao|ccb|operacao|emprestimo)\b)/;
+const clauseEnd = /[.,;:!=()[\]|/>]+|\be (?=(?:[oa] )?(?:contrato|averbacao|ccb|operacao|emprestimo)\b)/;
 
 /** A completed word governs its own clause, and only where it speaks of the endorsement or of nothing else. */
 function saidByWords(text: string): Said {

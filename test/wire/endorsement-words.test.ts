@@ -80,6 +80,23 @@ test('a known word, a flag or the empty error list of the contract shows a succe
   ]);
 });
 
+test('what names an event, an error or a condition says something too', () => {
+  holds('denied', [
+    // Names of persons are left out, and these are none.
+    { Payload: { NomeEvento: 'Averbação cancelada' }, Erros: [] },
+    { Payload: { statusName: 'DENIED', averbado: true } },
+    { Payload: { mensagemErro: 'Matrícula do convênio' }, Erros: [] },
+    { Payload: { averbado: true, codigoErro: 17 } },
+    { Payload: { elegivel: false }, Erros: [] },
+  ]);
+  holds('nothing', [{ Payload: { TipoEvento: 2 }, Erros: [] }, { Payload: { averbado: true, erro: { codigo: 17 } } }]);
+  holds('success', [
+    { Payload: { averbado: true, codigoErro: 0, mensagemErro: null, descricaoErro: 'Nenhum' } },
+    { Payload: { averbado: true, erro: {}, erroInterno: false } },
+    { Mensagem: 'Solicitação recebida\nContrato averbado' },
+  ]);
+});
+
 const acknowledged = {
   CodigoRequisicao: '0b6f3c9e-2b6a-4c39-9d57-0a4a4f6f1a11',
   Endpoint: '/contrato/oferta-leilao/averbar-contrato',
@@ -289,6 +306,9 @@ const sentences: readonly (readonly [verdict: EndorsementTold, why: string, sent
       'Averbado, aguardando confirmação do empregador',
       'Averbado com pendências',
       'Averbado com ressalvas',
+      'Averbado: a confirmar',
+      'Averbado, favor regularizar',
+      '0 contrato averbado',
       'Contrato averbado se aprovado pelo empregador',
       'Pending',
       'Awaiting endorsement',
