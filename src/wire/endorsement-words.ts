@@ -99,6 +99,8 @@ const namesNoPerson = /event|situa|status|result|motiv|etapa|fase/i;
 /** Of its own in the contract are the flag and the lists (`reportsErrorWithin`). */
 const namesError = /^(?!(?:haserror|erros|errors)$).*(?:erros?|errors?)$/i;
 const noError = /^[ 0-]*(?:nenhum|nenhuma|none|null|ok|sucesso|success)?[ .]*$/;
+/** `MotivoCancelamento` has a text only where something was cancelled. */
+const namesReason = /motiv|reason|justific/i;
 const namesCondition = /^(?:is)?_?(?:valid|elegiv|eligib|apt[oa]|ativ[oa]|active)/i;
 const namesCode = /^(?:codigo_?requisicao|endpoint)$/i;
 const namesDay = /^(?:data|dt|dh|hora)/i;
@@ -159,10 +161,21 @@ function saidIn(value: JsonObject): ReadonlySet<Said> {
 
 function saidByField(key: string, text: string): Said {
   const flag = flagIn(text);
-  if (namesError.test(key)) return flag === false || noError.test(plainWords(text)) ? 'nothing' : 'no';
+  const name = wordsOfName(key);
+  const isReason = namesReason.test(key) && (denies.test(name) || isOpen.test(name));
+  if (namesError.test(key) || isReason) {
+    if (flag === false || noError.test(plainWords(text))) return 'nothing';
+    return denies.test(name) || namesError.test(key) ? 'no' : 'open';
+  }
   // A figure is one where the field is a known flag.
   if (flag !== null && (doneFlags.test(key) || !/\d/.test(text))) return saidByFlag(key, flag, true);
-  return saidByText(text, !namesDay.test(key) && (namesMessage.test(key) || doneFlags.test(key)));
+  const said = saidByText(text, !namesDay.test(key) && (namesMessage.test(key) || doneFlags.test(key)));
+  // Such as `situacaoAnterior`.
+  return (said === 'endorsed' || said === 'done') && isOpen.test(name) ? 'unknown' : said;
+}
+
+function wordsOfName(key: string): string {
+  return plainWords(key.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' '));
 }
 
 /** Null: it is none. */
@@ -176,7 +189,7 @@ function flagIn(text: string): boolean | null {
 /** The name of a flag is what it says: `contratoCancelado`. A no in words denies, unless it is said of a denial. */
 function saidByFlag(key: string, isSet: boolean, inWords = false): Said {
   if (doneFlags.test(key)) return !isSet ? 'no' : endorsedFlags.test(key) ? 'endorsed' : 'done';
-  const name = plainWords(key.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' '));
+  const name = wordsOfName(key);
   if (denies.test(name)) return isSet ? 'no' : 'nothing';
   if (isOpen.test(name) || ofProcess.test(name)) return isSet ? 'open' : 'nothing';
   if (!isSet) return inWords || namesCondition.test(key) || endorsed.test(name) || done.test(name) ? 'no' : 'nothing';

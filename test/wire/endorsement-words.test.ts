@@ -88,10 +88,17 @@ test('what names an event, an error or a condition says something too', () => {
     { Payload: { mensagemErro: 'Matrícula do convênio' }, Erros: [] },
     { Payload: { averbado: true, codigoErro: 17 } },
     { Payload: { elegivel: false }, Erros: [] },
+    { Payload: { sucesso: true, MotivoCancelamento: 'A pedido do cliente' } },
+    { Payload: { averbado: true, motivoRejeicao: 12 } },
   ]);
-  holds('nothing', [{ Payload: { TipoEvento: 2 }, Erros: [] }, { Payload: { averbado: true, erro: { codigo: 17 } } }]);
+  holds('nothing', [
+    { Payload: { TipoEvento: 2 }, Erros: [] },
+    { Payload: { situacaoAnterior: 'AVERBADO', situacao: null }, Erros: [] },
+    { Payload: { averbado: true, MotivoPendencia: 'Matrícula' } },
+    { Payload: { averbado: true, erro: { codigo: 17 } } },
+  ]);
   holds('success', [
-    { Payload: { averbado: true, codigoErro: 0, mensagemErro: null, descricaoErro: 'Nenhum' } },
+    { Payload: { averbado: true, codigoErro: 0, mensagemErro: null, descricaoErro: 'Nenhum', MotivoRejeicao: '' } },
     { Payload: { averbado: true, erro: {}, erroInterno: false } },
     { Mensagem: 'Solicitação recebida\nContrato averbado' },
   ]);
