@@ -140,6 +140,14 @@ export type OperationGivenUp = {
   intentId: string;
   code: string | null;
   note: CreditNote | null;
+  /** Of an endorsement: what its contract goes on with where a person takes it over; absent: an earlier version gave it up. */
+  of?: {
+    /** Without its bytes: nobody sends it any more. */
+    operation: FlowOperationState;
+    requestCode: string | null;
+    generatedAt: EpochMs | null;
+    expected: ExpectedLoan | null;
+  };
 };
 
 /** The service told, at a time, that one of those was done. */

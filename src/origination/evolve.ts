@@ -17,7 +17,17 @@ import { guidOf, isSameCode } from '../domain/request-codes.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { differencesOf } from './differences.ts';
 import { attemptsOf, isTurnedAway, takeAnswer } from './fold-answers.ts';
-import { codeOf, generated, markStep, move, stray, takeCounted, withdraw } from './fold-steps.ts';
+import {
+  codeOf,
+  generated,
+  markStep,
+  move,
+  signStep,
+  stray,
+  takeCounted,
+  withdraw,
+  withoutSignature,
+} from './fold-steps.ts';
 import { lateOf, settleLate, takeLateEvent, withGivenUp } from './late-successes.ts';
 import { isSameNote, noteCodes, notesToldAgain, unreadMark, withToldAgain } from './notes.ts';
 import { allowsRecord, isToldNo, mayTakeBack } from './steps.ts';
@@ -426,21 +436,27 @@ function confirm(state: FlowState, record: FlowAsked): FlowState {
 
 /** Somebody has looked: the contract that counted as given up is endorsed, and what was generated since is signed by nobody. */
 function takeOver(state: FlowState, lateIntentId: string): FlowState {
-  const late = state.lateSuccesses!.find(({ intentId }) => intentId === lateIntentId)!;
+  const { code, note, of } = state.lateSuccesses!.find(({ intentId }) => intentId === lateIntentId)!;
   const settled = settleLate(withoutSignature(state), lateIntentId);
-  const { note } = late;
+  const isOwn = state.operation?.intent?.intentId === lateIntentId;
+  const before = of?.operation ?? (isOwn ? state.operation : null);
+  const operation = before && { ...before, status: 'done' as const, retryAt: null, reason: null };
   const taken = {
-    ...settled,
+    ...markStep(settled, operation?.stepId ?? null, 'done'),
     phase: 'endorsed' as const,
-    endorsementCode: late.code,
+    operation,
+    endorsementCode: code,
     breaches: [],
     errors: [],
     errorsIn: null,
   };
-  if (note === null || (state.note !== null && isSameNote(note, state.note))) return taken;
+  const isSame = note !== null && state.note !== null && isSameNote(note, state.note);
+  if (isSame || (isOwn && note === null)) return taken;
   const { notesAgain: _notes, ...rest } = taken;
+  const { requestCode = null, generatedAt = null, expected = null } = of ?? {};
+  const differences = note === null ? [] : differencesOf(expected, note);
   return {
-    ...{ ...rest, ...earlierNotesOf(state), note, expected: null, differences: [], signature: null },
+    ...{ ...rest, ...earlierNotesOf(state), note, expected, differences, requestCode, generatedAt, signature: null },
     ...{ noteHolder: null, noteAgain: null, noteAccepted: null },
   };
 }
@@ -547,11 +563,6 @@ function takeIntent(state: FlowState, record: FlowIntended): FlowState {
 function sentBefore({ operation: before }: FlowState, operation: string): Partial<FlowOperationState> {
   if (before === null || before.operation !== operation || !isTurnedAway(before)) return {};
   return { attempts: attemptsOf(before), turnedAwayAt: before.turnedAwayAt! };
-}
-
-/** The step that brought the signature: one that came when none was wanted any more brought nothing. */
-function signStep({ steps }: FlowState): FlowState['steps'][number] | undefined {
-  return steps.findLast(({ step, outcome }) => step === 'sign' && outcome !== 'ignored');
 }
 
 function heldBack(state: FlowState, operation: string, slot: string, breaches: FlowState['breaches']): FlowState {
@@ -875,12 +886,6 @@ function turn(state: FlowState): FlowState {
   const moved = move(state, 'turned');
   if (moved === null) return stray(state);
   return withoutSignature(anew(moved));
-}
-
-/** A signature that was not sent for endorsement yet will not be. */
-function withoutSignature(state: FlowState): FlowState {
-  const sign = signStep(state);
-  return sign?.outcome === 'pending' ? markStep(state, sign.stepId, 'withheld') : state;
 }
 
 function anew({ notesAgain: _, ...state }: FlowState): FlowState {

@@ -6,7 +6,17 @@ import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-
 import { sealedPlaces } from '../domain/vault.ts';
 import { refusedWithCode, unshownSuccess } from '../wire/operations.ts';
 import { proposalDifferences, unsaidIn } from './differences.ts';
-import { codeOf, generated, isWithdrawn, markStep, move, stray, takeCounted, undoWithdrawal } from './fold-steps.ts';
+import {
+  codeOf,
+  generated,
+  isWithdrawn,
+  markStep,
+  move,
+  stray,
+  takeCounted,
+  undoWithdrawal,
+  withoutSignature,
+} from './fold-steps.ts';
 import { takeLateAnswer } from './late-successes.ts';
 import { isAside, readsOnly } from './transitions.ts';
 
@@ -204,16 +214,30 @@ function accept(state: FlowState, operation: FlowOperationState, record: FlowAns
       situation: result.situation ?? state.situation,
     };
   }
-  const moved = move(answered, 'accepted');
+  const moved = isStillWanted(state, operation, record) ? move(answered, 'accepted') : null;
   if (moved === null) {
     return isNewAcceptance(record) ? takeLateAnswer(state, record.at, record.intentId, codeIn(record)) : stray(state);
   }
   if (operation.operation === 'endorsement') {
     const { requestCode } = result;
     const codes = requestCode === null ? state.codes : [...new Set([...state.codes, requestCode])];
-    return { ...moved, endorsementCode: requestCode, codes };
+    return withoutSignature({ ...moved, endorsementCode: requestCode, codes });
   }
   return { ...generated(moved, record.firstByteAt ?? operation.intent!.at), ...codeOf(moved, result.requestCode) };
+}
+
+/**
+ * What is about to be prepared, or sent, is done already. Of earlier versions that changes nothing; an endorsement says nothing of a
+ * contract that is prepared, and a generation nothing of one that was amended since.
+ */
+function isStillWanted(
+  { phase, begun }: FlowState,
+  { operation, slot }: FlowOperationState,
+  record: FlowAnswered,
+): boolean {
+  if (phase === 'signed') return operation === 'endorsement' && isNewAcceptance(record);
+  if (phase !== 'preparing') return true;
+  return operation !== 'endorsement' && isNewAcceptance(record) && slot === `${operation}#${begun}`;
 }
 
 /** What somebody has taken stays taken, until something else is said. */

@@ -19,6 +19,17 @@ export function markStep(state: FlowState, stepId: string | null, outcome: FlowS
   return { ...state, steps: state.steps.map((step) => (step.stepId === stepId ? { ...step, outcome } : step)) };
 }
 
+/** The step that brought the signature: one that came when none was wanted any more brought nothing. */
+export function signStep({ steps }: FlowState): FlowState['steps'][number] | undefined {
+  return steps.findLast(({ step, outcome }) => step === 'sign' && outcome !== 'ignored');
+}
+
+/** A signature that was not sent for endorsement yet will not be. */
+export function withoutSignature(state: FlowState): FlowState {
+  const sign = signStep(state);
+  return sign?.outcome === 'pending' ? markStep(state, sign.stepId, 'withheld') : state;
+}
+
 /** A contract was generated: its competence counts from when it was asked for. */
 export function generated(state: FlowState, at: number): FlowState {
   return { ...state, generatedAt: at, generations: state.generations + 1 };

@@ -1,6 +1,6 @@
 /**
  * What counts as not done and is told later to be done: an endorsement under a code that the flow has given up, or an answer to bytes
- * that somebody said were not taken. Nothing more is lent before a person has settled it. Pure.
+ * that somebody said were not taken, or that were given up for another contract. Nothing more is lent before a person has settled it. Pure.
  */
 import type { FlowBreach, FlowOperation, FlowStep } from '../domain/flow-records.ts';
 import type { FlowState, LateSuccess, OperationGivenUp } from '../domain/flow-states.ts';
@@ -8,21 +8,24 @@ import type { EpochMs } from '../domain/glossary.ts';
 import { isSameCode } from '../domain/request-codes.ts';
 import { stray } from './fold-steps.ts';
 
-/** Operations that lend or pay once more where they are done once more. */
-const lends: ReadonlySet<FlowOperation> = new Set(['endorsement', 'inclusion', 'splits']);
+/** Operations that lend or pay once more, or make another contract, where they are done once more. */
+const lends: ReadonlySet<FlowOperation> = new Set(['contract', 'renegotiation', 'endorsement', 'inclusion', 'splits']);
+/** Done while another one waits to be prepared, they would make a second contract. */
+const generates: ReadonlySet<FlowStep | FlowOperation> = new Set(['contract', 'renegotiation'] as const);
 
 /** Of many the oldest go first. */
 const mostKept = 20;
 
-/** The step of a flow whose operation, or the code of its endorsement, has gone: it is remembered. */
+/** The step of a flow whose operation, or the code or the note of its endorsement, has gone: it is remembered. */
 export function withGivenUp(before: FlowState, next: FlowState): FlowState {
   const left = inFlight(before);
   if (left === null) return next;
   const isStill = next.operation?.intent?.intentId === left.intentId;
   const hasCode = before.endorsementCode === null || next.endorsementCode === before.endorsementCode;
-  // What is known to be done of a withdrawal is told again at most.
-  const isDone = before.flow === 'withdrawal' && before.operation?.status === 'done';
-  if ((isStill && hasCode) || isDone) return next;
+  // What is known to be done is told again at most; of an endorsement somebody may learn that it was not.
+  const isDone = left.operation !== 'endorsement' && before.operation?.status === 'done';
+  const hasNote = left.note === null || next.note === before.note;
+  if ((isStill && hasCode && hasNote) || isDone) return next;
   const known = next.operationsGivenUp ?? [];
   if (known.some(({ intentId }) => intentId === left.intentId)) return next;
   const isKnownCode = known.some(({ code }) => code !== null && code === left.code);
@@ -31,15 +34,13 @@ export function withGivenUp(before: FlowState, next: FlowState): FlowState {
 }
 
 /** The operation that the flow is at, or was at last, where it lends. */
-function inFlight({ operation, endorsementCode, note }: FlowState): OperationGivenUp | null {
+function inFlight(state: FlowState): OperationGivenUp | null {
+  const { operation, endorsementCode, note, requestCode, generatedAt, expected } = state;
   if (operation?.intent == null || !lends.has(operation.operation)) return null;
-  const isEndorsement = operation.operation === 'endorsement';
-  return {
-    operation: operation.operation,
-    intentId: operation.intent.intentId,
-    code: isEndorsement ? endorsementCode : null,
-    note: isEndorsement ? note : null,
-  };
+  const named = { operation: operation.operation, intentId: operation.intent.intentId };
+  if (operation.operation !== 'endorsement') return { ...named, code: null, note: null };
+  const withoutBytes = { ...operation, intent: { ...operation.intent, sealedBody: '' } };
+  return { ...named, code: endorsementCode, note, of: { operation: withoutBytes, requestCode, generatedAt, expected } };
 }
 
 /** An answer to bytes that the flow has given up, under the code that it names. Told again it is nothing new. */
@@ -48,7 +49,8 @@ export function takeLateAnswer(state: FlowState, at: EpochMs, intentId: string, 
   const given = (state.operationsGivenUp ?? []).find((each) => each.intentId === intentId);
   const late = given ?? (own?.intentId === intentId ? own : undefined);
   if (late === undefined || (late.code !== null && late.code === code)) return stray(state);
-  const codes = late.operation === 'endorsement' && code !== null ? [...new Set([...state.codes, code])] : state.codes;
+  const isFound = late.operation === 'endorsement' || generates.has(late.operation);
+  const codes = isFound && code !== null ? [...new Set([...state.codes, code])] : state.codes;
   return marked({ ...state, codes }, { ...late, code: code ?? late.code, at });
 }
 
@@ -82,7 +84,9 @@ const paysOut: ReadonlySet<FlowStep | FlowOperation> = new Set([
 
 /** What has to be settled before a step or an operation; null: nothing. */
 export function unsettledBefore(state: FlowState, what: FlowStep | FlowOperation): LateSuccess | null {
-  return paysOut.has(what) ? lateSuccessOf(state) : null;
+  if (paysOut.has(what)) return lateSuccessOf(state);
+  const ofGeneration = () => state.lateSuccesses?.find(({ operation }) => generates.has(operation)) ?? null;
+  return generates.has(what) ? ofGeneration() : null;
 }
 
 export function successSettled({ operation, code }: LateSuccess): FlowBreach {

@@ -10,7 +10,7 @@ import type { EpochMs } from '../domain/glossary.ts';
 import { competenceOf, type MarginFact, marginValidityMs } from '../wire/checks/worker-credit.ts';
 import { doubtsOf } from './differences.ts';
 import { nextSlot } from './evolve.ts';
-import { lateSuccessOf } from './late-successes.ts';
+import { lateSuccessOf, unsettledBefore } from './late-successes.ts';
 import { dueAgainAt } from './steps.ts';
 import { deniedByPerson } from './transitions.ts';
 
@@ -74,6 +74,8 @@ export function react(state: FlowState, around: Surroundings, settings: FlowSett
     case 'waiting-proposal':
       return [{ kind: 'look-up-proposal' }, { kind: 'wait', until: around.now + settings.pollMs }];
     case 'preparing':
+      // Whoever settles it says whether another one is wanted.
+      if (unsettledBefore(state, generationOf(state)) !== null) return [];
       return reactToOrder(state, around, settings);
     case 'awaiting-note':
       return [...giveUpEvents(state), ...reactToSilence(state, around, settings)];
@@ -110,6 +112,10 @@ export function react(state: FlowState, around: Surroundings, settings: FlowSett
     default:
       return state.phase satisfies never;
   }
+}
+
+function generationOf({ flow }: FlowState): FlowOperation {
+  return flow === 'renegotiation' ? 'renegotiation' : 'contract';
 }
 
 function prepare(state: FlowState, operation: FlowOperation): FlowCommand {
@@ -186,7 +192,7 @@ function reactToOrder(state: FlowState, around: Surroundings, settings: FlowSett
   const retryAt = state.operation?.status === 'not-sent' ? retryTime(state, settings) : 0;
   if (now < retryAt) return waiting(state, retryAt, around, settings);
   if (margin !== null && now - margin.receivedAt <= marginValidityMs) {
-    return [prepare(state, state.flow === 'renegotiation' ? 'renegotiation' : 'contract')];
+    return [prepare(state, generationOf(state))];
   }
   const { marginAsks } = state;
   const pauseMs = Math.min(hourMs, settings.marginRetryMs * 2 ** Math.max(0, (marginAsks?.count ?? 0) - 1));

@@ -6,10 +6,10 @@ import type { FlowState } from '../../src/domain/flow-states.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import { evolveAll } from '../../src/origination/evolve.ts';
 import { barriersNow, nextSteps, waitsFor } from '../../src/origination/next-steps.ts';
-import { alarmsOf } from '../../src/origination/react.ts';
+import { alarmsOf, react } from '../../src/origination/react.ts';
 import { eventually } from '../conformance/backend.ts';
 import { sampleNote } from './flow-world.ts';
-import { asked, settings, startAt, started, stepRequests, workerKey } from './orders.ts';
+import { asked, goodTerms, settings, startAt, started, stepRequests, workerKey } from './orders.ts';
 import { refusedBy, takingHouse, uuid } from './taking-house.ts';
 
 const endpoint = '/contrato/oferta-leilao/averbar-contrato';
@@ -75,7 +75,7 @@ test('a person who learns that the denied contract is endorsed takes that over, 
   assert.deepEqual([state2.note?.noteNumber, state2.endorsementCode], ['N-1', code]);
   assert.ok(state2.earlierNotes?.includes('N-2'));
   assert.deepEqual(state2.lateSuccesses, []);
-  assert.deepEqual(nextSteps(state2, settings, null), []);
+  assert.deepEqual(nextSteps(state2, settings, null), ['deny']);
   assert.equal(sent.length, before);
 });
 
@@ -224,4 +224,108 @@ test('an inclusion that counts as not done and is answered late is a mark, and n
   ]);
   const next = nextSteps(rejected, settings, (_place, sealed) => sealed);
   assert.ok(next.includes('accept') && !next.includes('inclusion') && !next.includes('confirm'), next.join());
+});
+
+const amended = asked(flowId, 'amend', 'amend', startAt + 32, { terms: { ...goodTerms, amountCents: 500_000 } });
+
+test('an endorsement that is acknowledged while another contract is prepared is a mark, and no generation', () => {
+  const late = answered('endorsement', 3, accepted('q-2'));
+  const again = asked(flowId, 'regenerate', 'again', startAt + 31);
+  const refused = answered('endorsement', 3, { kind: 'rejected', code: 'E1', errors: [] });
+  const turned: FlowRecord = { kind: 'turned', flowId, at: startAt + 31 };
+  for (const way of [
+    [...unclear, deny, turned],
+    [
+      ...unclear,
+      deny,
+      { kind: 'withheld', flowId, at: startAt + 31, operation: 'endorsement', slot: 'endorsement#4', breaches: [] },
+      again,
+    ],
+    [...unclear.slice(0, -1), refused, again],
+  ] as FlowRecord[][]) {
+    assert.equal(folded(way).phase, 'preparing');
+    const state = folded([...way, late]);
+    assert.deepEqual([state.phase, state.requestCode, state.generations], ['preparing', null, 1]);
+    assert.deepEqual(
+      state.lateSuccesses?.map(({ code, note }) => [code, note?.noteNumber]),
+      [['q-2', sampleNote.noteNumber]],
+    );
+    assert.deepEqual(alarmsOf(folded(way), state, settings), ['success-late']);
+    const old = folded([...way, answered('endorsement', 3, accepted('q-2'), { operation: undefined })]);
+    assert.deepEqual([old.phase, old.strays, old.lateSuccesses], ['preparing', 1, undefined]);
+  }
+});
+
+test('an old acceptance of a refused endorsement that is signed again changes nothing', () => {
+  const refused = answered('endorsement', 3, { kind: 'rejected', code: 'E1', errors: [] });
+  const records = [...unclear.slice(0, -1), refused, sign('again', 5)];
+  const old = folded([...records, answered('endorsement', 3, accepted('q-2'), { operation: undefined })]);
+  assert.deepEqual([old.phase, old.strays, old.endorsementCode], ['signed', 1, null]);
+  const now = folded([...records, answered('endorsement', 3, accepted('q-2'))]);
+  assert.deepEqual([now.phase, now.endorsementCode, now.steps.at(-1)?.outcome], ['endorsed', 'q-2', 'withheld']);
+});
+
+test('a contract that was amended since is not replaced by the one that is accepted late', () => {
+  const denied = [...noted.slice(0, 3), answered('contract', 1, unheard), asked(flowId, 'deny', 'd', startAt + 30)];
+  const late = answered('contract', 1, accepted('q-1'));
+  const taken = folded([...denied, late]);
+  assert.deepEqual([taken.phase, taken.requestCode], ['awaiting-note', 'q-1']);
+  const state = folded([...denied, amended, late]);
+  assert.deepEqual([state.phase, state.requestCode, state.terms?.amountCents], ['preparing', null, 500_000]);
+  assert.deepEqual(alarmsOf(folded([...denied, amended]), state, settings), ['success-late']);
+  assert.ok(state.codes.includes('q-1'), 'what is told under it is found');
+});
+
+const secondNote = { ...sampleNote, noteNumber: '78', proposalCode: uuid(8) };
+const dayLater = 30 * 86_400_000;
+/** The first endorsement brought no code and counts as not done; another contract is generated, and noted. */
+const secondContract: readonly FlowRecord[] = [
+  ...[...unclear, deny, { kind: 'turned', flowId, at: startAt + dayLater } as FlowRecord],
+  { ...intended('contract', 5), at: startAt + dayLater },
+  answered('contract', 5, accepted('q-5'), { at: startAt + dayLater, firstByteAt: startAt + dayLater }),
+  told({ requestCode: 'q-5', of: 'contract', note: secondNote, at: startAt + dayLater }),
+];
+const takes = (id: string, lateIntentId = 'i-3') => ({
+  ...asked(flowId, 'confirm', id, startAt + dayLater + 1),
+  lateIntentId,
+});
+
+test('a contract that is taken over is the one that was endorsed, with what belongs to it', () => {
+  const marked = folded([...secondContract, answered('endorsement', 3, accepted('q-2'))]);
+  assert.equal(marked.phase, 'awaiting-signature');
+  const records = [...secondContract, answered('endorsement', 3, accepted('q-2')), takes('over')];
+  const state = folded(records);
+  const { note, requestCode, endorsementCode, generatedAt, operation } = state;
+  assert.deepEqual(
+    [state.phase, note?.noteNumber, requestCode, endorsementCode, generatedAt],
+    ['endorsed', sampleNote.noteNumber, 'q-1', 'q-2', startAt + 1],
+  );
+  assert.deepEqual(
+    [operation?.operation, operation?.status, operation?.intent?.intentId],
+    ['endorsement', 'done', 'i-3'],
+  );
+  assert.ok(state.earlierNotes?.includes(secondNote.noteNumber));
+  assert.equal(state.steps.find(({ stepId }) => stepId === 'sign')?.outcome, 'done');
+});
+
+test('of a contract that was taken over a failure, a denial and a person who knows better are heard', () => {
+  const records = [...secondContract, answered('endorsement', 3, accepted('q-2')), takes('over')];
+  assert.ok(nextSteps(folded(records), settings, null).includes('deny'));
+  const no = folded([...records, told({ bodyKey: 'b-1', denies: true })]);
+  assert.deepEqual([no.phase, no.operation?.status], ['endorsement-unclear', 'unclear']);
+  const failed = folded([...records, told({ bodyKey: 'b-1', errors: ['E1'], settles: true })]);
+  assert.equal(failed.phase, 'endorsement-refused');
+  const around = { now: startAt + dayLater + 2, instance: 'a', margin: null, tried: () => false };
+  const turns = react(failed, around, settings).map((command) => command.kind === 'append' && command.record.kind);
+  assert.deepEqual(turns, ['turned'], 'its competence has gone');
+});
+
+test('an endorsement whose contract was cancelled is taken over as it was', () => {
+  const cancel = asked(flowId, 'cancel', 'cancel', startAt + 31);
+  const records = [...unclear, deny, cancel, answered('endorsement', 3, accepted('q-2'))];
+  const state = folded([...records, { ...takes('over'), at: startAt + 40 }]);
+  assert.deepEqual(
+    [state.phase, state.note?.noteNumber, state.operation?.status, state.requestCode],
+    ['endorsed', sampleNote.noteNumber, 'done', 'q-1'],
+  );
 });
