@@ -187,6 +187,8 @@ export type FlowIntended = OfFlow & {
   most?: ExpectedLoan;
   /** Absent in records of earlier versions. */
   retry?: FlowRetryTerms;
+  /** Of an endorsement: what is told under the code of the one before is not about this one; absent: an earlier version wrote it. */
+  forgetsCode?: true;
 };
 
 /** A rule that the operation would have broken. */

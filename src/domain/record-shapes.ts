@@ -404,6 +404,7 @@ const flowRecord = byName('kind', {
     ...{ ...ofFlow, intentId: id, instance: id, operation, slot, idempotencyKey: nullable(id), path: id },
     ...{ sealedBody: text, expected: nullable(map(finite)), most: added(map(finite)) },
     retry: added(object({ keyedAttempts: count, retryMs: count, retryMaxMs: count })),
+    forgetsCode: added(isTrue),
   }),
   withheld: object({ ...ofFlow, operation, slot, breaches: list(object({ rule: text, field: text, problem: text })) }),
   answered: object({

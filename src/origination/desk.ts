@@ -331,6 +331,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
       ...{ idempotencyKey, path, sealedBody, expected },
       ...(most === undefined ? {} : { most }),
       retry: { keyedAttempts, retryMs, retryMaxMs },
+      ...(operation === 'endorsement' ? { forgetsCode: true } : {}),
     };
     spawn(outbox.keep([entryOf(record)]).then(() => observer({ kind: 'step', step: 'flow-intended' })));
   }

@@ -543,6 +543,7 @@ function takeIntent(state: FlowState, record: FlowIntended): FlowState {
     breaches: [],
     errors: [],
     expected: record.expected ?? state.expected,
+    ...(record.forgetsCode ? { endorsementCode: null } : {}),
     operation: {
       operation,
       slot,

@@ -56,23 +56,23 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
       const kept = withRefusal(state, operation, record);
       if (!provesNothing(operation, record)) return { ...reject(kept, operation, result), errorsIn: answerOf(record) };
       const reason = `rejected after an attempt that may have been taken: ${result.code}`;
-      return doubt(kept, operation, record.at, reason, isOfWithdrawn ? neverAgain : retry);
+      return doubt(kept, operation, record, reason, isOfWithdrawn ? neverAgain : retry);
     }
     case 'unknown': {
       const terms = result.isFinal || isOfWithdrawn ? neverAgain : retry;
       const isToRead = result.reason === refusedWithCode || result.reason === unshownSuccess;
       const kept = isToRead ? withRefusal(state, operation, record) : state;
-      const doubtful = doubt(kept, operation, record.at, result.reason, terms);
+      const doubtful = doubt(kept, operation, record, result.reason, terms);
       // What is told under the code that was named says what became of it.
       const isNamed = result.requestCode !== undefined && doubtful.operation?.status === 'unclear';
       return isNamed ? named(doubtful, result.requestCode!) : doubtful;
     }
     case 'not-sent': {
       if (operation.status === 'unclear') return stray(state);
-      if (isOfWithdrawn) return doubt(state, operation, record.at, result.reason, neverAgain);
+      if (isOfWithdrawn) return doubt(state, operation, record, result.reason, neverAgain);
       const turned = turnedAway(operation, record);
       if (isTurnedAwayForGood(turned, record, retry)) {
-        return doubt(state, turned, record.at, 'turned-away', neverAgain);
+        return doubt(state, turned, record, 'turned-away', neverAgain);
       }
       const retryAt = retryTimeOf(turned, record, retry);
       const waiting = { ...state, operation: { ...withUnheard(turned, record), retryAt, reason: result.reason } };
@@ -333,7 +333,7 @@ function reject(
 function doubt(
   state: FlowState,
   operation: FlowOperationState,
-  at: number,
+  { at, operation: named }: FlowAnswered,
   reason: string,
   { keyedAttempts, retryMs, retryMaxMs }: FlowRetryTerms,
 ): FlowState {
@@ -348,5 +348,7 @@ function doubt(
     operation: { ...operation, status: 'unclear' as const, unknowns, retryAt: null, reason },
   };
   const marked = markStep(unclear, operation.stepId, 'unclear');
-  return state.flow === 'withdrawal' ? marked : (move(marked, 'unclear') ?? stray(state));
+  if (state.flow === 'withdrawal') return marked;
+  // Where its phase has gone on, somebody looks all the same; earlier versions, which named no operation, wrote it again and again.
+  return move(marked, 'unclear') ?? (named === undefined ? stray(state) : marked);
 }

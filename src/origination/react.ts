@@ -140,7 +140,7 @@ function reactToIntent(state: FlowState, around: Surroundings, settings: FlowSet
     ? { kind: 'not-sent', reason: 'competence-turned', retryAt: null }
     : { kind: 'unknown', reason: 'the process that was about to send it has gone; it may have been sent' };
   const record: FlowRecord = {
-    ...{ kind: 'answered', flowId: state.flowId, at: now, intentId, instance, result },
+    ...{ kind: 'answered', flowId: state.flowId, at: now, intentId, operation: operation.operation, instance, result },
     ...{ earlierAttemptPossible: !mine, firstByteAt: null, status: null, sealedAnswer: null },
   };
   return [{ kind: 'append', record }];

@@ -19,7 +19,9 @@ export const otherTerms: FlowFoldTerms = { stepsKept: 1, keyedAttempts: 1, retry
 export function withTerms(record: FlowRecord): FlowRecord {
   const { stepsKept, keyedAttempts, retryMs, retryMaxMs } = settings;
   if (record.kind === 'asked') return { ...record, stepsKept };
-  return record.kind === 'intended' ? { ...record, retry: { keyedAttempts, retryMs, retryMaxMs } } : record;
+  if (record.kind !== 'intended') return record;
+  const forgets = record.operation === 'endorsement' ? { forgetsCode: true as const } : {};
+  return { ...record, ...forgets, retry: { keyedAttempts, retryMs, retryMaxMs } };
 }
 
 type Execution = { operation: string; intentId: string; key: string | null; body: string; at: number };

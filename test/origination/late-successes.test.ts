@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { FlowOperation, FlowRecord, FlowTold } from '../../src/domain/flow-records.ts';
 import type { FlowState } from '../../src/domain/flow-states.ts';
 import { flowView } from '../../src/http/api/views.ts';
-import { evolveAll } from '../../src/origination/evolve.ts';
+import { evolve, evolveAll } from '../../src/origination/evolve.ts';
 import { barriersNow, nextSteps, waitsFor } from '../../src/origination/next-steps.ts';
 import { alarmsOf, react } from '../../src/origination/react.ts';
 import { eventually } from '../conformance/backend.ts';
@@ -328,4 +328,45 @@ test('an endorsement whose contract was cancelled is taken over as it was', () =
     [state.phase, state.note?.noteNumber, state.operation?.status, state.requestCode],
     ['endorsed', sampleNote.noteNumber, 'done', 'q-1'],
   );
+});
+
+/** The endorsement was taken under `q-2` and failed; the contract is signed once more, and sent. */
+const sentAgain = (more: Partial<FlowRecord> = { forgetsCode: true }): readonly FlowRecord[] => [
+  ...[...unclear.slice(0, -1), answered('endorsement', 3, accepted('q-2'))],
+  told({ bodyKey: 'b-1', errors: ['E1'], settles: true, at: startAt + 4 }),
+  ...[sign('again', 5), intended('endorsement', 5, more)],
+];
+
+test('what is told under the code of an earlier endorsement is not about the one that was sent since', () => {
+  assert.equal(folded(sentAgain()).operation?.intent?.intentId, 'i-5');
+  const done = folded([...sentAgain(), told({ bodyKey: 'b-2', shows: 'success', settles: true })]);
+  assert.deepEqual([done.phase, done.operation?.status], ['endorsing', 'intended']);
+  assert.deepEqual(
+    done.lateSuccesses?.map(({ intentId }) => intentId),
+    ['i-3'],
+  );
+  const failed = folded([...sentAgain(), told({ bodyKey: 'b-2', errors: ['E2'], settles: true })]);
+  assert.deepEqual([failed.phase, failed.operation?.status], ['endorsing', 'intended']);
+  const heard = folded([
+    ...sentAgain(),
+    told({ bodyKey: 'b-2', shows: 'success' }),
+    answered('endorsement', 5, accepted('q-5')),
+  ]);
+  assert.deepEqual([heard.phase, heard.endorsementCode, heard.operation?.status], ['endorsed', 'q-5', 'done']);
+});
+
+test('a process that finds an old endorsement in flight of a flow that is endorsed writes once that it is unclear', () => {
+  let state = folded([...sentAgain({}), told({ bodyKey: 'b-2', settles: true })]);
+  assert.deepEqual([state.phase, state.operation?.status], ['endorsed', 'intended'], 'as earlier versions folded it');
+  const around = { now: startAt + 60_000, instance: 'b', margin: null, tried: () => false };
+  let written = 0;
+  for (let turn = 0; turn < 3; turn += 1) {
+    for (const command of react(state, around, settings)) {
+      if (command.kind !== 'append') continue;
+      written += 1;
+      state = evolve(state, command.record, settings)!;
+    }
+  }
+  assert.deepEqual([written, state.phase, state.operation?.status], [1, 'endorsed', 'unclear']);
+  assert.deepEqual(waitsFor(state, settings, null).toSorted(), ['confirm', 'deny']);
 });
