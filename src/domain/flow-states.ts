@@ -183,6 +183,8 @@ export type FlowState = {
   /** Under which the service tells of the contract that counts; and all codes so far, for what comes late. */
   requestCode: string | null;
   endorsementCode: string | null;
+  /** The code that a person gave to what was generated last. Absent: nobody did, or an earlier version took it. */
+  confirmedCode?: string;
   /** Body keys of the latest events that were told of its endorsements: one of them told again changes nothing. Absent: none. */
   endorsementEvents?: readonly string[];
   codes: readonly string[];

@@ -431,7 +431,8 @@ function confirm(state: FlowState, record: FlowAsked): FlowState {
   }
   const moved = move(done, 'confirm') ?? done;
   if (operation.operation === 'endorsement') return { ...moved, errors: [], errorsIn: null };
-  return { ...generated(moved, operation.intent!.at), ...codeOf(moved, record.requestCode) };
+  const confirmed = record.requestCode === null ? {} : { confirmedCode: record.requestCode };
+  return { ...generated(moved, operation.intent!.at), ...codeOf(moved, record.requestCode), ...confirmed };
 }
 
 /** Somebody has looked: the contract that counted as given up is endorsed, and what was generated since is signed by nobody. */
@@ -473,10 +474,11 @@ function correct(state: FlowState, record: FlowAsked): FlowState {
     givesCodeUp === true && state.requestCode !== null && !isSameCode(state.requestCode, requestCode ?? '');
   const left = isOther ? withoutCode(state, state.requestCode!) : earlierNotesOf(state);
   const known = codeOf({ ...state, ...left }, requestCode);
+  const confirmed = requestCode === null ? {} : { confirmedCode: requestCode };
   // That of the other contract was forgotten when it failed.
   const generatedAt = state.generatedAt ?? state.operation?.intent?.at ?? null;
   return {
-    ...{ ...rest, ...left, ...known, generatedAt, phase: move(state, 'confirm')!.phase },
+    ...{ ...rest, ...left, ...known, ...confirmed, generatedAt, phase: move(state, 'confirm')!.phase },
     ...{ note: null, differences: [], noteAccepted: null, signature: null, breaches: [], errors: [], errorsIn: null },
   };
 }
@@ -537,8 +539,11 @@ function takeIntent(state: FlowState, record: FlowIntended): FlowState {
   const moved = fits ? move(state, 'intended') : null;
   if (moved === null) return stray(state);
   const sign = operation === 'endorsement' ? signStep(state) : undefined;
+  const { confirmedCode, ...rest } = moved;
+  const isConfirmed = operation === 'endorsement' && confirmedCode !== undefined;
   return {
-    ...moved,
+    ...rest,
+    ...(isConfirmed ? { confirmedCode } : {}),
     begun: state.begun + 1,
     breaches: [],
     errors: [],

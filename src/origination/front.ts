@@ -387,9 +387,12 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   }
 
   /** The refusal of a binding step whose bid is lost; null: the step may be taken. */
-  async function bidLost({ flow, phase, subject }: FlowState, { step }: StepAsked): Promise<FrontResult | null> {
+  async function bidLost(state: FlowState, { step }: StepAsked): Promise<FrontResult | null> {
+    const { flow, phase, subject } = state;
     const { requestId } = subject;
-    const binds = bindingSteps.has(step) || (step === 'accept' && phase === 'cancelled');
+    // That what was told late is settled binds nobody.
+    const takesNote = step === 'accept' && phase === 'cancelled' && lateSuccessOf(state) === null;
+    const binds = bindingSteps.has(step) || takesNote;
     if (flow !== 'contract' || requestId === null || !binds) return null;
     const won = (await world.views.read([requestId])).get(requestId)?.state;
     return won !== undefined && isLost(won.phase) ? bidNotWon(won) : null;

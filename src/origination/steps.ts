@@ -61,12 +61,10 @@ export function mayCorrect(state: FlowState): boolean {
   return isStill && !isBegun && steps.some(isConfirmed);
 }
 
-/** The code that was told to have failed is a person's word, and the last one: what is amended is another contract. */
-function isFailedUnderConfirmed({ requestCode, operation, note, steps }: FlowState): boolean {
-  const last = steps.findLast(
-    ({ step, outcome }) => outcome === 'done' && ['confirm', 'deny', 'amend', 'regenerate'].includes(step),
-  );
-  return last?.step === 'confirm' && operation?.status === 'done' && requestCode !== null && note === null;
+/** The code that was told to have failed is a person's word: what is generated after it is another contract. */
+function isFailedUnderConfirmed(state: FlowState): boolean {
+  const { requestCode, confirmedCode, note } = state;
+  return requestCode !== null && requestCode === confirmedCode && note === null && !isBusy(state);
 }
 
 /** The code of its proposal is a person's word, not the service's. */

@@ -7,12 +7,27 @@ import { flowView } from '../../src/http/api/views.ts';
 import { evolve, evolveAll } from '../../src/origination/evolve.ts';
 import { barriersNow, nextSteps, waitsFor } from '../../src/origination/next-steps.ts';
 import { alarmsOf, react } from '../../src/origination/react.ts';
+import {
+  accepted as acceptedBid,
+  answered as answeredBid,
+  claimed,
+  contemplated,
+  folded as foldedBid,
+  requested,
+  resolved,
+} from '../bidding/parts.ts';
 import { eventually } from '../conformance/backend.ts';
+import { sampleRequest } from '../rules/sample-request.ts';
 import { sampleNote } from './flow-world.ts';
 import { asked, goodTerms, settings, startAt, started, stepRequests, workerKey } from './orders.ts';
 import { refusedBy, takingHouse, uuid } from './taking-house.ts';
 
 const endpoint = '/contrato/oferta-leilao/averbar-contrato';
+
+function lost(requestId: string) {
+  const ours = requested({ requestId, request: { ...sampleRequest, workerKey } });
+  return foldedBid(ours, claimed(), answeredBid(acceptedBid), contemplated(), resolved('cancelled'));
+}
 
 /** The endorsement was taken under `q-2`, and a person says that it was not done. */
 async function denied(context: Parameters<typeof takingHouse>[0]) {
@@ -92,6 +107,17 @@ test('what was signed when it is told is not endorsed, and a cancelled flow that
   assert.deepEqual(refusedBy(await sign('c-701', { numeroContrato: 'N-3', assinatura: 'b' })), [
     ['success-settled', 'step'],
   ]);
+});
+
+test('what is told late of a cancelled flow is settled though its bid is lost', async (context) => {
+  const { ask, reaches, state, won, tellDone, late } = await denied(context);
+  assert.equal((await ask('c-701', { step: 'cancel', reason: 'desistiu' })).kind, 'taken');
+  await reaches('c-701', 'cancelled');
+  await tellDone();
+  await late();
+  won.set('701', lost('701'));
+  assert.equal((await ask('c-701', { step: 'accept', reason: 'desfeita no portal' })).kind, 'taken');
+  assert.deepEqual((await state('c-701'))!.lateSuccesses, []);
 });
 
 // --- The fold --------------------------------------------------------------------------------------------------------
@@ -369,4 +395,26 @@ test('a process that finds an old endorsement in flight of a flow that is endors
   }
   assert.deepEqual([written, state.phase, state.operation?.status], [1, 'endorsed', 'unclear']);
   assert.deepEqual(waitsFor(state, settings, null).toSorted(), ['confirm', 'deny']);
+});
+
+test('a code that the service gave itself is not corrected where its contract fails, whatever was confirmed before', () => {
+  const confirmed = [...noted.slice(0, 3), answered('contract', 1, unheard)];
+  const confirm = asked(flowId, 'confirm', 'c', startAt + 2, { requestCode: 'q-1' });
+  const fails = (requestCode: string) =>
+    told({ requestCode, of: 'contract', note: null, errors: ['E1'], at: startAt + 60 });
+  assert.ok(nextSteps(folded([...confirmed, confirm, fails('q-1')]), settings, null).includes('confirm'));
+  const note = told({ requestCode: 'q-1', of: 'contract', note: sampleNote, at: startAt + 3 });
+  const own = (number: number) => [intended('contract', number), answered('contract', number, accepted('q-9'))];
+  const turned: FlowRecord = { kind: 'turned', flowId, at: startAt + 31 };
+  const again: FlowRecord = { ...started('contract'), at: startAt + 40, key: 'k2', again: true };
+  const proposed: FlowRecord = { ...noted[1]!, at: startAt + 41 };
+  const cancel = asked(flowId, 'cancel', 'x', startAt + 31);
+  for (const way of [
+    [...confirmed, confirm, note, turned, ...own(3)],
+    [...confirmed, confirm, fails('q-1'), cancel, again, proposed, ...own(3)],
+  ]) {
+    const state = folded([...way, fails('q-9')]);
+    assert.deepEqual([state.phase, state.requestCode], ['refused', 'q-9']);
+    assert.ok(!nextSteps(state, settings, null).includes('confirm'));
+  }
 });
