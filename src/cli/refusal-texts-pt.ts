@@ -610,6 +610,10 @@ const whole: readonly Sentence[] = [
     'o serviço informou tarde que foi feita uma operação que aqui consta como não feita, ou abandonada: $1. Verifique lá: outra seria um segundo empréstimo ou pagamento. Se o contrato dela está averbado, use a etapa confirm; depois que for desfeita ou resolvida lá, use a etapa accept com um motivo',
   ],
   [
+    /^the service told late that an operation was done that counts as not done here, or as given up: (.*)\. Find out there: another one would be a second loan or payment\. Once it is undone or settled there, take the step accept with a reason$/,
+    'o serviço informou tarde que foi feita uma operação que aqui consta como não feita, ou abandonada: $1. Verifique lá: outra seria um segundo empréstimo ou pagamento. Depois que for desfeita ou resolvida lá, use a etapa accept com um motivo',
+  ],
+  [
     /^the note of this renegotiation is beyond what was ordered, or cannot be read \((.*)\): it stands at the service already, and nothing of it is signed here\. Read the printed note and settle it with the service; the step accept with a reason then says that it is taken as it is printed$/,
     'a CCB desta renegociação vai além do que foi pedido, ou não se lê ($1): ela já está no serviço, e nada dela é assinado aqui. Leia a CCB impressa e resolva com o serviço; a etapa accept, com um motivo, diz então que ela é aceita como está impressa',
   ],

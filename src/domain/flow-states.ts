@@ -148,6 +148,8 @@ export type OperationGivenUp = {
     generatedAt: EpochMs | null;
     expected: ExpectedLoan | null;
   };
+  /** A person said that it is settled: told again under its code it is nothing new. Absent: nobody did. */
+  isSettled?: true;
 };
 
 /** The service told, at a time, that one of those was done. */

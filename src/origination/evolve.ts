@@ -28,7 +28,7 @@ import {
   withdraw,
   withoutSignature,
 } from './fold-steps.ts';
-import { lateOf, settleLate, takeLateEvent, withGivenUp } from './late-successes.ts';
+import { acceptLate, lateOf, settleLate, takeLateEvent, withGivenUp } from './late-successes.ts';
 import { isSameNote, noteCodes, notesToldAgain, unreadMark, withToldAgain } from './notes.ts';
 import { allowsRecord, isToldNo, mayTakeBack } from './steps.ts';
 import { deniedByPerson, isAside, isFinished, isOperation, toldNo, toldNothing } from './transitions.ts';
@@ -399,7 +399,7 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
     case 'regenerate':
       return { ...anew(move(state, 'regenerate')!), steps: entry('done'), marginAsks: null };
     case 'accept':
-      if (record.lateIntentId !== undefined) return settleLate({ ...state, steps: entry('done') }, record.lateIntentId);
+      if (record.lateIntentId !== undefined) return acceptLate({ ...state, steps: entry('done') }, record.lateIntentId);
       return { ...acceptNote(state, by, at), steps: entry('done') };
     case 'confirm':
       if (record.lateIntentId !== undefined) return takeOver({ ...state, steps: entry('done') }, record.lateIntentId);
@@ -743,16 +743,16 @@ function takeEndorsementEvent(state: FlowState, record: FlowTold): FlowState {
   if (isRepeated || (!isCurrent && !mayBeDone)) return stray(state);
   const endorsementEvents = [...before, ...(bodyKey === undefined ? [] : [bodyKey])].slice(-endorsementEventsKept);
   const known = endorsementEvents.length === 0 ? state : { ...state, endorsementEvents };
-  if (!isCurrent) return takeLateEvent(known, record.at, requestCode);
+  if (!isCurrent) return takeLateEvent(known, record, bodyOf(record));
   if (errors.length === 0 && record.denies) return takeDoubt(known, record, toldNo) ?? stray(known);
   if (record.shows === 'nothing') {
-    return takeDoubt(known, record, toldNothing) ?? takeLateEvent(known, record.at, requestCode);
+    return takeDoubt(known, record, toldNothing) ?? takeLateEvent(known, record, bodyOf(record));
   }
   const isDone = errors.length === 0;
   const moved = move(known, isDone ? 'told-done' : 'told-failed');
-  if (moved === null) return mayBeDone ? takeLateEvent(known, record.at, requestCode) : stray(known);
+  if (moved === null) return mayBeDone ? takeLateEvent(known, record, bodyOf(record)) : stray(known);
   const settled = record.settles ? endorsementSettled(moved, isDone ? 'done' : 'rejected') : moved;
-  // A mark of the same endorsement, which showed nothing before, is settled by this.
+  // A mark of the same endorsement is settled by this.
   const { intentId = '' } = state.operation?.intent ?? {};
   const next = isDone && settled.lateSuccesses !== undefined ? settleLate(settled, intentId) : settled;
   return { ...next, errors, errorsIn: bodyOf(record) };

@@ -2,11 +2,12 @@
  * What counts as not done and is told later to be done: an endorsement under a code that the flow has given up, or an answer to bytes
  * that somebody said were not taken, or that were given up for another contract. Nothing more is lent before a person has settled it. Pure.
  */
-import type { FlowBreach, FlowOperation, FlowStep } from '../domain/flow-records.ts';
-import type { FlowState, LateSuccess, OperationGivenUp } from '../domain/flow-states.ts';
+import type { FlowBreach, FlowOperation, FlowStep, FlowTold } from '../domain/flow-records.ts';
+import type { FlowState, LateSuccess, OperationGivenUp, SealedWords } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { isSameCode } from '../domain/request-codes.ts';
 import { stray } from './fold-steps.ts';
+import { toldNothing } from './transitions.ts';
 
 /** Operations that lend or pay once more, or make another contract, where they are done once more. */
 const lends: ReadonlySet<FlowOperation> = new Set(['contract', 'renegotiation', 'endorsement', 'inclusion', 'splits']);
@@ -48,19 +49,32 @@ export function takeLateAnswer(state: FlowState, at: EpochMs, intentId: string, 
   const own = inFlight(state);
   const given = (state.operationsGivenUp ?? []).find((each) => each.intentId === intentId);
   const late = given ?? (own?.intentId === intentId ? own : undefined);
-  if (late === undefined || (late.code !== null && late.code === code)) return stray(state);
+  const isTold = late?.code === code && (code !== null || late.isSettled === true);
+  if (late === undefined || isTold) return stray(state);
   const isFound = late.operation === 'endorsement' || generates.has(late.operation);
   const codes = isFound && code !== null ? [...new Set([...state.codes, code])] : state.codes;
-  return marked({ ...state, codes }, { ...late, code: code ?? late.code, at });
+  const { isSettled: _, ...open } = late;
+  return marked({ ...state, codes }, { ...open, code: code ?? late.code, at });
 }
 
-/** An event of an endorsement that no transition of the flow takes. */
-export function takeLateEvent(state: FlowState, at: EpochMs, requestCode: string): FlowState {
+/** An event of an endorsement that no transition of the flow takes: a success is a mark, and words that show nothing claim nothing. */
+export function takeLateEvent(
+  state: FlowState,
+  { at, requestCode, shows }: FlowTold,
+  errorsIn: SealedWords,
+): FlowState {
   const own = inFlight(state);
   const isOf = ({ operation, code }: OperationGivenUp) =>
     operation === 'endorsement' && code !== null && isSameCode(code, requestCode);
   const late = (state.operationsGivenUp ?? []).find(isOf) ?? (own !== null && isOf(own) ? own : undefined);
-  return late === undefined ? stray(state) : marked(state, { ...late, at });
+  if (late === undefined || late.isSettled) return stray(state);
+  if (shows === 'success') return marked(state, { ...late, at });
+  // Beside what stands there already, whose words stay.
+  return {
+    ...stray(state),
+    errors: [...new Set([...state.errors, toldNothing])],
+    errorsIn: state.errorsIn ?? errorsIn,
+  };
 }
 
 function marked(state: FlowState, late: LateSuccess): FlowState {
@@ -89,13 +103,25 @@ export function unsettledBefore(state: FlowState, what: FlowStep | FlowOperation
   return generates.has(what) ? ofGeneration() : null;
 }
 
-export function successSettled({ operation, code }: LateSuccess): FlowBreach {
+/** `mayTakeOver`: the step confirm would be taken where the flow stands. */
+export function successSettled({ operation, code }: LateSuccess, mayTakeOver: boolean): FlowBreach {
   const named = `${operation}${code === null ? '' : ` (${code})`}`;
-  const problem = `the service told late that an operation was done that counts as not done here, or as given up: ${named}. Find out there: another one would be a second loan or payment. If its contract is endorsed, take the step confirm; once it is undone or settled there, take the step accept with a reason`;
+  const wayOut = mayTakeOver
+    ? 'If its contract is endorsed, take the step confirm; once it is undone or settled there, take the step accept with a reason'
+    : 'Once it is undone or settled there, take the step accept with a reason';
+  const problem = `the service told late that an operation was done that counts as not done here, or as given up: ${named}. Find out there: another one would be a second loan or payment. ${wayOut}`;
   return { rule: 'success-settled', field: 'step', problem };
 }
 
-/** Somebody has settled it. */
+/** Somebody says that it is undone, or settled otherwise. */
+export function acceptLate(state: FlowState, intentId: string): FlowState {
+  const known = (state.operationsGivenUp ?? []).map((each) =>
+    each.intentId === intentId ? { ...each, isSettled: true as const } : each,
+  );
+  return settleLate({ ...state, operationsGivenUp: known }, intentId);
+}
+
+/** Nobody has to say any more what became of it. */
 export function settleLate(state: FlowState, intentId: string): FlowState {
   return { ...state, lateSuccesses: (state.lateSuccesses ?? []).filter((each) => each.intentId !== intentId) };
 }

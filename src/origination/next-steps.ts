@@ -16,7 +16,7 @@ import { beyondTolerance, doubtsOf, noteFactsOf, unsaidIn } from './differences.
 import { lateSuccessOf, successSettled, unsettledBefore } from './late-successes.ts';
 import { unreadMark } from './notes.ts';
 import { type OpenSealed, shownAmount, splitsBeyondLoan } from './shown-flows.ts';
-import { allowsStep, isBusy, isProposalSaid, isUnseen, lendsAgain } from './steps.ts';
+import { allowsStep, isBusy, isProposalSaid, isUnseen, lendsAgain, mayTakeOver } from './steps.ts';
 
 export type StepSettings = Pick<FlowSettings, 'noteTolerance' | 'finalisationEnabled' | 'situations'>;
 
@@ -34,7 +34,7 @@ export function barriersTo(
   // What is to be settled is settled whatever else stands in the way.
   if (late !== null && step === 'accept') return [];
   const unsettled = unsettledBefore(state, step);
-  const settled = unsettled === null ? [] : [successSettled(unsettled)];
+  const settled = unsettled === null ? [] : [successSettled(unsettled, mayTakeOver(state))];
   return [...settled, ...checksOf(step, state, settings, open)].filter((check) => check !== null);
 }
 
@@ -143,7 +143,7 @@ export function barriersNow(state: FlowState, settings: StepSettings, open: Open
   if (state.flow === 'withdrawal' && open === null) return [];
   const due = (dueSteps[state.phase] ?? []).filter((step) => allowsStep(state, step));
   const late = lateSuccessOf(state);
-  const ofLate = late === null ? [] : [successSettled(late)];
+  const ofLate = late === null ? [] : [successSettled(late, mayTakeOver(state))];
   const found = [
     ...ofLate,
     ...renegotiationBeyond(state, settings),

@@ -61,6 +61,7 @@ import { doubtsOfProposal, finalisationFacts, noteDoubts, proposalStateOf } from
 import type { Addresses } from './ports.ts';
 import { shownAmount } from './shown-flows.ts';
 import { splitsTaken } from './shown-payments.ts';
+import { mayTakeOver } from './steps.ts';
 
 /** How the link is asked for its margin. */
 export type LinkAsk = { identity: WorkerIdentity; authorisationNumber: string | null };
@@ -177,7 +178,7 @@ export function prepareOperation(
   const missing = addressMissing(operation, facts.addresses);
   if (missing !== null) return unpriced({ kind: 'withheld', breaches: [missing] });
   const late = unsettledBefore(state, operation);
-  if (late !== null) return unpriced({ kind: 'withheld', breaches: [successSettled(late)] });
+  if (late !== null) return unpriced({ kind: 'withheld', breaches: [successSettled(late, mayTakeOver(state))] });
   // It may have been lost since somebody asked for this step.
   if (facts.bid !== null && isLost(facts.bid.phase))
     return unpriced({ kind: 'withheld', breaches: [notContemplated(facts.bid)] });

@@ -147,9 +147,13 @@ test('a callback whose words nobody knows settles nothing: a person says what be
   await reaches('c-701', 'endorsement-refused');
   // And none makes a refusal a success.
   await tell(code, callback({ Conteudo: { Mensagem: 'Retorno 18 do convênio' } }));
-  await eventually(async () => ((await state('c-701'))!.lateSuccesses ?? []).length === 1);
-  assert.equal((await state('c-701'))!.phase, 'endorsement-refused');
+  await eventually(async () => (await state('c-701'))!.errors.includes('told-nothing'));
+  const refused = (await state('c-701'))!;
+  assert.deepEqual(
+    [refused.phase, refused.errors, refused.lateSuccesses],
+    ['endorsement-refused', ['denied', 'told-nothing'], undefined],
+  );
   await tell(code, callback({ Conteudo: { Mensagem: 'Contrato averbado' } }));
   await reaches('c-701', 'endorsed');
-  assert.deepEqual((await state('c-701'))!.lateSuccesses, []);
+  assert.equal((await state('c-701'))!.lateSuccesses, undefined);
 });

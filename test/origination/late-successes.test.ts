@@ -209,10 +209,11 @@ test('events of earlier versions, failures and denials under a code that is give
   ]) {
     assert.deepEqual(folded([...records, told({ bodyKey: 'b', ...change })]).lateSuccesses ?? [], []);
   }
-  for (const shows of ['success', 'nothing'] as const) {
-    const state = folded([...records, told({ bodyKey: 'b', shows })]);
-    assert.equal(state.lateSuccesses?.length, 1, shows);
-  }
+  assert.equal(folded([...records, told({ bodyKey: 'b', shows: 'success' })]).lateSuccesses?.length, 1);
+  const open = folded([...records, told({ bodyKey: 'b', shows: 'nothing', sealed: '{"m":"Em processamento"}' })]);
+  assert.equal(open.lateSuccesses, undefined, 'nothing says that it was done');
+  assert.deepEqual([open.errors, open.errorsIn?.sealed], [['told-nothing'], '{"m":"Em processamento"}']);
+  assert.deepEqual(alarmsOf(folded(records), open, settings), []);
   assert.equal(
     folded([...records, told({ bodyKey: 'b', shows: 'success', requestCode: 'q-9' })]).lateSuccesses,
     undefined,
@@ -416,5 +417,78 @@ test('a code that the service gave itself is not corrected where its contract fa
     const state = folded([...way, fails('q-9')]);
     assert.deepEqual([state.phase, state.requestCode], ['refused', 'q-9']);
     assert.ok(!nextSteps(state, settings, null).includes('confirm'));
+  }
+});
+
+test('what a person has settled stays settled for its intent and code, and another code is new', () => {
+  const again = asked(flowId, 'regenerate', 'again', startAt + 31);
+  const records = [
+    ...[...noted, sign('sign', 3), intended('endorsement', 3), answered('endorsement', 3, accepted('q-2'))],
+    ...[{ ...deny, ofEndorsed: true as const }, again, told({ bodyKey: 'b-1', shows: 'success' })],
+  ];
+  const seen = { ...asked(flowId, 'accept', 'seen', startAt + 40), lateIntentId: 'i-3' };
+  const otherBody = told({ bodyKey: 'b-2', shows: 'success' });
+  assert.deepEqual(folded([...records, seen, otherBody]).lateSuccesses, []);
+  assert.deepEqual(folded([...records, seen, answered('endorsement', 3, accepted('q-2'))]).lateSuccesses, []);
+  const other = folded([...records, seen, answered('endorsement', 3, accepted('q-7')), otherBody]);
+  assert.deepEqual(
+    other.lateSuccesses?.map(({ code }) => code),
+    ['q-7'],
+  );
+});
+
+test('the way out that is named is one that may be taken', () => {
+  const waiting = folded([...secondContract, answered('endorsement', 3, accepted('q-2'))]);
+  const told = (state: FlowState) => barriersNow(state, settings, null).find(({ rule }) => rule === 'success-settled')!;
+  assert.match(told(waiting).problem, /take the step confirm;/);
+  const endorsedTwice = folded([
+    ...[...unclear, deny, intended('endorsement', 4), answered('endorsement', 4, accepted('q-3'))],
+    answered('endorsement', 3, accepted('q-2')),
+  ]);
+  assert.deepEqual(waitsFor(endorsedTwice, settings, null), ['accept']);
+  assert.doesNotMatch(told(endorsedTwice).problem, /confirm/);
+  const generation = folded([
+    ...[...noted.slice(0, 3), answered('contract', 1, unheard), asked(flowId, 'deny', 'd', startAt + 30), amended],
+    answered('contract', 1, accepted('q-1')),
+  ]);
+  assert.doesNotMatch(told(generation).problem, /confirm/);
+});
+
+test('a generation that is accepted late is a mark wherever its flow stands, and no other one is prepared meanwhile', () => {
+  for (const operation of ['contract', 'renegotiation'] as const) {
+    const of = (record: FlowRecord): FlowRecord =>
+      operation === 'contract' ? record : { ...record, flowId: 'r-9001' };
+    const begun = operation === 'contract' ? noted.slice(0, 2) : [started('renegotiation')];
+    const step = (name: 'deny' | 'amend' | 'cancel', at: number) =>
+      of(asked(flowId, name, name, startAt + at, name === 'amend' ? { terms: goodTerms } : {}));
+    const open = [...begun, of(intended(operation, 1)), of(answered(operation, 1, unheard)), step('deny', 30)];
+    const late = of(answered(operation, 1, accepted('q-1')));
+    const breach = { rule: 'margin', field: 'x', problem: 'y' };
+    const heldBack = { kind: 'withheld', flowId, at: startAt + 31, operation, slot: `${operation}#2` } as const;
+    for (const way of [
+      [...open, of({ ...heldBack, breaches: [breach] })],
+      [...open, step('cancel', 31)],
+      [...open, of(intended(operation, 2))],
+      [...open, step('amend', 31)],
+    ]) {
+      const before = folded(way);
+      const state = folded([...way, late]);
+      assert.equal(state.phase, before.phase);
+      assert.deepEqual(alarmsOf(before, state, settings), ['success-late'], `${operation} ${state.phase}`);
+      assert.deepEqual(
+        state.lateSuccesses?.map(({ code }) => code),
+        ['q-1'],
+      );
+      const old = folded([...way, of(answered(operation, 1, accepted('q-1'), { operation: undefined }))]);
+      assert.deepEqual([old.phase, old.lateSuccesses, old.strays], [before.phase, undefined, before.strays + 1]);
+    }
+    const amendedSince = folded([...open, step('amend', 31), late]);
+    const margin = { receivedAt: startAt + 60, availableMarginCents: 100_000 };
+    const around = { now: startAt + 60, instance: 'a', margin, tried: () => false };
+    assert.deepEqual(react(amendedSince, around, settings), []);
+    const seen = { ...of(asked(flowId, 'accept', 'seen', startAt + 50)), lateIntentId: 'i-1' } as FlowRecord;
+    const settled = folded([...open, step('amend', 31), late, seen]);
+    const [next] = react(settled, around, settings);
+    assert.equal(next?.kind === 'prepare' && next.operation, operation);
   }
 });
