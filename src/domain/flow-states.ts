@@ -132,8 +132,8 @@ export type PaymentOperation = 'inclusion' | 'splits' | 'account-update';
 export type SealedWords = { place: SealedPlace; sealed: string };
 
 /**
- * An endorsement, inclusion or split whose outcome the flow does not hear any more, as it counts as not done or belongs to a contract
- * that was given up. `code`: its request code, or the code of the proposal of an inclusion; null: not known. `note`: what it endorsed.
+ * A generation, endorsement, inclusion or split whose outcome the flow does not hear any more, as it counts as not done or belongs to a
+ * contract that was given up. `code`: its request code, or the code of the proposal of an inclusion; null: not known. `note`: what it endorsed.
  */
 export type OperationGivenUp = {
   operation: FlowOperation;

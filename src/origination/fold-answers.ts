@@ -221,7 +221,8 @@ function accept(state: FlowState, operation: FlowOperationState, record: FlowAns
   if (operation.operation === 'endorsement') {
     const { requestCode } = result;
     const codes = requestCode === null ? state.codes : [...new Set([...state.codes, requestCode])];
-    return withoutSignature({ ...moved, endorsementCode: requestCode, codes });
+    const endorsed = { ...moved, endorsementCode: requestCode, codes };
+    return isNewAcceptance(record) ? withoutSignature(endorsed) : endorsed;
   }
   return { ...generated(moved, record.firstByteAt ?? operation.intent!.at), ...codeOf(moved, result.requestCode) };
 }

@@ -292,6 +292,20 @@ test('an old acceptance of a refused endorsement that is signed again changes no
   assert.deepEqual([now.phase, now.endorsementCode, now.steps.at(-1)?.outcome], ['endorsed', 'q-2', 'withheld']);
 });
 
+test('a signature that came while an earlier one was doubtful is not wanted once that is endorsed; old records leave it', () => {
+  const turnedAway = answered('endorsement', 3, { kind: 'not-sent', reason: 'throttled', retryAt: null });
+  const heldBack = { kind: 'withheld', flowId, at: startAt + 4, operation: 'endorsement', breaches: [] } as const;
+  const records = [
+    ...[...unclear.slice(0, -1), turnedAway, { ...heldBack, slot: 'endorsement#4' }, sign('again', 5)],
+    answered('endorsement', 3, unheard),
+  ];
+  assert.equal(folded(records).phase, 'endorsement-unclear');
+  const now = folded([...records, answered('endorsement', 3, accepted('q-2'))]);
+  assert.deepEqual([now.phase, now.steps.at(-1)?.outcome], ['endorsed', 'withheld']);
+  const old = folded([...records, answered('endorsement', 3, accepted('q-2'), { operation: undefined })]);
+  assert.deepEqual([old.phase, old.steps.at(-1)?.outcome], ['endorsed', 'pending']);
+});
+
 test('a contract that was amended since is not replaced by the one that is accepted late', () => {
   const denied = [...noted.slice(0, 3), answered('contract', 1, unheard), asked(flowId, 'deny', 'd', startAt + 30)];
   const late = answered('contract', 1, accepted('q-1'));
