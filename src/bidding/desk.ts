@@ -153,7 +153,7 @@ export function createDesk(world: DeskWorld): Desk {
     // An end begun before may have been read back by another owner alone; one that is begun twice is absorbed by the fold.
     for (const requestId of [...rows.map(({ state }) => state.requestId), ...later]) ending.delete(requestId);
     act(rows);
-    settledRows.begin(partition, later);
+    if (!stopping) settledRows.begin(partition, later);
   }
 
   function onLogRefused(fault: unknown): void {

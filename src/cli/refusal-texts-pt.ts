@@ -606,12 +606,24 @@ const whole: readonly Sentence[] = [
     'o lance foi de $1: um décimo disso ou menos é tido por erro de digitação, seja qual for a intenção, e não pode ser pedido: envie mais que $2 (100000 centavos são R$ 1.000,00, uma taxa de 150 é 1,50 %)',
   ],
   [
+    /^the step confirm takes over the endorsement that the service told late; settle that first, with its own code or none, or with the step accept$/,
+    'a etapa confirm assume a averbação que o serviço informou tarde; resolva-a primeiro, com o código dela ou nenhum, ou com a etapa accept',
+  ],
+  [
     /^the service told late that an operation was done that counts as not done here, or as given up: (.*)\. Find out there: another one would be a second loan or payment\. If its contract is endorsed, take the step confirm; once it is undone or settled there, take the step accept with a reason$/,
     'o serviço informou tarde que foi feita uma operação que aqui consta como não feita, ou abandonada: $1. Verifique lá: outra seria um segundo empréstimo ou pagamento. Se o contrato dela está averbado, use a etapa confirm; depois que for desfeita ou resolvida lá, use a etapa accept com um motivo',
   ],
   [
     /^the service told late that an operation was done that counts as not done here, or as given up: (.*)\. Find out there: another one would be a second loan or payment\. Once it is undone or settled there, take the step accept with a reason$/,
     'o serviço informou tarde que foi feita uma operação que aqui consta como não feita, ou abandonada: $1. Verifique lá: outra seria um segundo empréstimo ou pagamento. Depois que for desfeita ou resolvida lá, use a etapa accept com um motivo',
+  ],
+  [
+    /^the service told late of an operation, in words that do not show whether it was done, and it counts as not done here, or as given up: (.*)\. Find out there: another one would be a second loan or payment\. If its contract is endorsed, take the step confirm; once it is undone or settled there, take the step accept with a reason$/,
+    'o serviço informou tarde algo de uma operação, em palavras que não mostram se foi feita, e aqui ela consta como não feita, ou abandonada: $1. Verifique lá: outra seria um segundo empréstimo ou pagamento. Se o contrato dela está averbado, use a etapa confirm; depois que for desfeita ou resolvida lá, use a etapa accept com um motivo',
+  ],
+  [
+    /^the service told late of an operation, in words that do not show whether it was done, and it counts as not done here, or as given up: (.*)\. Find out there: another one would be a second loan or payment\. Once it is undone or settled there, take the step accept with a reason$/,
+    'o serviço informou tarde algo de uma operação, em palavras que não mostram se foi feita, e aqui ela consta como não feita, ou abandonada: $1. Verifique lá: outra seria um segundo empréstimo ou pagamento. Depois que for desfeita ou resolvida lá, use a etapa accept com um motivo',
   ],
   [
     /^the note of this renegotiation is beyond what was ordered, or cannot be read \((.*)\): it stands at the service already, and nothing of it is signed here\. Read the printed note and settle it with the service; the step accept with a reason then says that it is taken as it is printed$/,

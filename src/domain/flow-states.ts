@@ -152,8 +152,8 @@ export type OperationGivenUp = {
   isSettled?: true;
 };
 
-/** The service told, at a time, that one of those was done. */
-export type LateSuccess = OperationGivenUp & { at: EpochMs };
+/** The service told, at a time, that one of those was done; `unshown`: it told of it in words that show neither. */
+export type LateSuccess = OperationGivenUp & { at: EpochMs; unshown?: true };
 
 export type FlowState = {
   flowId: string;

@@ -78,9 +78,12 @@ export function createLineSink(given: number, tellLost: (lines: number) => strin
   /** What is still in memory when the process ends, as far as it is taken at once. */
   function flushAtEnd(): void {
     if (current?.isUnderWay) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lastWriteMs);
-    const rest = current === null || current.isUnderWay ? [] : [current.bytes];
     try {
-      for (let bytes of [...rest, take()]) while (bytes.length > 0) bytes = wrote(bytes, writeSync(fd, bytes));
+      let rest = current === null || current.isUnderWay ? take() : current.bytes;
+      while (rest.length > 0) {
+        rest = wrote(rest, writeSync(fd, rest));
+        if (rest.length === 0 && waiting.length > 0) rest = take();
+      }
     } catch {
       // There is nobody left to be told.
     }
@@ -111,6 +114,8 @@ function linesIn(bytes: Buffer): number {
 function withoutWaiting(fd: number): number {
   try {
     const stat = fstatSync(fd);
+    // A socket, as journald gives one, cannot be opened anew. Node has it refuse writes that would wait as soon as it has a stream of it.
+    if (stat.isSocket() && fd === 1) void process.stdout;
     if (!stat.isFIFO() && !stat.isCharacterDevice()) return fd;
     return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {

@@ -911,7 +911,14 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       case 'accept':
         return { ...base, ...ofLate(state), sealedReason: sealReason(asked.reason) };
       case 'confirm': {
-        if (mayTakeOver(state)) return { ...base, ...ofLate(state), sealedReason: sealReason(asked.reason) };
+        if (mayTakeOver(state)) {
+          if (asked.requestCode !== null && !isSameCode(asked.requestCode, lateSuccessOf(state)!.code ?? '')) {
+            const text =
+              'the step confirm takes over the endorsement that the service told late; settle that first, with its own code or none, or with the step accept';
+            return refusal('breach', 'success-settled', 'requestCode', text);
+          }
+          return { ...base, ...ofLate(state), sealedReason: sealReason(asked.reason) };
+        }
         const corrects = mayCorrect(state);
         if ((needsCode(state) || corrects) && asked.requestCode === null) {
           const text =

@@ -57,7 +57,7 @@ export function takeLateAnswer(state: FlowState, at: EpochMs, intentId: string, 
   return marked({ ...state, codes }, { ...open, code: code ?? late.code, at });
 }
 
-/** An event of an endorsement that no transition of the flow takes: a success is a mark, and words that show nothing claim nothing. */
+/** An event of an endorsement that no transition of the flow takes. Words that show nothing are a mark too, for they may be a success. */
 export function takeLateEvent(
   state: FlowState,
   { at, requestCode, shows }: FlowTold,
@@ -70,20 +70,20 @@ export function takeLateEvent(
   if (late === undefined || late.isSettled) return stray(state);
   if (shows === 'success') return marked(state, { ...late, at });
   // Beside what stands there already, whose words stay.
-  return {
-    ...stray(state),
-    errors: [...new Set([...state.errors, toldNothing])],
-    errorsIn: state.errorsIn ?? errorsIn,
-  };
+  const told = { errors: [...new Set([...state.errors, toldNothing])], errorsIn: state.errorsIn ?? errorsIn };
+  return marked({ ...state, ...told }, { ...late, at, unshown: true });
 }
 
 function marked(state: FlowState, late: LateSuccess): FlowState {
   const before = state.lateSuccesses ?? [];
-  const { at: _, ...given } = late;
+  const { at: _, unshown, ...given } = late;
   const others = (state.operationsGivenUp ?? []).filter(({ intentId }) => intentId !== late.intentId);
   const known = { ...stray(state), operationsGivenUp: [...others, given].slice(-mostKept) };
-  if (before.some(({ intentId }) => intentId === late.intentId)) return known;
-  return { ...known, lateSuccesses: [...before, late] };
+  const earlier = before.find(({ intentId }) => intentId === late.intentId);
+  if (earlier === undefined) return { ...known, lateSuccesses: [...before, late] };
+  // Shown after all.
+  if (unshown || !earlier.unshown) return known;
+  return { ...known, lateSuccesses: before.map((each) => (each === earlier ? late : each)) };
 }
 
 /** The one that a person settles next; null: there is none. */
@@ -104,12 +104,15 @@ export function unsettledBefore(state: FlowState, what: FlowStep | FlowOperation
 }
 
 /** `mayTakeOver`: the step confirm would be taken where the flow stands. */
-export function successSettled({ operation, code }: LateSuccess, mayTakeOver: boolean): FlowBreach {
+export function successSettled({ operation, code, unshown }: LateSuccess, mayTakeOver: boolean): FlowBreach {
   const named = `${operation}${code === null ? '' : ` (${code})`}`;
   const wayOut = mayTakeOver
     ? 'If its contract is endorsed, take the step confirm; once it is undone or settled there, take the step accept with a reason'
     : 'Once it is undone or settled there, take the step accept with a reason';
-  const problem = `the service told late that an operation was done that counts as not done here, or as given up: ${named}. Find out there: another one would be a second loan or payment. ${wayOut}`;
+  const told = unshown
+    ? 'the service told late of an operation, in words that do not show whether it was done, and it counts as not done here, or as given up'
+    : 'the service told late that an operation was done that counts as not done here, or as given up';
+  const problem = `${told}: ${named}. Find out there: another one would be a second loan or payment. ${wayOut}`;
   return { rule: 'success-settled', field: 'step', problem };
 }
 

@@ -133,8 +133,10 @@ function reactToIntent(state: FlowState, around: Surroundings, settings: FlowSet
   const retryAt = retryTime(state, settings);
   if (now < retryAt) return waiting(state, retryAt, around, settings);
   const { intentId } = intent;
-  if (maySend(state, intentId, around, settings)) return [{ kind: 'send' }];
   const mine = intent.instance === instance;
+  const isHeld = unsettledBefore(state, operation.operation) !== null;
+  if (isHeld && (intent.idempotencyKey !== null || (mine && !tried(intentId)))) return [];
+  if (maySend(state, intentId, around, settings)) return [{ kind: 'send' }];
   if (mine && tried(intentId)) return [];
   const result: FlowResult = mine
     ? { kind: 'not-sent', reason: 'competence-turned', retryAt: null }
@@ -178,6 +180,8 @@ export function maySend(
   const intent = operation?.intent ?? null;
   if (intent?.intentId !== intentId || operation?.status !== 'intended') return false;
   if (now < retryTime(state, settings)) return false;
+  // It may be a second one: whoever settles that lets it go on, or gives it up.
+  if (unsettledBefore(state, operation.operation) !== null) return false;
   if (intent.idempotencyKey !== null) return true;
   // What was checked and reckoned for one competence is not for the next.
   return (

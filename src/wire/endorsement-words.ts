@@ -95,10 +95,10 @@ type Said =
 
 const namesPerson = /nome|name$/i;
 /** An event, a state or a reason has a name that is none of a person. */
-const namesNoPerson = /event|situa|status|result|motiv|etapa|fase/i;
+const namesNoPerson = /event|situa|status|result|motiv|etapa|fase|err/i;
 /** Of its own in the contract are the flag and the lists (`reportsErrorWithin`). */
-const namesError = /^(?!(?:haserror|erros|errors)$).*(?:erros?|errors?)$/i;
-const noError = /^[ 0-]*(?:nenhum|nenhuma|none|null|ok|sucesso|success)?[ .]*$/;
+const namesError = /^(?!(?:haserror|erros|errors)$).*erro/i;
+const noError = /^[ 0.,-]*(?:nenhum|nenhuma|none|null|ok|sucesso|success)?[ .]*$/;
 /** `MotivoCancelamento` has a text only where something was cancelled. */
 const namesReason = /motiv|reason|justific/i;
 const namesCondition = /^(?:is)?_?(?:valid|elegiv|eligib|apt[oa]|ativ[oa]|active)/i;
@@ -125,23 +125,28 @@ const longestCode = 64;
 function saidIn(value: JsonObject): ReadonlySet<Said> {
   const said = new Set<Said>();
   let scalars = 0;
-  const visit = (inner: JsonValue, key: string, depth: number): void => {
+  /** `isAside`: it stands within something that is another one's, or earlier. */
+  const visit = (inner: JsonValue, key: string, depth: number, isAside: boolean): void => {
     if (inner === null || namesCode.test(key) || (namesPerson.test(key) && !namesNoPerson.test(key))) return;
     if (Array.isArray(inner) || isJsonObject(inner)) {
       if (namesState.test(key)) said.add('unknown');
       if (namesError.test(key) && Object.keys(inner).length > 0) said.add('open');
+      const isWithin = isAside || isOpen.test(wordsOfName(key));
       for (const [name, each] of Object.entries(inner)) {
         if (!Array.isArray(inner) && name.length > longestName) said.add('unreadable');
-        else visit(each, Array.isArray(inner) ? key : name, depth);
+        else visit(each, Array.isArray(inner) ? key : name, depth, isWithin);
       }
       return;
     }
     scalars += 1;
     if (scalars > mostScalars) said.add('unreadable');
-    else if (typeof inner === 'boolean') said.add(saidByFlag(key, inner));
-    else read((typeof inner === 'string' ? inner : numberText(inner)).trim(), key, depth);
+    else if (typeof inner === 'boolean') add(saidByFlag(key, inner), isAside);
+    else read((typeof inner === 'string' ? inner : numberText(inner)).trim(), key, depth, isAside);
   };
-  const read = (text: string, key: string, depth: number): void => {
+  const add = (each: Said, isAside: boolean) => {
+    said.add(isAside && (each === 'endorsed' || each === 'done') ? 'unknown' : each);
+  };
+  const read = (text: string, key: string, depth: number, isAside: boolean): void => {
     if (text === '') return;
     if (text.length > longestText) {
       said.add('unreadable');
@@ -149,12 +154,12 @@ function saidIn(value: JsonObject): ReadonlySet<Said> {
       const within = depth < deepestText ? parseJson(text) : null;
       const reported = within?.kind === 'parsed' ? reportsErrorWithin(within.value) : null;
       if (reported !== false) said.add(reported === null ? 'unreadable' : 'no');
-      if (within?.kind === 'parsed') visit(within.value, key, depth + 1);
+      if (within?.kind === 'parsed') visit(within.value, key, depth + 1, isAside);
     } else {
-      said.add(saidByField(key, text));
+      add(saidByField(key, text), isAside);
     }
   };
-  visit(value, '', 0);
+  visit(value, '', 0, false);
   said.delete('nothing');
   return said;
 }
@@ -167,8 +172,12 @@ function saidByField(key: string, text: string): Said {
     if (flag === false || noError.test(plainWords(text))) return 'nothing';
     return denies.test(name) || namesError.test(key) ? 'no' : 'open';
   }
-  // A figure is one where the field is a known flag.
-  if (flag !== null && (doneFlags.test(key) || !/\d/.test(text))) return saidByFlag(key, flag, true);
+  const isNo = denies.test(name);
+  // A figure is one where the name of the field says what it would mean.
+  const isFlag = doneFlags.test(key) || isNo || isOpen.test(name) || endorsed.test(name) || !/\d/.test(text);
+  if (flag !== null && isFlag) return saidByFlag(key, flag, true);
+  // `dataCancelamento` has a day only where something was cancelled, or may be.
+  if (isNo && !noError.test(plainWords(text))) return saidByText(text, true) === 'no' ? 'no' : 'open';
   const said = saidByText(text, !namesDay.test(key) && (namesMessage.test(key) || doneFlags.test(key)));
   // Such as `situacaoAnterior`.
   return (said === 'endorsed' || said === 'done') && isOpen.test(name) ? 'unknown' : said;
@@ -222,7 +231,7 @@ const ofContract = /\b(?:averbacao|endorsement|contrato|contract|ccb)\b/;
 
 /** Whatever else the clause says, it speaks of no end, of a condition, or of another contract. */
 const isOpen =
-  /\b(?:aguard\w*|penden\w*|em (?:analise|andamento|processamento|fila|breve)|parcial\w*|sera|serao|seja|ser|seria|ira|irao|vai|vao|pode|podera|deve|devera|ainda|quase|previst[oa]s?|falta\w*|agend\w*|program\w*|tentativas?|a (?:confirmar|validar|verificar|conferir|analisar)|verifi\w*|conf(?:ira|erir)|corri[gj]\w*|regulari\w*|reenvi\w*|refa[zc]\w*|(?:zero|0+) (?:contratos?|averbacao|averbacoes)|retentativa|reprocess\w*|reti[dv]\w*|retencao|se|caso|quando|apos|enquanto|mediante|condicion\w*|sujeit[oa]|mas|porem|contudo|entretanto|todavia|embora|exceto|salvo|outr[oa]s?|anterior\w*|terceir[oa]s?|duplic\w*|baixa\w*|liquidad[oa]|liquidacao|quitad[oa]|quitacao|encerrad[oa]|encerramento|rescin\w*|rescis\w*|distrat\w*|desist\w*|cessad[oa]|cessacao|interromp\w*|interrup\w*|extint[oa]|extincao|retirad[oa]|nul[oa]|ressalva\w*|restri\w*|indevid\w*|engano|equivoc\w*|contest\w*|fraud\w*|menor|inferior|diferente|testes?|homolog\w*|simul\w*|\w+[aei]ndo|pending|processing|in (?:progress|process)|await\w*|waiting|queued|scheduled|partial\w*|will|to be|being|should|may|must|if|when|until|after|but|however|other|another|retry\w*|revok\w*)\b/;
+  /\b(?:aguard\w*|penden\w*|em (?:analise|andamento|processamento|fila|breve)|parcial\w*|sera|serao|seja|ser|seria|ira|irao|vai|vao|pode|podera|deve|devera|ainda|quase|previst[oa]s?|falta\w*|agend\w*|program\w*|tentativas?|a (?:confirmar|validar|verificar|conferir|analisar)|verifi\w*|conf(?:ira|erir)|corri[gj]\w*|regulari\w*|reenvi\w*|refa[zc]\w*|(?:zero|0+) (?:contratos?|averbacao|averbacoes)|retentativa|reprocess\w*|reti[dv]\w*|retencao|se|caso|quando|apos|enquanto|mediante|condicion\w*|sujeit[oa]|mas|porem|contudo|entretanto|todavia|embora|exceto|salvo|outr[oa]s?|anterior\w*|antig\w*|nenhuma?|negativ[oa]s?|terceir[oa]s?|duplic\w*|baixa\w*|liquidad[oa]|liquidacao|quitad[oa]|quitacao|encerrad[oa]|encerramento|rescin\w*|rescis\w*|distrat\w*|desist\w*|cessad[oa]|cessacao|interromp\w*|interrup\w*|extint[oa]|extincao|retirad[oa]|nul[oa]|ressalva\w*|restri\w*|indevid\w*|engano|equivoc\w*|contest\w*|fraud\w*|menor|inferior|diferente|testes?|homolog\w*|simul\w*|\w+[aei]ndo|pending|processing|in (?:progress|process)|await\w*|waiting|queued|scheduled|partial\w*|will|to be|being|should|may|must|if|when|until|after|but|however|other|another|retry\w*|revok\w*)\b/;
 /** What goes on until an end of it is said. */
 const ofProcess = /\b(?:analise|andamento|processamento)\b/;
 /** What is taken, sent or checked is not endorsed yet. */
@@ -234,7 +243,7 @@ const ofWhatFollows =
 const ofWhatPrecedes = /averb|contrat|ccb|endors|analis|confirm|aprov|valid|convenio|emprega|margem/;
 /** Where, by whom and under which number something is done; and a name before a colon. */
 const circumstances =
-  /\b(?:(?:pel[oa]|por|n[oa]|em|d[oa]|ao) (?:convenio|empregador|banco|dataprev|sistema|trabalhador|leilao|folha(?: de pagamento)?)|de credito(?: bancario| consignado)?|numero (?=\d)|(?:no )?(?:dia|data) (?=\d)|by the (?:employer|bank))\b|^ ?(?:status|situacao|resultado|mensagem|retorno) ?$/g;
+  /\b(?:(?:pel[oa]|por|n[oa]|em|d[oa]|ao) (?:convenio|empregador|banco|dataprev|sistema|leilao|folha(?: de pagamento)?)|d[oa] trabalhadora?|de credito(?: bancario| consignado)?|numero (?=\d)|(?:no )?(?:dia|data) (?=\d)|by the (?:employer|bank))\b|^ ?(?:status|situacao|resultado|mensagem|retorno) ?$/g;
 /** Words that change nothing of what is said of the contract. */
 const harmless = new Set(
   `a o as os um uma de do da dos das em na no ao e com para pelo pela por seu sua este esta esse essa foi sido tem contrato contratos ccb
@@ -276,6 +285,14 @@ function saidByClause(clause: string): Said {
   const isDoneOfIt = doneOfEndorsement.test(clause) && ofContract.test(clause);
   if (isDoneOfIt && !isDone && isHarmless(clause)) return ofEndorsement.test(clause) ? 'endorsed' : 'unknown';
   if (onTheWay.test(clause) && !(isDoneOfIt && ofEndorsement.test(clause) && isHarmless(clause))) return 'on the way';
+  // A contract that is finished may be one that is over.
+  if (
+    /\b(?:finalizad[oa]|concluid[oa])\b/.test(clause) &&
+    !ofEndorsement.test(clause) &&
+    /\b(?:contrato|ccb)\b/.test(clause)
+  ) {
+    return /\b(?:sucesso|exito)\b/.test(clause) && isHarmless(clause) ? 'done' : 'unknown';
+  }
   if (isDone && isHarmless(clause)) return ofEndorsement.test(clause) ? 'endorsed' : 'done';
   return isHarmless(clause) ? 'nothing' : 'unknown';
 }

@@ -174,3 +174,17 @@ test('a line that was written in part ends before the next one, and counts as lo
     rmSync(directory, { recursive: true });
   }
 });
+
+test('with a socket that nobody reads, as journald may be, the process ends all the same', async () => {
+  const sink = JSON.stringify(new URL('../../src/http/line-sink.ts', import.meta.url).href);
+  const script = `
+    import { createLineSink } from ${sink};
+    const sink = createLineSink(1, (count) => 'lost ' + count + '\\n');
+    for (let count = 0; count < 1000; count += 1) sink.write('x'.repeat(1000) + '\\n');
+    setTimeout(() => process.exit(3), 300);`.replaceAll('\\\\n', '\\n');
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  assert.deepEqual(await Promise.race([ended, sleep(10_000, null, { ref: false })]), [3, null]);
+});

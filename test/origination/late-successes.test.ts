@@ -5,8 +5,9 @@ import type { FlowOperation, FlowRecord, FlowTold } from '../../src/domain/flow-
 import type { FlowState } from '../../src/domain/flow-states.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import { evolve, evolveAll } from '../../src/origination/evolve.ts';
+import { successSettled } from '../../src/origination/late-successes.ts';
 import { barriersNow, nextSteps, waitsFor } from '../../src/origination/next-steps.ts';
-import { alarmsOf, react } from '../../src/origination/react.ts';
+import { alarmsOf, maySend, react } from '../../src/origination/react.ts';
 import {
   accepted as acceptedBid,
   answered as answeredBid,
@@ -211,9 +212,20 @@ test('events of earlier versions, failures and denials under a code that is give
   }
   assert.equal(folded([...records, told({ bodyKey: 'b', shows: 'success' })]).lateSuccesses?.length, 1);
   const open = folded([...records, told({ bodyKey: 'b', shows: 'nothing', sealed: '{"m":"Em processamento"}' })]);
-  assert.equal(open.lateSuccesses, undefined, 'nothing says that it was done');
+  // It may have been done: what would lend again waits for a person.
+  assert.deepEqual(
+    open.lateSuccesses?.map(({ unshown }) => unshown),
+    [true],
+  );
   assert.deepEqual([open.errors, open.errorsIn?.sealed], [['told-nothing'], '{"m":"Em processamento"}']);
-  assert.deepEqual(alarmsOf(folded(records), open, settings), []);
+  assert.deepEqual(alarmsOf(folded(records), open, settings), ['success-late']);
+  assert.match(successSettled(open.lateSuccesses![0]!, true).problem, /words that do not show whether it was done/);
+  const shown = evolve(open, told({ bodyKey: 'c', shows: 'success' }), settings);
+  assert.deepEqual(
+    shown?.lateSuccesses?.map(({ unshown }) => unshown),
+    [undefined],
+    'shown after all',
+  );
   assert.equal(
     folded([...records, told({ bodyKey: 'b', shows: 'success', requestCode: 'q-9' })]).lateSuccesses,
     undefined,
@@ -245,6 +257,13 @@ test('an inclusion that counts as not done and is answered late is a mark, and n
     again.lateSuccesses?.map(({ operation, code }) => [operation, code]),
     [['inclusion', 'p-late']],
   );
+  // Another one that is written, and surely not taken yet, waits for the person too.
+  const around = { now: startAt + 10_000_000, instance: 'a', margin: null, tried: () => false };
+  assert.deepEqual(react(again, around, settings), []);
+  assert.equal(maySend(again, again.operation!.intent!.intentId, around, settings), false);
+  const seen = { ...asked(w, 'accept', 'seen', startAt + 40), lateIntentId: again.lateSuccesses![0]!.intentId };
+  const settled = evolve(again, seen, settings)!;
+  assert.deepEqual(react(settled, around, settings), [{ kind: 'send' }]);
   const rejected = folded([
     ...[...records, include('s4', 4), of(intended('inclusion', 3, keyed(3))), late],
     of(answered('inclusion', 3, { kind: 'rejected', code: 'E1', errors: [] })),

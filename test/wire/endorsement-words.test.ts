@@ -378,3 +378,39 @@ test('a sentence is judged by its clauses, and in doubt it shows nothing', () =>
   );
   assert.deepEqual(other, []);
 });
+
+test('no error code, no flag that is a figure, no day of a cancellation and nothing of an earlier contract is a success', () => {
+  const withList = (more: JsonObject): JsonValue => ({ Erros: [], Payload: more });
+  const bodies = [
+    { errorCode: 27 },
+    { erroCodigo: '27' },
+    { errorName: 'InsufficientMargin' },
+    { nomeErro: 'Margem' },
+    { cancelado: 1 },
+    { recusado: '1' },
+    { pendente: 1 },
+    { contratoAverbado: 0 },
+    { cancelado: '2026-11-20' },
+    { dataCancelamento: '2026-11-20T10:00:00' },
+    { statusAntigo: 'Averbado' },
+    { contratosAnteriores: [{ situacao: 'Averbado' }] },
+    { situacao: 'Contrato finalizado' },
+    { Mensagem: 'Contrato confirmado pelo trabalhador' },
+    { Mensagem: 'Averbado: negativo' },
+    { Mensagem: 'Averbado: nenhum' },
+  ].map(withList);
+  assert.deepEqual(
+    bodies.filter((body) => endorsementTold(body) === 'success'),
+    [],
+  );
+  holds('denied', [{ errorCode: 27 }, { cancelado: 1 }, { recusado: '1' }, { contratoAverbado: 0 }].map(withList));
+  holds(
+    'success',
+    [
+      { errorCode: 0 },
+      { cancelado: 0, pendente: '0', averbado: 1 },
+      { dataCancelamento: null, situacao: 'Averbado' },
+      { valorExcedente: '0.00', Mensagem: 'Contrato averbado' },
+    ].map(withList),
+  );
+});
