@@ -240,7 +240,7 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
   let endedByProbe: { run: FailureRun; atMs: number } | null = null;
   let isProbeBelieved = true;
 
-  /** Of a bid or a query; of a probe: `hear`. */
+  /** An answer to a bid or a query. One to a probe goes to `hear` alone. */
   function hearTraffic(answer: BidAnswer | QueryAnswer): void {
     const cause = troubleOf(answer);
     if (cause === 'none') {

@@ -29,7 +29,7 @@ export type Ledger = {
   get: (requestId: RequestId) => LedgerRow | null;
   /** Where the records of an open request at hand stand; null for one that is not. */
   partitionOf: (requestId: RequestId) => number | null;
-  /** Takes up what \`load\` left for later; null: something was folded meanwhile, to be tried again. */
+  /** Takes up what `load` left for later. Null: something was folded meanwhile; try again. */
   takeUp: (partition: number, requestIds: readonly RequestId[]) => Promise<LedgerRow[] | null>;
   /** Forgets a partition's open requests, and says which they were. */
   lose: (partition: number) => RequestId[];

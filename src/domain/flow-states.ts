@@ -152,7 +152,7 @@ export type OperationGivenUp = {
   isSettled?: true;
 };
 
-/** The service told, at a time, that one of those was done; `unshown`: it told of it in words that show neither. */
+/** The service told, at a time, that one of those was done; `unshown`: its words do not show whether it was done. */
 export type LateSuccess = OperationGivenUp & { at: EpochMs; unshown?: true };
 
 export type FlowState = {

@@ -17,7 +17,7 @@ const generates: ReadonlySet<FlowStep | FlowOperation> = new Set(['contract', 'r
 /** Of many the oldest go first. */
 const mostKept = 20;
 
-/** The step of a flow whose operation, or the code or the note of its endorsement, has gone: it is remembered. */
+/** Remembers the operation of the state before, where the next state has another one, or has lost the code or the note of its endorsement. */
 export function withGivenUp(before: FlowState, next: FlowState): FlowState {
   const left = inFlight(before);
   if (left === null) return next;
