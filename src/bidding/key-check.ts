@@ -1,26 +1,19 @@
 /**
  * One pseudonym key for all that a desk has stored. Under another one the same worker would be somebody else, and a cap on bids
- * for one worker would count anew. A check value stands in the log itself, so that it moves with the desk and lasts as long.
- *
- * On Kafka several processes may begin at once, and of the records of one key compaction leaves the last. So each proposes its
- * value under a key of its own, all in one partition: none of them is compacted away, and the first one is the same in every
- * reading. What it says is then written under the key that is looked up. Nothing else is ever written there, so it does not
- * matter which of these records is left.
+ * for one worker would count anew. A check value stands in the log itself: that of the first process counts (`first-said.ts`).
  */
-import type { StoredInput, Topic } from '../domain/records.ts';
+import type { Topic } from '../domain/records.ts';
 import { type SealedPlace, sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
-import type { EventLog, LogEntry } from './ports.ts';
-import { readTopic } from './read-topic.ts';
+import { agree, readAgreed, writeAgreed } from './first-said.ts';
+import type { EventLog } from './ports.ts';
 
 type KeyLog = Pick<EventLog, 'read' | 'readKey' | 'ends' | 'append'>;
 
 /** `new`: nothing is stored that the key could contradict. `unchecked`: an earlier version wrote it, and it opens. */
 export type KeyVerdict = 'fits' | 'other' | 'new' | 'unchecked';
 
-/** Under which the check stands on the topic `inputs`; hashes are hexadecimal. */
-const checkKey = 'key-check';
-const proposalKey = 'key-check:';
+const name = 'key-check';
 const pageEntries = 200;
 /** Of each partition, from its end: some of its records are of no request or were never sealed. */
 const mostEntries = 2_000;
@@ -31,21 +24,13 @@ function checkValue(vault: Pick<Vault, 'pseudonym'>): string {
   return vault.pseudonym('key-check');
 }
 
-function contentOf({ record }: LogEntry<object>): string {
-  return (record as StoredInput).content;
-}
-
-/** Earlier versions wrote every proposal here, so that the first one counts while it is there. */
-async function storedChecks(log: Pick<KeyLog, 'readKey'>): Promise<readonly string[]> {
-  return (await log.readKey('inputs', checkKey)).map(contentOf);
-}
-
 /** What the key is to the data. Reads only. */
 export async function judgeKey(
   log: Omit<KeyLog, 'append'>,
   vault: Pick<Vault, 'pseudonym' | 'open'>,
 ): Promise<KeyVerdict> {
-  const [stored] = await storedChecks(log);
+  // Earlier versions wrote every proposal here, so that the first one counts while it is there.
+  const [stored] = await readAgreed(log, name);
   if (stored !== undefined) return stored === checkValue(vault) ? 'fits' : 'other';
   let tried = 0;
   for await (const { place, text } of someSealed(log)) {
@@ -84,24 +69,10 @@ export async function claimKey(log: KeyLog, vault: Pick<Vault, 'pseudonym' | 'op
   const own = checkValue(vault);
   if (verdict === 'fits') {
     // Two values here are of an earlier version, and compaction would leave the later one.
-    if ((await storedChecks(log)).at(-1) !== own) await log.append([checkRecord(own, checkKey)]);
+    if ((await readAgreed(log, name)).at(-1) !== own) await writeAgreed(log, name, own);
     return;
   }
-  await log.append([checkRecord(own, `${proposalKey}${instance}`)]);
-  const first = await firstProposal(log);
-  await log.append([checkRecord(first, checkKey)]);
-  if (first !== own) throw otherKey();
-}
-
-function checkRecord(content: string, key: string) {
-  const record: StoredInput = { kind: 'key-check', hash: key, content };
-  return { topic: 'inputs', key, beside: checkKey, record } as const;
-}
-
-/** Of a topic that has one. */
-async function firstProposal(log: Pick<KeyLog, 'read' | 'ends'>): Promise<string> {
-  for await (const entry of readTopic(log, 'inputs')) if (entry.key.startsWith(proposalKey)) return contentOf(entry);
-  throw new Fault('log-unavailable', 'What was just written to the topic of the inputs is not there yet.');
+  if ((await agree(log, name, own, instance)) !== own) throw otherKey();
 }
 
 function otherKey(): Fault {
