@@ -7,6 +7,7 @@ import { createDesk, type Desk } from './bidding/desk.ts';
 import type { DeskStatus, DeskWorld } from './bidding/desk-world.ts';
 import { enterHouse, noBidReceivedBefore, watchHouse } from './bidding/house.ts';
 import { claimKey } from './bidding/key-check.ts';
+import { claimLogId } from './bidding/log-id.ts';
 import type { DeskEvent, DeskObserver, Step } from './bidding/observer.ts';
 import {
   type Control,
@@ -174,6 +175,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const parts: DeskParts = { ...given, service, authorisations };
   await enterHouse({ ...parts, ...parts.store });
   await claimKey(parts.store.log, parts.vault, parts.instance);
+  const logId = await claimLogId(parts.store.log, parts.instance);
   const restored = await noBidReceivedBefore(parts.store);
   const metrics = createMetrics();
   const startedAt = parts.clock.now();
@@ -215,7 +217,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const tokenWatch = watchTokens({ ...parts, ...parts.store }, (fault) => tellFault(tellers, fault));
   const sessions = config.oidc === null ? null : { origin: config.oidc.redirectBase };
   const guard = createGuard(config.api.tokens, tokenWatch, () => parts.clock.now(), sessions);
-  const api = apiOf(parts, tokenWatch);
+  const api = apiOf(parts, tokenWatch, logId);
   const status = () => statusOf({ ...parts, desk, rules, checks, lasts, startedAt });
   const server = createServer({
     door,
@@ -519,11 +521,12 @@ function doubtText({ doubt, movedMs }: NonNullable<DeskStatus['timeDoubt']>): st
   return `this machine's clock is ${moved} the time kept; it is followed when it is back or the service's time agrees with it`;
 }
 
-function apiOf(parts: EngineParts, tokenWatch: TokenWatch): Omit<ApiParts, 'status'> {
+function apiOf(parts: EngineParts, tokenWatch: TokenWatch, logId: string): Omit<ApiParts, 'status'> {
   const { store, config, vault, clock, mapping, journal, version, readBody } = parts;
   const append = store.appendAtDoor;
   const front = createFlowFront({
     ...{ append, log: store.log, flows: store.flows, views: store.views, margins: store.margins, vault, clock },
+    logId: async () => logId,
     unfolded: null,
     settings: config.flows,
     pricing: config.pricing,

@@ -1,6 +1,7 @@
 /** `lance contracts|renegotiations|withdrawals …`: flows as the API has them, beside a running daemon. */
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
+import { claimLogId } from '../bidding/log-id.ts';
 import { type UnknownWinners, unknownWinners } from '../bidding/unknown-winners.ts';
 import type { FlowSettings } from '../config/sections.ts';
 import type { FlowKind, FlowRecord, FlowStep } from '../domain/flow-records.ts';
@@ -737,6 +738,7 @@ async function withFront(
     const unfolded = await readUnfolded({ flows, log });
     const front = createFlowFront({
       ...{ append: appendBeside, log, flows, views, margins: null, clock, unfolded },
+      logId: () => claimLogId({ ...log, append: appendBeside }, randomUUID()),
       ...{ vault, settings, pricing, addresses },
     });
     const askedAt = clock.now();

@@ -101,6 +101,8 @@ export type FlowStarted = OfFlow & {
   terms: FlowTerms | null;
   /** A cancelled flow is begun once more; absent: it is the first beginning. */
   again?: true;
+  /** The id of the log that it was begun in, from which its keys at the service follow; absent: an earlier version wrote it. */
+  logId?: string;
   /** Of a withdrawal whose proposal was made elsewhere; absent: it is made here. */
   proposalCode?: string;
   /** The whole order: what the operation's request is made of, and the worker's identity where a link has to be asked. */

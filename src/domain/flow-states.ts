@@ -164,6 +164,8 @@ export type FlowState = {
   requestHash: string | null;
   /** Under which keys it was begun before it was cancelled; absent: never. */
   earlier?: readonly string[];
+  /** As of its beginning; absent: an earlier version began it, and its keys at the service follow from its id alone. */
+  logId?: string;
   startedAt: EpochMs;
   changedAt: EpochMs;
   subject: FlowSubject;

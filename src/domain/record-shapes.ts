@@ -390,7 +390,7 @@ const flowRecord = byName('kind', {
   started: object({
     ...ofFlow,
     ...{ flow: oneOf('contract', 'renegotiation', 'withdrawal', 'lookup'), ...order, subject, terms },
-    ...{ again: added(isTrue), proposalCode: added(id) },
+    ...{ again: added(isTrue), proposalCode: added(id), logId: added(id) },
   }),
   asked: object({
     ...{ ...ofFlow, stepId: text, by: text, step: oneOf(...flowSteps), requestHash: text, terms },

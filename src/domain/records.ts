@@ -257,9 +257,9 @@ type DeadLetter = {
   replayOf?: { offset: number };
 };
 
-/** Topic `inputs`: rule sets, settings and win curves, each stored once under its hash; and what tells the pseudonym key (`key-check.ts`). */
+/** Topic `inputs`: rule sets, settings and win curves, each stored once under its hash; what tells the pseudonym key (`key-check.ts`), and the id of the log (`log-id.ts`). */
 export type StoredInput = {
-  kind: 'rule-set' | 'settings' | 'win-curve' | 'win-shapes' | 'key-check';
+  kind: 'rule-set' | 'settings' | 'win-curve' | 'win-shapes' | 'key-check' | 'log-id';
   hash: string;
   content: string;
 };

@@ -21,7 +21,7 @@ import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import type { MarginFact } from '../wire/checks/worker-credit.ts';
-import { workerKeyOf } from '../wire/identity.ts';
+import { bodyKeyOf, workerKeyOf } from '../wire/identity.ts';
 import { parseJson } from '../wire/json.ts';
 import { errorsOf } from '../wire/service-errors.ts';
 import { createFlowCallbacks } from './callbacks.ts';
@@ -307,6 +307,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
       ...known,
       open: vault.open,
       pseudonym: (cpf: string) => workerKeyOf(vault, cpf),
+      bodyKey: (body: string) => bodyKeyOf(vault, body),
       pricing,
       settings,
       addresses: world.addresses,

@@ -288,9 +288,10 @@ const firstPhases = {
 } as const;
 
 function begun(record: FlowStarted): FlowState {
-  const { flowId, at, flow, by, key, requestHash, subject, terms, sealed, proposalCode = null } = record;
+  const { flowId, at, flow, by, key, requestHash, subject, terms, sealed, proposalCode = null, logId } = record;
   const phase = proposalCode === null ? firstPhases[flow] : 'included';
-  const order = { by, key, requestHash, subject, terms, sealed, proposalCode };
+  const ofLog = logId === undefined ? {} : { logId };
+  const order = { by, key, requestHash, subject, terms, sealed, proposalCode, ...ofLog };
   return { ...nobody, flowId, flow, phase, startedAt: at, changedAt: at, ...order };
 }
 

@@ -28,7 +28,7 @@ import {
   releaseWithinBid,
 } from '../wire/checks/worker-credit.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
-import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
+import { bodyKeyOf, linkKeyOf, workerKeyOf } from '../wire/identity.ts';
 import { type JsonObject, scalarsIn } from '../wire/json.ts';
 import { namesWithin } from '../wire/names-within.ts';
 import { isId } from '../wire/plain-ids.ts';
@@ -109,6 +109,8 @@ export type FlowFront = {
 type FrontWorld = {
   append: (entries: readonly NewEntry[]) => Promise<void>;
   log: Pick<EventLog, 'readKey'>;
+  /** The id of the log, which has one from then on. */
+  logId: () => Promise<string>;
   flows: Pick<FlowStore, 'read' | 'findByCode' | 'query'>;
   views: Pick<Views, 'read'>;
   margins: Pick<MarginCache, 'read'> | null;
@@ -250,7 +252,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const due = commands.find((command) => command.kind === 'prepare');
     if (due === undefined) return [];
     const pseudonym = (cpf: string) => workerKeyOf(vault, cpf);
-    const facts = { now, margin, open: vault.open, pseudonym, pricing, settings, addresses, bid: null };
+    const bodyKey = (body: string) => bodyKeyOf(vault, body);
+    const facts = { now, margin, open: vault.open, pseudonym, bodyKey, pricing, settings, addresses, bid: null };
     const { preparation } = prepareOperation(state, due.operation, due.slot, facts);
     return preparation.kind === 'withheld' ? preparation.breaches : [];
   }
@@ -281,7 +284,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const ofOperation = await breachesOf(evolve(known, written, settings)!);
     const breaches = [...ofOperation.filter((each) => !isSaid(each)), ...ofOrder];
     if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
-    await world.append([{ topic: 'flows', key: flowId, record: written }]);
+    const begins: FlowStarted = { ...written, logId: await world.logId() };
+    await world.append([{ topic: 'flows', key: flowId, record: begins }]);
     const state = await folded(flowId, (next) => next.phase !== 'cancelled' || isKey(next.key));
     return state === null ? { kind: 'written', flowId } : answer(state, true);
   }

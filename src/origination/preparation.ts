@@ -35,7 +35,7 @@ import {
   type RenegotiationFacts,
 } from '../wire/checks/worker-credit.ts';
 import { type JsonObject, type JsonValue, parseJson } from '../wire/json.ts';
-import { type OperationName, operations } from '../wire/operations.ts';
+import { idempotencyKeyOf, type OperationName, operations } from '../wire/operations.ts';
 import type {
   AccountUpdateRequest,
   FinalisationRequest,
@@ -96,6 +96,8 @@ type PreparationFacts = {
   margin: MarginFact | null;
   open: Vault['open'];
   pseudonym: (cpf: string) => string;
+  /** Tells the bytes of an operation from all others, and nothing of what stands in them. */
+  bodyKey: (body: string) => string;
   pricing: PricingSettings;
   settings: FlowSettings;
   /** Null: whoever asks does not know. */
@@ -190,12 +192,28 @@ export function prepareOperation(
     case 'endorsement':
       return unpriced(endorsement(state, operationId, facts));
     default: {
-      const preparation = withdrawal(state, operation, operationId, facts);
+      const preparation = keyed(state, withdrawal(state, operation, operationId, facts), facts);
       return operation === 'inclusion'
         ? { preparation, ...expectedProposal(state, facts) }
         : { preparation, expected: null };
     }
   }
+}
+
+/**
+ * The key follows from the operation, the log and the bytes: no other store has it, and where a store was set back it stands for the
+ * same bytes or is another one. A flow that an earlier version began keeps the key that it had there: changed on the way it would
+ * have something done twice.
+ */
+function keyed(
+  { logId }: FlowState,
+  preparation: Preparation<OperationName>,
+  { bodyKey }: PreparationFacts,
+): Preparation<OperationName> {
+  if (logId === undefined || preparation.kind === 'withheld') return preparation;
+  const { operationId, path, body } = preparation.prepared;
+  const idempotencyKey = idempotencyKeyOf(path, `${operationId}\n${logId}\n${bodyKey(body)}`);
+  return { kind: 'prepared', prepared: { ...preparation.prepared, idempotencyKey } };
 }
 
 function unpriced(preparation: Preparation<OperationName>): PreparedStep {

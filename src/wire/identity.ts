@@ -1,10 +1,15 @@
-/** Pseudonyms of workers and links, made in one place: a request and the callbacks about it must give the same keys. */
+/** Pseudonyms of workers, links and bodies, made in one place: a request and the callbacks about it must give the same keys. */
 import { employerKeyOf } from '../domain/employer.ts';
 import type { Vault } from '../domain/vault.ts';
 
 /** `cpf`: 11 digits. */
 export function workerKeyOf(vault: Vault, cpf: string): string {
   return vault.pseudonym(`worker:${cpf}`);
+}
+
+/** `body`: of an operation, as it is sent. It names a person, so that a bare hash of it could be guessed. */
+export function bodyKeyOf(vault: Vault, body: string): string {
+  return vault.pseudonym(`body:${body}`);
 }
 
 /**

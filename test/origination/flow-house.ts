@@ -1,5 +1,6 @@
 /** Front and desk of flows in one process, with a real log and store: what the ledger, the links and the service say is the test's. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import type { TestContext } from 'node:test';
 import { openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createAuthorisations, noting } from '../../src/bidding/authorisations.ts';
+import { claimLogId } from '../../src/bidding/log-id.ts';
 import type { LinkQuery, QueryAnswer } from '../../src/bidding/ports.ts';
 import type { FlowSettings } from '../../src/config/sections.ts';
 import type { FlowRecord } from '../../src/domain/flow-records.ts';
@@ -36,13 +38,14 @@ export const orderOf = (requestId: string): ContractAsked => {
   };
 };
 
-/** `front`: null where whoever asks does not know which addresses are set. */
+/** `front`: null where whoever asks does not know which addresses are set. `kept`: a directory that is there before and after. */
 export async function startFlowHouse(
   context: TestContext,
   addresses: { desk: Addresses; front: Addresses | null } = { desk: allSet, front: allSet },
   change: Partial<FlowSettings> = {},
+  kept: string | null = null,
 ) {
-  const directory = mkdtempSync(join(tmpdir(), 'lance-flows-'));
+  const directory = kept ?? mkdtempSync(join(tmpdir(), 'lance-flows-'));
   const clock = createSystemClock();
   const store = await openEmbeddedStore({ directory, onFault: (fault) => assert.fail(fault.message) });
   const won = new Map<string, RequestState>();
@@ -125,16 +128,32 @@ export async function startFlowHouse(
   context.after(async () => {
     await desk.stop();
     await store.close();
-    rmSync(directory, { recursive: true });
+    if (kept === null) rmSync(directory, { recursive: true });
   });
   const append = async (...entries: Parameters<typeof store.log.append>[0]) => void (await store.log.append(entries));
   const front = createFlowFront({
     ...{ ...parts, settings: own, addresses: addresses.front, log: store.log, unfolded: null },
+    logId: () => claimLogId(store.log, randomUUID()),
     append: (entries) => append(...entries),
   });
   const state = async (flowId: string) => (await store.flows.read([flowId])).get(flowId);
   return {
-    ...{ world, won, details, sent, queries, alarms, clock, desk, front, append, state, flows: store.flows },
+    ...{
+      world,
+      won,
+      details,
+      sent,
+      queries,
+      alarms,
+      clock,
+      desk,
+      front,
+      append,
+      state,
+      flows: store.flows,
+      log: store.log,
+      control: store.control,
+    },
     history: async (flowId: string) =>
       (await store.log.readKey('flows', flowId)).map(({ record }) => record as FlowRecord),
     tell: (key: string, record: CallbackRecord) => append({ topic: 'callbacks', key, record }),

@@ -264,7 +264,16 @@ function isRefused(state: FlowState, step: FlowStep, now: number, held: typeof s
     (command) => command.kind === 'prepare',
   );
   if (due?.kind !== 'prepare' || due.operation !== (step === 'sign' ? 'endorsement' : step)) return null;
-  const facts = { now, margin, ...plainVault, pricing, settings: held, addresses: null, bid: null };
+  const facts = {
+    now,
+    margin,
+    ...plainVault,
+    bodyKey: plainVault.pseudonym,
+    pricing,
+    settings: held,
+    addresses: null,
+    bid: null,
+  };
   const { preparation } = prepareOperation(next, due.operation, due.slot, facts);
   return preparation.kind === 'withheld' && preparation.breaches.some(({ field }) => field === 'step');
 }

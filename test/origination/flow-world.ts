@@ -116,6 +116,7 @@ export function createFlowWorld(start: FlowRecord) {
           now: world.now,
           margin: margin(),
           ...plainVault,
+          bodyKey: plainVault.pseudonym,
           pricing,
           settings,
           addresses: null,

@@ -8,6 +8,7 @@ import { openKafkaLog } from '../../src/adapters/kafka/log.ts';
 import { type KafkaSettings, topicNameOf } from '../../src/adapters/kafka/settings.ts';
 import { createVault } from '../../src/adapters/vault/vault.ts';
 import { claimKey as claimAs, judgeKey } from '../../src/bidding/key-check.ts';
+import { claimLogId } from '../../src/bidding/log-id.ts';
 import type { EventLog } from '../../src/bidding/ports.ts';
 import { readTopic } from '../../src/bidding/read-topic.ts';
 import type { Vault } from '../../src/domain/vault.ts';
@@ -117,6 +118,24 @@ await describeOnStack('the pseudonym key on Kafka', (stack) => {
       } finally {
         await close();
       }
+    }
+  });
+
+  test('the log gets one id, of many that begin at once and after compaction', { timeout: 120_000 }, async () => {
+    const settings = { ...settingsOn(stack, `${stack.prefix}id.`), partitions: 3 };
+    const { log, close } = await opened(settings);
+    try {
+      const dies = claimLogId(
+        dyingAt(log, 1, 'after', () => claimLogId(log, randomUUID()).then(() => undefined)),
+        randomUUID(),
+      );
+      await assert.rejects(dies, /killed/);
+      const known = await claimLogId(log, randomUUID());
+      await compacted(settings, log);
+      const ids = await Promise.all(Array.from({ length: 8 }, () => claimLogId(log, randomUUID())));
+      assert.deepEqual([...new Set(ids)], [known]);
+    } finally {
+      await close();
     }
   });
 
