@@ -1,6 +1,6 @@
 /** The idempotency keys that the service sees: one for one thing to be done, wherever the store stands, and no other. */
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
@@ -24,14 +24,20 @@ const root = mkdtempSync(join(tmpdir(), 'lance-keys-'));
 after(() => rmSync(root, { recursive: true, force: true }));
 const placeOf = (name: string) => join(root, name);
 
+const environment = (name: string) => ({
+  ...{ LANCE_DATA_DIR: placeOf(name), LANCE_PSEUDONYM_KEY: pseudonymKey, LANCE_LANG: 'en' },
+  ...{ LANCE_BASE_URL: 'http://127.0.0.1:9', LANCE_WEBHOOK_TOKENS: 'token-of-the-tests' },
+  ...{ LANCE_ACCESS_TOKEN: 'token-of-the-tests', LANCE_CONTACT_URL: 'https://parceiro.example/credito' },
+  LANCE_FGTS_URL: 'http://127.0.0.1:9',
+});
+
 /** One life of the desk in a directory, which stays. */
 async function live<R>(context: TestContext, name: string, work: (house: House) => Promise<R>): Promise<R> {
-  let result: R | undefined;
+  let ended: { result: R } | null = null;
   await context.test(name, async (life) => {
-    result = await work(await startFlowHouse(life, undefined, {}, placeOf(name)));
+    ended = { result: await work(await startFlowHouse(life, undefined, {}, placeOf(name))) };
   });
-  assert(result !== undefined, `the life in ${name} ended well`);
-  return result;
+  return ended!.result;
 }
 
 async function begin({ front }: House, key = 'order-1', more = {}): Promise<string> {
@@ -97,11 +103,6 @@ test('a store that was exported and imported sends the key that it would have se
     return { waiting, sent };
   });
   cpSync(placeOf('from'), placeOf('stayed'), { recursive: true });
-  const environment = (name: string) => ({
-    ...{ LANCE_DATA_DIR: placeOf(name), LANCE_PSEUDONYM_KEY: pseudonymKey, LANCE_LANG: 'en' },
-    ...{ LANCE_BASE_URL: 'http://127.0.0.1:9', LANCE_WEBHOOK_TOKENS: 'token-of-the-tests' },
-    ...{ LANCE_ACCESS_TOKEN: 'token-of-the-tests', LANCE_CONTACT_URL: 'https://parceiro.example/credito' },
-  });
   for (const [name, ...words] of [
     // The desk of these tests keeps no anchor.
     ['from', 'audit', 'accept-restore', '--by', 'ana', '--reason', 'of the test'],
@@ -177,6 +178,22 @@ test('whoever begins first gives the log its id, and what dies on the way does n
   assert.equal(said.length, 1);
   assert.deepEqual([...new Set(await claimed(log))], said, 'the one that died had proposed it');
   assert.ok(!together.has(said[0]!));
+});
+
+test('an order on the command line gives the log its id, where no desk has, and the desk takes it', async (context) => {
+  await live(context, 'beside', async ({ log }) => assert.equal((await log.ends('inputs')).get(0) ?? 0, 0));
+  const file = join(root, 'order.json');
+  writeFileSync(file, JSON.stringify({ cpf }));
+  for (const key of ['order-1', 'order-1']) {
+    const words = ['withdrawals', 'start', '--file', file, '--key', key, '--by', 'ana'];
+    const ended = await lance(environment('beside'), ...words);
+    assert.equal(ended.code, 0, ended.stderr);
+  }
+  await live(context, 'beside', async ({ log }) => {
+    const begun = (await log.read('flows', 0, 0, 10)).map(({ record }) => record as FlowRecord);
+    const ids = begun.map((record) => record.kind === 'started' && record.logId);
+    assert.deepEqual(ids, [await claimLogId(log, 'later')]);
+  });
 });
 
 test('one key is never sent with two bodies, though the store was set back between them', async (context) => {
