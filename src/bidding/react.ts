@@ -4,6 +4,7 @@
  */
 
 import type { BiddingSettings } from '../config/sections.ts';
+import { lostClaimReason } from '../domain/audit.ts';
 import type { Reservation } from '../domain/cap-book.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { Answered, AuctionRecord, LostClaim, Passed, Resolution } from '../domain/records.ts';
@@ -199,8 +200,7 @@ export function claimedBefore(requestId: string, claim: LostClaim | null, at: Ep
 
 /** What is known of a bid whose claim stood in a part of the log that was lost: that it may have been sent. */
 export function lostAnswer(requestId: string, claim: LostClaim | null, at: EpochMs): Answered {
-  const text = 'its claim stood in a part of the log that was lost: what the service answered is not known';
-  const answer = unanswered(requestId, { claimId: claim?.claimId ?? unreadClaimId }, text, at);
+  const answer = unanswered(requestId, { claimId: claim?.claimId ?? unreadClaimId }, lostClaimReason, at);
   return claim === null ? answer : { ...answer, lostClaim: claim };
 }
 

@@ -62,7 +62,10 @@ export async function acceptRestore(
   terminal.write(format.texts.audit.accepted(counts, format.money(promisedCents), until));
 }
 
-/** Never bid for again, and promised until somebody knows how the bid ended; a claim that the log still has stands for itself. */
+/**
+ * Never bid for again, and promised until somebody knows how the bid ended. A claim that the log still has stands for itself, and an
+ * answer without one was written by an acceptance that was killed.
+ */
 async function appendEnds(
   { log }: SetBackStore,
   lost: readonly (readonly [RequestId, LostClaim | null])[],
@@ -70,9 +73,10 @@ async function appendEnds(
 ): Promise<void> {
   const entries: NewEntry[] = [];
   for (const [requestId, claim] of lost) {
+    const known = await log.readKey('auctions', requestId);
+    if (known.some(({ record }) => record.kind === 'claimed' || record.kind === 'answered')) continue;
     entries.push({ topic: 'auctions', key: requestId, record: restoredPass(requestId, at) });
-    const isClaimed = (await log.readKey('auctions', requestId)).some(({ record }) => record.kind === 'claimed');
-    if (!isClaimed) entries.push({ topic: 'auctions', key: requestId, record: lostAnswer(requestId, claim, at) });
+    entries.push({ topic: 'auctions', key: requestId, record: lostAnswer(requestId, claim, at) });
   }
-  await log.append(entries);
+  if (entries.length > 0) await log.append(entries);
 }

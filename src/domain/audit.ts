@@ -1,6 +1,6 @@
 /** What proves later that the records of a store are those that were written: chains, their heads, and the key of the heads. */
 import type { EpochMs, RequestId } from './glossary.ts';
-import type { LostClaim } from './records.ts';
+import type { AuctionRecord, LostClaim } from './records.ts';
 
 /** Signs heads that leave the store. `id` names the key without telling anything about it. */
 export type AuditKey = { id: string; secret: Uint8Array };
@@ -13,6 +13,22 @@ export type ChainHead = readonly [count: number, link: string];
  * was claimed there.
  */
 export type LostClaims = { claims: ReadonlyMap<RequestId, LostClaim | null>; complete: boolean };
+
+/** Of the answer that stands in for what the service said to a lost claim. */
+export const lostClaimReason =
+  'its claim stood in a part of the log that was lost: what the service answered is not known';
+
+/** Written by an acceptance of a restore, or alike: no claim of the log is among these, and none stands behind them. */
+export function isOfAcceptance(record: AuctionRecord): boolean {
+  switch (record.kind) {
+    case 'passed':
+      return record.code === 'restored';
+    case 'answered':
+      return record.outcome.kind === 'unknown' && record.outcome.reason === lostClaimReason;
+    default:
+      return false;
+  }
+}
 
 /** By the name of the table or, on Kafka, of the topic and partition. */
 export type ChainHeads = Readonly<Record<string, ChainHead>>;

@@ -2,6 +2,10 @@
 import assert from 'node:assert/strict';
 import { cpSync, renameSync, rmSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import { anchorFileOf } from '../../src/adapters/embedded/anchor.ts';
+import { openSetBack } from '../../src/adapters/embedded/store.ts';
+import { createAuditKey } from '../../src/adapters/vault/audit-key.ts';
+import { lostAnswer, restoredPass } from '../../src/bidding/react.ts';
 import { lance, openStage, type Played, startDaemon } from './desk.ts';
 
 let played: Played;
@@ -107,6 +111,25 @@ test('what was bid for in the lost part counts as it was offered, and a person o
     assert.ok(bids.length > 2, `${bids.length} bids`);
     rmSync(directory, { recursive: true });
     renameSync(`${directory}.backup`, directory);
+
+    // Acceptances that were killed after a page have written behind what the log had, further than the claims stood (line 21).
+    const anchor = {
+      ...anchorFileOf(directory, null),
+      key: createAuditKey(environment.LANCE_PSEUDONYM_KEY!),
+      everyMs: 300_000,
+    };
+    const killed = await openSetBack({ directory, anchor, emptied: false, onFault: assert.fail });
+    assert.ok(killed !== null);
+    const lostEnd = killed.lost?.auctions?.[0] ?? assert.fail('nothing was lost');
+    const page = [...killed.claimed.claims].slice(0, Math.ceil(bids.length / 2));
+    const at = Date.now();
+    const written = page.flatMap(([key, claim]) =>
+      [restoredPass(key, at), lostAnswer(key, claim, at)].map(
+        (record) => ({ topic: 'auctions', key, record }) as const,
+      ),
+    );
+    while (((await killed.log.ends('auctions')).get(0) ?? 0) < lostEnd) await killed.log.append(written);
+    await killed.close();
 
     const accepted = await lance(environment, 'audit', 'accept-restore', ...who, '--json');
     assert.equal(accepted.code, 0, accepted.stderr);

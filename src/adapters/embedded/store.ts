@@ -13,7 +13,7 @@ import {
   type TokenBook,
   type Views,
 } from '../../bidding/ports.ts';
-import type { AuditKey, ChainHeads, LostClaims } from '../../domain/audit.ts';
+import { type AuditKey, type ChainHeads, isOfAcceptance, type LostClaims } from '../../domain/audit.ts';
 import { createCapBook } from '../../domain/cap-book.ts';
 import type { RequestId } from '../../domain/glossary.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
@@ -280,14 +280,15 @@ export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPla
 > {
   const { directory, anchor } = options;
   // Without the lock yet: a daemon that runs there writes on, and then the lock is refused.
-  const heads = await withFile(directory, async (database) => {
+  const found = await withFile(directory, async (database) => {
     await checkKeyOf(database, options.checkKey);
     if (findSetBack(database, anchor) === null) return null;
     if (database === null && !options.emptied) throw nothingThere(directory, anchor.file);
-    return database === null ? {} : headsOf(database);
+    return database === null ? { heads: {}, end: 0 } : { heads: headsOf(database), end: endBeforeAcceptance(database) };
   });
-  if (heads === null) return null;
-  const claimed = claimedSince(anchor, heads.auctions?.[0] ?? 0);
+  if (found === null) return null;
+  const { heads, end } = found;
+  const claimed = claimedSince(anchor, end);
   const lost = knownHeads(anchor);
   const store = await openEmbeddedStore({ ...options, anchor: null });
   return {
@@ -300,6 +301,24 @@ export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPla
       await (await openEmbeddedStore({ ...options, restored: heads })).close();
     },
   };
+}
+
+const entriesLookedAt = 1_000;
+
+/**
+ * How many records `auctions` had when it was set back: an acceptance that was killed has written behind them, and those are no part
+ * of what was lost.
+ */
+function endBeforeAcceptance(database: DatabaseSync): number {
+  const log = createLogReader(database);
+  let end = log.end('auctions');
+  while (end > 0) {
+    const from = Math.max(0, end - entriesLookedAt);
+    const last = log.read('auctions', from, end - from).findLast(({ record }) => !isOfAcceptance(record));
+    if (last !== undefined) return last.offset + 1;
+    end = from;
+  }
+  return 0;
 }
 
 const takenOver =
