@@ -54,12 +54,31 @@ export async function acceptRestore(
   const known = [...claims.values()].filter((claim) => claim !== null);
   const promisedCents = known.reduce((sum, { offer }) => sum + offer.amountCents, 0);
   const counts = { claimed: claims.size, withOffer: known.length };
+  const lostOrders = lostOrdersOf(accepted);
   if (json) {
-    terminal.write(JSON.stringify({ ...accepted, ...counts, promisedCents, complete }));
+    terminal.write(JSON.stringify({ ...accepted, ...counts, promisedCents, complete, lostOrders }));
     return;
   }
   const until = complete ? null : format.time(accepted.noBidReceivedBefore);
-  terminal.write(format.texts.audit.accepted(counts, format.money(promisedCents), until));
+  const { audit: texts } = format.texts;
+  terminal.write(texts.accepted(counts, format.money(promisedCents), until));
+  const orders = orderBooks.flatMap((book) => (lostOrders[book] > 0 ? [texts.lostOrders[book](lostOrders[book])] : []));
+  if (orders.length > 0) terminal.write(texts.ordersAgain(orders));
+}
+
+/** Where people's orders are kept. A token that was revoked in the part that was lost works again. */
+const orderBooks = ['token_book', 'rule_book', 'control_changes'] as const;
+
+function lostOrdersOf({
+  heads,
+  lost,
+}: Pick<SetBackStore, 'heads' | 'lost'>): Record<(typeof orderBooks)[number], number> {
+  const lostOf = (book: string) => Math.max(0, (lost?.[book]?.[0] ?? 0) - (heads[book]?.[0] ?? 0));
+  return {
+    token_book: lostOf('token_book'),
+    rule_book: lostOf('rule_book'),
+    control_changes: lostOf('control_changes'),
+  };
 }
 
 /**

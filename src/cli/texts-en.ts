@@ -547,6 +547,13 @@ export const en: Texts = {
     pauseReason: (reason) => `restore accepted: ${reason}`,
     accepted: ({ claimed, withOffer }, promised, until) =>
       `Accepted, and recorded. ${claimed} requests that were bid for in the lost part are not bid for again. Each counts as unknown until the end of its auction, an event or a person says how its bid ended; ${withOffer} of them count under the caps with the ${promised} that was offered${withOffer === claimed ? '' : ', the others with what was asked for, where the log still says it'}.${until === null ? '' : ` Which others there were is not known: nothing is bid for that was received before ${until}, and what may have been promised for those counts under no cap.`} Bidding is paused: compare with the service (lance bids list --state unknown; lance bids resolve), set caps (lance cap), then lance resume.`,
+    lostOrders: {
+      token_book: (count) => `${count} about tokens: a token revoked since then works again (lance tokens list)`,
+      rule_book: (count) => `${count} about rule sets and their approval (lance rules history; lance rules approval)`,
+      control_changes: (count) => `${count} about pauses, caps and rules (lance controls history; lance cap)`,
+    },
+    ordersAgain: (orders) =>
+      `People's orders that were lost, to be given again before lance resume:\n${orders.map((text) => `  ${text}`).join('\n')}`,
     help: {
       accept: 'take a log that was set back (a restored backup) as it is, and never bid again for what was lost',
       emptied: 'the records are lost for good, and the desk begins with none',

@@ -558,6 +558,15 @@ export const pt = {
       until: string | null,
     ) =>
       `Aceito e registrado. ${claimed} solicitações que receberam lance na parte perdida não recebem outro lance. Cada uma conta como desconhecida até que o fim do leilão, um evento ou uma pessoa diga como o lance terminou; ${withOffer} delas contam nos tetos com os ${promised} ofertados${withOffer === claimed ? '' : ', as outras com o valor pedido, onde o registro ainda o tem'}.${until === null ? '' : ` Não se sabe se houve outras: nada do que for recebido antes de ${until} recebe lance, e o que pode ter sido prometido nelas não conta em nenhum teto.`} Os lances estão em pausa: compare com o serviço (lance bids list --state unknown; lance bids resolve), ajuste os tetos (lance cap) e depois lance resume.`,
+    lostOrders: {
+      token_book: (count: number) =>
+        `${count} sobre tokens: um token revogado desde então volta a valer (lance tokens list)`,
+      rule_book: (count: number) =>
+        `${count} sobre conjuntos de regras e sua aprovação (lance rules history; lance rules approval)`,
+      control_changes: (count: number) => `${count} sobre pausas, tetos e regras (lance controls history; lance cap)`,
+    },
+    ordersAgain: (orders: readonly string[]) =>
+      `Ordens de pessoas que se perderam e precisam ser dadas de novo antes de lance resume:\n${orders.map((text) => `  ${text}`).join('\n')}`,
     help: {
       accept:
         'aceita um registro que voltou a um estado anterior (cópia restaurada) e nunca repete lances da parte perdida',

@@ -100,13 +100,25 @@ test('accept-restore of a log that fits its anchor writes nothing and does not p
 test('accept-restore takes a log that was set back, and pauses', async () => {
   const directory = join(root, 'older');
   await live(directory, 3);
+  const order = async (...words: string[]) => {
+    const { code, said } = await lanceCommand(environmentOf(directory), [...words, '--by', 'ana']);
+    assert.equal(code, 0, said);
+    return said;
+  };
+  const { id } = JSON.parse(await order('tokens', 'create', '--owner', 'bruno', '--role', 'operator', '--json'));
   cpSync(directory, `${directory}.backup`, { recursive: true });
+  await order('tokens', 'revoke', id);
+  await order('pause', '--reason', 'left');
+  // Marked at the next start.
   await live(directory, 2);
   rmSync(directory, { recursive: true });
   cpSync(`${directory}.backup`, directory, { recursive: true });
   const said = await lanceCommand(environmentOf(directory), accepting);
   assert.equal(said.code, 0, said.said);
   assert.match(said.said, /^Accepted, and recorded/);
+  // Found by an operator: the revoked token worked again, and nobody was told.
+  assert.match(said.said.replaceAll(/\s+/g, ' '), / 1 about tokens: .* 1 about pauses, caps and rules \(/);
+  assert.doesNotMatch(said.said, /about rule sets/);
   await live(directory, 1);
 });
 
