@@ -289,8 +289,9 @@ function registerMove(program: Command, world: CommandWorld, add: Add): void {
     });
   add(program, 'import', help.import, 'lance import mesa.ndjson.gz')
     .argument('<file>', help.file)
+    .option('--unsigned', help.unsigned, false)
     .option('--json', help.json, false)
-    .action((file: string, { json }: { json: boolean }) => importDesk(world, file, json));
+    .action((file: string, options: { json: boolean; unsigned: boolean }) => importDesk(world, file, options));
 }
 
 function registerBacktest(program: Command, world: CommandWorld, add: Add): void {

@@ -8,6 +8,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip, gzipSync } from 'node:zlib';
+import { z } from 'zod';
 import type { ControlState, NewEntry, NewRuleBookEntry } from '../bidding/ports.ts';
 import type { ChainHeads, OriginEntry } from '../domain/audit.ts';
 import type { Topic } from '../domain/records.ts';
@@ -44,6 +45,29 @@ export type DeskHeader = {
   hash: string;
 };
 
+/** Of the text of a header, with the key of the desk that it is of. It stands last in the first line. */
+export type Sign = (header: string) => string;
+const signatureAtEnd = /,"signature":"([\w-]+)"\}$/;
+
+const count = z.int().min(0);
+const stored = z.looseObject({ kind: z.string() });
+/** What is written to the new place before any record: a value of another shape would end the desk there, or its caps. */
+const deskHeader = z.looseObject({
+  exportedAt: z.number(),
+  source: z.object({ backend: z.string(), place: z.string() }),
+  control: z.looseObject({
+    pause: z.looseObject({ by: z.string(), reason: z.string(), at: z.number() }).nullable(),
+    caps: z.record(z.string(), count),
+  }),
+  ruleBook: z.array(stored).optional(),
+  audit: z.looseObject({ heads: z.record(z.string(), z.unknown()).nullable(), origins: z.array(stored) }).optional(),
+  counts: z.object({
+    ...{ auctions: count, callbacks: count, 'dead-letters': count, inputs: count, flows: count },
+    callbacksDealtWith: count,
+  }),
+  hash: z.string(),
+});
+
 export type FileEntry = NewEntry & { partition: number; offset: number };
 
 const isZipped = (path: string): boolean => path.endsWith('.gz');
@@ -52,7 +76,7 @@ export type DeskFileWriter = {
   /** Writes all pages. Resolves to the hash. Rejects with `not-allowed` where the file cannot be written. */
   writeBody: (pages: AsyncIterable<readonly FileEntry[]>) => Promise<string>;
   /** Puts the header in front. When this resolves the file is whole, and stays. */
-  finish: (header: DeskHeader) => Promise<void>;
+  finish: (header: DeskHeader, sign: Sign | null) => Promise<void>;
   discard: () => Promise<void>;
 };
 
@@ -83,9 +107,10 @@ export function createDeskFile(path: string, unwritable: (why: string) => string
         else await pipeline(lines, hashing, file);
         return hash.digest('hex');
       }),
-    finish: (header) =>
+    finish: (header, sign) =>
       guarded(async () => {
-        const line = `${JSON.stringify(header)}\n`;
+        const text = JSON.stringify(header);
+        const line = sign === null ? `${text}\n` : `${text.slice(0, -1)},"signature":"${sign(text)}"}\n`;
         const file = await open(wholePath, 'wx', 0o600);
         try {
           // Members of gzip one after the other are one gzip file.
@@ -112,6 +137,8 @@ async function* linesOf(pages: AsyncIterable<readonly FileEntry[]>): AsyncGenera
 
 export type DeskFile = {
   header: DeskHeader;
+  /** What the signature in the file is over, and the signature; null: nobody signed it, as in files of older programs. */
+  signed: { text: string; signature: string } | null;
   /** In the order of the file, at most `maxEntries` of one topic a page. */
   pages: (maxEntries: number) => AsyncGenerator<FileEntry[]>;
 };
@@ -126,6 +153,7 @@ export async function openDeskFile(
   const hash = createHash('sha256');
   const counts: Record<Topic, number> = { auctions: 0, callbacks: 0, 'dead-letters': 0, inputs: 0, flows: 0 };
   let header: DeskHeader | null = null;
+  let signed: DeskFile['signed'] = null;
   let number = 0;
   let lastPlace = 0;
   try {
@@ -137,6 +165,8 @@ export async function openDeskFile(
           throw refuse('a newer version of Lance wrote it; import it with that version');
         }
         if (header === null) throw refuse('its first line is not the header of a desk that this program can read');
+        const [end, signature] = signatureAtEnd.exec(line) ?? [];
+        if (end !== undefined) signed = { text: `${line.slice(0, -end.length)}}`, signature: signature! };
         continue;
       }
       hash.update(`${line}\n`);
@@ -158,7 +188,7 @@ export async function openDeskFile(
     if (said !== found) throw refuse(`it has ${found} records of ${topic}, its header says ${said}`);
   }
   if (hash.digest('hex') !== header.hash) throw refuse('its records are not those that the header was written for');
-  return { header, pages: (maxEntries) => pagesOf(path, maxEntries) };
+  return { header, signed, pages: (maxEntries) => pagesOf(path, maxEntries) };
 }
 
 export function totalOf(counts: DeskCounts): number {
@@ -223,12 +253,9 @@ function isNewer(line: string): boolean {
 function headerIn(line: string): DeskHeader | null {
   const value = jsonIn(line);
   if (value?.kind !== 'lance-desk' || value.version !== 1) return null;
-  const { counts: told, hash, control } = value as Partial<DeskHeader>;
   // Files from before there were flows do not count any.
-  const counts = told === undefined ? undefined : { ...told, flows: told.flows ?? 0 };
-  const wanted = [...fileTopics, 'callbacksDealtWith'] as const;
-  const counted = counts !== undefined && wanted.every((name) => Number.isSafeInteger(counts[name]));
-  return counted && typeof hash === 'string' && control !== undefined ? ({ ...value, counts } as DeskHeader) : null;
+  const read = deskHeader.safeParse({ ...value, counts: { flows: 0, ...(value.counts as object | undefined) } });
+  return read.success ? (read.data as unknown as DeskHeader) : null;
 }
 
 function entryIn(line: string): FileEntry | null {

@@ -14,9 +14,18 @@ import {
 import { readSpan, type Span } from '../bidding/read-topic.ts';
 import type { StorePlace } from '../config/store-place.ts';
 import type { Topic, Topics } from '../domain/records.ts';
+import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { lifeMs, wait } from '../operating/living.ts';
-import { createDeskFile, type DeskCounts, type DeskHeader, type FileEntry, fileTopics, totalOf } from './desk-file.ts';
+import {
+  createDeskFile,
+  type DeskCounts,
+  type DeskHeader,
+  type FileEntry,
+  fileTopics,
+  type Sign,
+  totalOf,
+} from './desk-file.ts';
 import { createProgress } from './terminal.ts';
 import type { CommandWorld, WholeStore } from './world.ts';
 
@@ -193,8 +202,14 @@ async function writeDesk(
     counts,
     hash,
   };
-  await file.finish(header);
+  const key = world.pseudonymKey();
+  await file.finish(header, key === null ? null : signatureOf(world.createVault(key)));
   return header;
+}
+
+/** The file goes through other hands, and what it says of bids that were sent keeps them from being sent again. */
+export function signatureOf(vault: Pick<Vault, 'pseudonym'>): Sign {
+  return (header) => vault.pseudonym(`desk-file:${header}`);
 }
 
 /** With the text of each set, so that the file needs no other. */

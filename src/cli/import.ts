@@ -6,7 +6,7 @@ import type { LinkDetail } from '../domain/request.ts';
 import { Fault } from '../errors.ts';
 import { wait } from '../operating/living.ts';
 import { type DeskFile, type DeskHeader, type FileEntry, fileTopics, openDeskFile, totalOf } from './desk-file.ts';
-import { placeText, refuseLiving } from './export.ts';
+import { placeText, refuseLiving, signatureOf } from './export.ts';
 import { createProgress } from './terminal.ts';
 import type { CommandWorld, WholeStore } from './world.ts';
 
@@ -16,7 +16,12 @@ const retryMs = 500;
 /** The service's own validity of a link detail; older ones are of no use to anybody. */
 const marginValidityMs = 86_400_000;
 
-export async function importDesk(world: CommandWorld, path: string, json: boolean): Promise<void> {
+/** `unsigned`: a file that nobody signed is taken, as those of older programs are. */
+export async function importDesk(
+  world: CommandWorld,
+  path: string,
+  { json, unsigned }: { json: boolean; unsigned: boolean },
+): Promise<void> {
   const { format, terminal } = world;
   const { move } = format.texts;
   const checking = createProgress(terminal, move.checking);
@@ -25,6 +30,7 @@ export async function importDesk(world: CommandWorld, path: string, json: boolea
   });
   checking.end();
   await refuseOtherKeyOf(file, world);
+  refuseEdited(file, path, world, unsigned);
   const { store: place } = world.place();
   const store = await world.openWhole(place, { create: true });
   try {
@@ -55,6 +61,23 @@ export async function importDesk(world: CommandWorld, path: string, json: boolea
     else terminal.write(move.imported(format.number(total), source.backend, placeText(place).place));
   } finally {
     await store.close();
+  }
+}
+
+/** Throws `export-unreadable` for a file that is not what the export wrote, and `not-allowed` where nobody can tell. */
+function refuseEdited({ signed }: DeskFile, path: string, world: CommandWorld, unsigned: boolean): void {
+  const { move } = world.format.texts;
+  const key = world.pseudonymKey();
+  if (signed === null) {
+    if (!unsigned) throw new Fault('not-allowed', move.unsigned(path));
+    return;
+  }
+  if (key === null) throw new Fault('not-allowed', move.unchecked(path));
+  if (signatureOf(world.createVault(key))(signed.text) !== signed.signature) {
+    throw new Fault(
+      'export-unreadable',
+      move.unreadable(path, 'its first line is not what the export wrote: it was edited'),
+    );
   }
 }
 
@@ -96,9 +119,9 @@ async function takeIn(
 ): Promise<void> {
   const { move } = world.format.texts;
   const { counts, control, ruleBook = [] } = header;
-  // The desk was paused, and stays so until somebody says otherwise.
-  if (control.pause !== null) await store.control.setPause(control.pause);
   const word = { by: 'lance import', reason: null, at: world.clock.now() };
+  // The desk was paused, and stays so until somebody says otherwise.
+  await store.control.setPause(control.pause ?? { ...word, reason: 'imported' });
   for (const [name, limitCents] of Object.entries(control.caps)) await store.control.setCap(name, limitCents, word);
   for (const entry of ruleBook) await store.ruleBook.append(entry);
   const progress = createProgress(world.terminal, move.importing);

@@ -30,6 +30,9 @@ export const moveEn: Texts['move'] = {
   fileThere: (file) => `${file} is there already. Name a file that is not.`,
   unwritable: (file, why) => `${file} cannot be written: ${why}. Nothing was moved.`,
   unreadable: (file, why) => `${file} cannot be imported: ${why}.`,
+  unsigned: (file) =>
+    `${file} is not signed, so nobody can say whether it is what the export wrote. Every export signs with LANCE_PSEUDONYM_KEY: export again with it set. Only a file that an earlier version wrote has no signature; take such a one with --unsigned.`,
+  unchecked: (file) => `${file} is signed with the key of its desk. Set LANCE_PSEUDONYM_KEY to it and import again.`,
   full: {
     embedded: (what) =>
       `The place is not empty (${what}). Import into an empty one: set LANCE_DATA_DIR to a new directory.`,

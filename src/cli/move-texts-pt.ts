@@ -33,6 +33,10 @@ export const movePt = {
   fileThere: (file: string) => `${file} já existe. Dê o nome de um arquivo que não exista.`,
   unwritable: (file: string, why: string) => `${file} não pode ser gravado: ${why}. Nada foi mudado.`,
   unreadable: (file: string, why: string) => `${file} não pode ser importado: ${why}.`,
+  unsigned: (file: string) =>
+    `${file} não está assinado, e ninguém sabe dizer se é o que a exportação escreveu. Toda exportação assina com LANCE_PSEUDONYM_KEY: exporte de novo com ela. Só um arquivo de uma versão anterior não tem assinatura; aceite um desses com --unsigned.`,
+  unchecked: (file: string) =>
+    `${file} está assinado com a chave da mesa. Ponha-a em LANCE_PSEUDONYM_KEY e importe de novo.`,
   full: {
     embedded: (what: string) =>
       `O lugar não está vazio (${what}). Importe para um lugar vazio: ponha em LANCE_DATA_DIR um diretório novo.`,

@@ -78,6 +78,7 @@ export const en: Texts = {
     export: 'carry the desk into a file, to move it to the other backend',
     import: 'take a desk in from a file, into an empty place',
     file: 'NDJSON file; compressed when its name ends in .gz',
+    unsigned: 'take a file that an earlier version wrote, which signed none',
     undo: 'take an export back: the desk lives here again',
     fileOrUndo: 'write the name of the file, or --undo and no file',
     sandbox: 'the service, played, as a server of its own',

@@ -1,6 +1,6 @@
 /** What keeps a desk from moving, and a file from being taken in: on the embedded backend, where nothing else has to run. */
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,6 +41,21 @@ const openStore = (place: string): Promise<EmbeddedStore> =>
       throw fault;
     },
   });
+
+type Header = { control: object; hash: string } & Record<string, unknown>;
+
+const unsigned = ({ signature: _, ...header }: Header): Header => header as Header;
+
+function hashed(header: Header, body: string): Header {
+  return { ...header, hash: createHash('sha256').update(body).digest('hex') };
+}
+
+function withHeader(text: string, change: (header: Header, body: string) => object, control: object = {}): string {
+  const end = text.indexOf('\n') + 1;
+  const header = JSON.parse(text.slice(0, end)) as Header;
+  const changed = change({ ...header, control: { ...header.control, ...control } }, text.slice(end));
+  return `${JSON.stringify(changed)}\n${text.slice(end)}`;
+}
 
 async function refused(words: readonly string[], code: number, why: RegExp, home = environment): Promise<void> {
   const ended = await lance(home, ...words);
@@ -125,11 +140,28 @@ test('an export marks the place, undo takes it back, and the file must be whole 
     [whole.replace('"note', '"n0te').replace('not folded', 'not f0lded'), /not those that the header was written for/],
     [`${whole.trim().split('\n').slice(0, -1).join('\n')}\n`, /has 4 records of auctions, its header says 5/],
     [whole.slice(0, -10), /line \d is not a record/],
+    // An attacker left a record out and wrote hash and pause to fit: the bids were sent again with other bytes.
+    [withHeader(whole, (header) => ({ ...header, control: { pause: null, caps: {} } })), /it was edited/],
+    [withHeader(whole.replace('not folded', 'not f0lded'), hashed), /it was edited/],
+    [withHeader(whole, unsigned), /is not signed, .* --unsigned/],
+    [withHeader(whole, unsigned, { caps: { x: 'abc' } }), /first line is not the header/],
+    [withHeader(whole, unsigned, { pause: 'no' }), /first line is not the header/],
+    [withHeader(whole, (header) => ({ ...unsigned(header), control: null })), /first line is not the header/],
+    [withHeader(whole, (header) => ({ ...unsigned(header), ruleBook: ['x'] })), /first line is not the header/],
   ];
   for (const [text, why] of spoilt) {
     writeFileSync(file('spoilt'), text);
     await refused(['import', file('spoilt')], 65, why, newHome());
   }
+  const { LANCE_PSEUDONYM_KEY: _, ...withoutKey } = newHome();
+  await refused(['import', file('c')], 65, /Set LANCE_PSEUDONYM_KEY/, withoutKey as typeof environment);
+  // Of an earlier version: taken where somebody says so, and paused whatever it says.
+  const older = newHome();
+  writeFileSync(file('older'), withHeader(whole, unsigned, { pause: null }));
+  assert.equal((await lance(older, 'import', file('older'), '--unsigned')).code, 0);
+  const arrived = await openStore(older.LANCE_DATA_DIR);
+  assert.equal((await arrived.control.read()).pause?.reason, 'imported');
+  await arrived.close();
   copyFileSync(file('c'), file('c.gz'));
   await refused(['import', file('c.gz')], 65, /incorrect header check/, newHome());
   await refused(['import', file('nowhere')], 65, /ENOENT/, newHome());
