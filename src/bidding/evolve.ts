@@ -26,7 +26,7 @@ import type { Answer, Claim, ExposureStatus, Phase, RequestState, TimerKind } fr
 import { lessonsOf } from './learning.ts';
 import { resultOf, resultsKey, standingKeys, unreadKeys } from './ledger-facts.ts';
 import type { ViewChange } from './ports.ts';
-import { readAuction, settle, settleByBids } from './settlement.ts';
+import { namedAmong, readAuction, settle, settleByBids } from './settlement.ts';
 import { type ExposureAction, type Trigger, transitions } from './transitions.ts';
 import { problemOf } from './unprocessable.ts';
 
@@ -488,7 +488,7 @@ function takeAuction(next: RequestState, record: Ended, earlier: FoldTerms): voi
   // Of a request whose record is lost nobody knows when its auction was to end.
   const unknownEnd = (claim?.at ?? record.at) + longestAuctionMs;
   const deadlineAt = next.request === null ? unknownEnd : deadlineOf(next, earlier);
-  next.auction = readAuction(record, claim, next.answer, deadlineAt);
+  next.auction = readAuction(record, claim, next.answer, deadlineAt, next.codes);
 }
 
 /** Once our answer and the published bids are both known, in whichever order, the bid is settled. */
@@ -496,7 +496,7 @@ function settleWhenKnown(state: RequestState, at: EpochMs, earlier: FoldTerms): 
   if (state.auction === null || state.claim === null || isSurelyUnsent(state)) return state;
   // Unsent by the instance that said so: another one may have sent the claim and died before it could tell.
   const unsent = state.phase === 'passed' && state.answer === null;
-  const trigger = unsent ? settleByBids(state.auction) : settle(state.claim, state.answer, matched(state));
+  const trigger = unsent ? settleByBids(state.auction) : settle(state.claim, state.answer, matched(state), state.codes);
   const row = trigger === null ? undefined : transitions[state.phase][trigger];
   if (row === undefined) return state;
   const auction = matched(state);
@@ -516,11 +516,9 @@ export function isSurelyUnsent({ phase, pass, answer }: Pick<RequestState, 'phas
 }
 
 /** An answer that came after the end may name our bid among the candidates kept. */
-function matched(state: RequestState): RequestState['auction'] {
-  const { auction, answer } = state;
-  if (auction === null || answer?.outcome.kind !== 'accepted') return auction;
-  const { bidId } = answer.outcome;
-  const candidates = auction.candidates.filter((bid) => isSameCode(bid.bidId, bidId));
+function matched({ auction, answer, codes = [] }: RequestState): RequestState['auction'] {
+  const candidates = auction === null ? null : namedAmong(auction.candidates, answer, codes);
+  if (auction === null || candidates === null) return auction;
   return { ...auction, candidates, position: candidates[0]?.position ?? null };
 }
 

@@ -7,6 +7,7 @@ import type { BiddingSettings } from '../config/sections.ts';
 import { lostClaimReason } from '../domain/audit.ts';
 import type { Reservation } from '../domain/cap-book.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import { refusedWithCode } from '../domain/offer.ts';
 import type { Answered, AuctionRecord, LostClaim, Passed, Resolution } from '../domain/records.ts';
 import type { Claim, FrozenMark, Phase, RequestState } from '../domain/states.ts';
 import type { ClosedCause } from './bidding-status.ts';
@@ -40,6 +41,7 @@ export const alarmCodes = [
   'winner-failed',
   'contemplation-late',
   'win-after-loss',
+  'bid-after-refusal',
   'decision-failed',
   'record-undecodable',
   'request-frozen',
@@ -226,24 +228,31 @@ export function unanswered(
 
 const notWon: ReadonlySet<Phase> = new Set(['passed', 'lost', 'rejected']);
 
+/** Phases that only a published list leads to from a refusal. */
+const published: ReadonlySet<Phase> = new Set(['won', 'lost', 'ambiguous']);
+
 /** Alarms of one step, raised once by whoever folds it. */
 export function alarmsOf(before: RequestState | null, after: RequestState): readonly AlarmCode[] {
   if (before?.phase === after.phase) return [];
+  const isNewAnswer = isUnclassified(after) && (before === null || !isUnclassified(before));
+  const alarms: AlarmCode[] = isNewAnswer ? ['rejected-unclassified'] : [];
+  const isRefused = after.answer?.outcome.kind === 'rejected' && after.resolution === null;
+  if (isRefused && published.has(after.phase)) alarms.push('bid-after-refusal');
   switch (after.phase) {
     case 'foreign-bid':
-      return ['foreign-bid'];
     case 'result-missing':
-      return ['result-missing'];
     case 'winner-failed':
-      return ['winner-failed'];
-    case 'rejected':
-      return after.answer?.outcome.kind === 'rejected' && after.answer.outcome.code === 'unclassified'
-        ? ['rejected-unclassified']
-        : [];
+      return [...alarms, after.phase];
     case 'contemplated':
     case 'proposed':
-      return before !== null && notWon.has(before.phase) ? ['win-after-loss'] : [];
+      return before !== null && notWon.has(before.phase) ? [...alarms, 'win-after-loss'] : alarms;
     default:
-      return [];
+      return alarms;
   }
+}
+
+/** The service refused in words that the table of outcomes does not know. */
+function isUnclassified({ answer }: RequestState): boolean {
+  if (answer?.outcome.kind === 'rejected') return answer.outcome.code === 'unclassified';
+  return answer?.outcome.kind === 'unknown' && answer.outcome.reason === refusedWithCode;
 }

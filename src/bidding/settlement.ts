@@ -18,17 +18,23 @@ function believedTime(time: EpochMs | null, toldAt: EpochMs): EpochMs | null {
   return time === null || time < toldAt - mostLateMs || time > toldAt + mostAheadMs ? null : time;
 }
 
-/** Bids that may be ours: by the id of the answer, else by what our bytes say and when they can have arrived. */
-function ownCandidates(
-  claim: Claim,
-  answer: Answer | null,
-  deadlineAt: EpochMs,
+/**
+ * Which of the bids are ours by what the service called it. Of a bid that was not accepted the codes of all answers are known, each of
+ * which may be its own: a refusal names no other bid. Null: the codes do not tell.
+ */
+export function namedAmong(
   bids: readonly PublishedBid[],
-): readonly PublishedBid[] {
-  if (answer?.outcome.kind === 'accepted') {
-    const { bidId } = answer.outcome;
-    return bids.filter((bid) => isSameCode(bid.bidId, bidId));
-  }
+  answer: Answer | null,
+  codes: readonly string[],
+): readonly PublishedBid[] | null {
+  const outcome = answer?.outcome;
+  if (outcome?.kind === 'accepted') return bids.filter((bid) => isSameCode(bid.bidId, outcome.bidId));
+  const named = bids.filter((bid) => codes.some((code) => isSameCode(bid.bidId, code)));
+  return named.length > 0 || (outcome?.kind === 'rejected' && codes.length > 0) ? named : null;
+}
+
+/** Bids that may be ours by what our bytes say and when they can have arrived. */
+function alikeAmong(bids: readonly PublishedBid[], claim: Claim, deadlineAt: EpochMs): readonly PublishedBid[] {
   // Nobody knows what it says: each may be ours.
   if (claim.unread) return bids;
   return bids.filter(
@@ -51,13 +57,17 @@ export function readAuction(
   claim: Claim | null,
   answer: Answer | null,
   deadlineAt: EpochMs,
+  /** Of all answers, beside the id of an accepted bid. */
+  codes: readonly string[] = [],
 ): AuctionResult {
   const endedAt = believedTime(ended.endedAt, ended.at);
   const inTime = ended.bids.filter(
     (bid) => bid.placedAt === null || endedAt === null || bid.placedAt <= endedAt + stampToleranceMs,
   );
-  const candidates = claim === null ? [] : ownCandidates(claim, answer, deadlineAt, ended.bids);
-  const own = isUntold(claim, answer) ? null : (candidates[0] ?? null);
+  const named = namedAmong(ended.bids, answer, codes);
+  const candidates = claim === null ? [] : (named ?? alikeAmong(ended.bids, claim, deadlineAt));
+  // Where neither the bytes of our bid nor its code are known, no published bid can be told to be ours.
+  const own = claim?.unread && named === null ? null : (candidates[0] ?? null);
   let bestRivalCell = noRivalCell;
   let bestRivalOffGrid = false;
   for (const bid of inTime) {
@@ -78,17 +88,21 @@ export function readAuction(
   };
 }
 
-/** Neither the bytes of our bid nor its id are known, so no published bid can be told to be ours. */
-function isUntold(claim: Claim | null, answer: Answer | null): boolean {
-  return claim?.unread === true && answer?.outcome.kind !== 'accepted';
-}
-
-/** Null while our own answer is still out: a claim without a match may yet turn out to be accepted. */
-export function settle(claim: Claim | null, answer: Answer | null, auction: AuctionResult | null): Settlement | null {
+/**
+ * Null while our own answer is still out: a claim without a match may yet turn out to be accepted. A refusal is believed until our bid is
+ * among those published.
+ */
+export function settle(
+  claim: Claim | null,
+  answer: Answer | null,
+  auction: AuctionResult | null,
+  codes: readonly string[] = [],
+): Settlement | null {
   if (claim === null || answer === null || auction === null) return null;
-  if (answer.outcome.kind === 'rejected' || answer.outcome.kind === 'accepted-outside') return null;
-  if (isUntold(claim, answer)) return null;
-  return settleByBids(auction);
+  if (answer.outcome.kind === 'accepted-outside') return null;
+  if (claim.unread && namedAmong(auction.candidates, answer, codes) === null) return null;
+  const settlement = settleByBids(auction);
+  return answer.outcome.kind === 'rejected' && settlement === 'settled-absent' ? null : settlement;
 }
 
 /** By the published bids alone. */

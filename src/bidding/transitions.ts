@@ -69,11 +69,14 @@ const byOperator: Row = {
   'resolved-expired': go('expired', 'release', null),
 };
 
-const bySettlement: Row = {
+const bySettlement = {
   'settled-won': go('won', 'commit', 'contemplation'),
   'settled-lost': go('lost', 'release', null),
   'settled-ambiguous': go('ambiguous', 'keep', 'contemplation'),
-};
+} satisfies Row;
+
+/** Of a bid that was taken for none, and is among those published. */
+const byUnexpectedList: Row = { ...bySettlement, 'settled-ambiguous': go('ambiguous', 'hold', 'contemplation') };
 
 /** Answers that prove or suggest a landed bid where none was counted on: the exposure is taken up again. */
 const byLateEvidence: Row = {
@@ -119,9 +122,7 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
     readable: go('requested', 'keep', 'deadline'),
     ended: go('passed', 'keep', 'keep'),
     unknown: go('unknown', 'hold', 'result'),
-    'settled-won': go('won', 'commit', 'contemplation'),
-    'settled-lost': go('lost', 'release', null),
-    'settled-ambiguous': go('ambiguous', 'hold', 'contemplation'),
+    ...byUnexpectedList,
     // Only where it may have been sent: by another process, or in a part of the log that was lost.
     ...byWinner,
     ...byOperatorKnowing,
@@ -152,6 +153,7 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
   },
   rejected: {
     ended: go('rejected', 'keep', 'keep'),
+    ...byUnexpectedList,
     // Another attempt, whose bid may stand.
     ...byLateEvidence,
     foreign: go('foreign-bid', 'hold', 'result'),
@@ -192,6 +194,9 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
     ...contemplatedByOperator,
   },
   ambiguous: {
+    // A later answer may name our bid.
+    'settled-won': bySettlement['settled-won'],
+    'settled-lost': bySettlement['settled-lost'],
     accepted: go('accepted', 'keep', 'result'),
     outside: go('accepted-outside', 'keep', 'validity'),
     ...byWinner,

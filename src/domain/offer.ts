@@ -136,7 +136,12 @@ export type BidOutcome =
   | { kind: 'duplicate' }
   | { kind: 'unknown'; reason: string };
 
-/** Why an answer that came whole does not tell whether the bid landed. */
+/**
+ * Why nobody knows what the service did: it refused in words that nobody knows, and named a code all the same, as of what was done.
+ */
+export const refusedWithCode = 'refused-with-code';
+
+/** Why an answer that came whole does not tell whether the bid landed: the same bytes again may. */
 export type AnswerDoubt = 'unreadable-success' | `status-${number}`;
 
 export type RejectionCode = 'request-not-found' | 'request-expired' | 'validity-too-long' | 'unclassified';

@@ -1,11 +1,12 @@
 /**
  * What the service's answer to a bid means. The contract shows one of six shapes; the others are told by an editable
- * table (`config/outcomes.json`). What the table does not know is `rejected(unclassified)`, kept whole and alerted.
+ * table (`config/outcomes.json`). What the table does not know is `rejected(unclassified)`, or open where it names a code; kept whole
+ * and alerted.
  */
 
 import { z } from 'zod';
-import type { AnswerDoubt, BidOutcome } from '../domain/offer.ts';
-import { canonicalCode } from '../domain/request-codes.ts';
+import { type AnswerDoubt, type BidOutcome, refusedWithCode } from '../domain/offer.ts';
+import { canonicalCode, guidOf } from '../domain/request-codes.ts';
 import { withoutAccents } from './accents.ts';
 import { fieldOf } from './casing.ts';
 import { withoutBareCpf } from './hidden-cpf.ts';
@@ -109,7 +110,9 @@ function folded(text: string): string {
   return made;
 }
 
-type AnswerOutcome = Exclude<BidOutcome, { kind: 'unknown' }> | { kind: 'unknown'; reason: AnswerDoubt };
+type AnswerOutcome =
+  | Exclude<BidOutcome, { kind: 'unknown' }>
+  | { kind: 'unknown'; reason: AnswerDoubt | typeof refusedWithCode };
 
 /**
  * What an answer means, and every code that it gives: the service tells of the bid under any of them later. `isHarmless`: it
@@ -118,22 +121,38 @@ type AnswerOutcome = Exclude<BidOutcome, { kind: 'unknown' }> | { kind: 'unknown
 export type ReadBidAnswer = { outcome: AnswerOutcome; codes: readonly string[]; isHarmless: boolean };
 
 /**
- * Codes of the call and of the bid. They are equal within an auction and differ outside of it (contract, incluir-lance and
- * Events 2), and an answer of any meaning may be followed by events under the code of its call.
+ * What stands where the codes of the call and of the bid do. They are equal within an auction and differ outside of it (contract,
+ * incluir-lance and Events 2), and an answer of any meaning may be followed by events under the code of its call.
  */
-function codesIn(value: JsonValue): readonly string[] {
+function codeFields(value: JsonValue): readonly (JsonValue | undefined)[] {
   if (!isJsonObject(value)) return [];
   const content = fieldOf(value, 'Conteudo');
-  const told = [
+  return [
     fieldOf(value, 'CodigoRequisicao'),
     isJsonObject(content) ? fieldOf(content, 'CodigoLanceLeilao') : undefined,
-  ].map(readCode);
+  ];
+}
+
+function codesIn(value: JsonValue): readonly string[] {
+  const told = codeFields(value).map(readCode);
   return [...new Set(told.flatMap((reading) => (reading.kind === 'value' ? reading.value : [])))];
+}
+
+const emptyGuid = '00000000-0000-0000-0000-000000000000';
+
+/** A code that cannot be read is one, too. Nothing, an empty text and an empty GUID stand for none. */
+function namesCode(value: JsonValue): boolean {
+  return codeFields(value).some((code) => {
+    if (code === undefined || code === null) return false;
+    const text = typeof code === 'string' ? code.trim() : JSON.stringify(code);
+    return text !== '' && guidOf(text) !== emptyGuid;
+  });
 }
 
 /**
  * What one answer means. 401 and 429 are the client's business before this is asked. `unknown` means that the bid may have
- * landed: a failure of the server, a redirect, a time-out it reports, or a success that cannot be read.
+ * landed: a failure of the server, a redirect, a time-out it reports, a success that cannot be read, or a refusal in words that
+ * nobody knows beside the code of a bid or of a call that was taken in.
  */
 export function readBidAnswer(table: OutcomeTable, status: number, bodyText: string): ReadBidAnswer {
   const parsed = parseJson(bodyText);
@@ -199,12 +218,19 @@ function outcomeOf(table: OutcomeTable, status: number, bodyText: string, value:
       if (row === undefined) return { kind: 'unknown', reason: 'unreadable-success' };
     }
   }
-  return rejection(row?.outcome ?? 'unclassified');
+  return rejection(row?.outcome ?? 'unclassified', value);
 }
 
-function rejection(outcome: OutcomeName): AnswerOutcome {
+/**
+ * Words that the table knows count as the table says, whatever stands beside them: a service may give each of its answers a code,
+ * and late refusals would keep the room of a day. Of words that nobody knows a code is the only thing that can be relied on.
+ */
+function rejection(outcome: OutcomeName, value: JsonValue): AnswerOutcome {
   if (outcome === 'duplicate') return { kind: 'duplicate' };
-  return { kind: 'rejected', code: outcome === 'accepted-outside' ? 'unclassified' : outcome };
+  const code = outcome === 'accepted-outside' ? 'unclassified' : outcome;
+  return code === 'unclassified' && namesCode(value)
+    ? { kind: 'unknown', reason: refusedWithCode }
+    : { kind: 'rejected', code };
 }
 
 function matches(row: Row, status: number, said: readonly string[]): boolean {

@@ -1,10 +1,12 @@
 /** One claim on its way: the same bytes until there is an answer, never after the cutoff, never through a closed gate. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { evolve } from '../../src/bidding/evolve.ts';
 import type { DeskEvent } from '../../src/bidding/observer.ts';
 import type { BidAnswer, BidAttempt, Service } from '../../src/bidding/ports.ts';
 import { cutoffOf, type SendJob, type SendWorld, sendClaim } from '../../src/bidding/send-claim.ts';
 import { type AttemptEnd, createSendLimit } from '../../src/bidding/send-limit.ts';
+import { refusedWithCode } from '../../src/domain/offer.ts';
 import type { Answered, Passed } from '../../src/domain/records.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
 import { createTestVault } from '../wire/vault.ts';
@@ -157,6 +159,25 @@ test('the codes of every attempt are told, the id of the bid once', async () => 
   const { clock, ended } = setUp([first, outside]);
   await clock.advance(5_000);
   assert.deepEqual(asAnswered(ended()).codes, ['first', 'call']);
+});
+
+test('a refusal beside a code is an answer: the claim ends as unknown, and its bytes are not sent again', async () => {
+  const doubtful: Script = (now) => ({
+    kind: 'answered',
+    outcome: { kind: 'unknown', reason: refusedWithCode },
+    codes: ['ours'],
+    response,
+    firstByteAt: now,
+  });
+  const { clock, attempts, ended, places } = setUp([doubtful, lands]);
+  await clock.settle();
+  const record = asAnswered(ended());
+  assert.deepEqual(record.outcome, { kind: 'unknown', reason: 'refused-with-code' });
+  assert.deepEqual([record.codes, record.attempts, attempts.length], [['ours'], 1, 1]);
+  // It is no failure of the service: nobody makes room for it.
+  assert.deepEqual(places, []);
+  const state = evolve(folded(requested(), claimed('a:1')), record, settings);
+  assert.deepEqual([state.phase, state.exposure], ['unknown', 'held']);
 });
 
 test('an inherited claim may have landed already', async () => {

@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { capOperations, viewChanges } from '../../src/bidding/evolve.ts';
+import { resultsKey } from '../../src/bidding/ledger-facts.ts';
 import { readAuction, settle } from '../../src/bidding/settlement.ts';
 import { noRivalCell } from '../../src/domain/glossary.ts';
 import type { PublishedBid } from '../../src/domain/offer.ts';
 import type { Answered } from '../../src/domain/records.ts';
-import type { Answer, AuctionResult } from '../../src/domain/states.ts';
+import type { Answer, AuctionResult, RequestState } from '../../src/domain/states.ts';
 import {
   accepted,
   answered,
@@ -20,6 +22,7 @@ import {
   outside,
   rejected,
   requested,
+  settings,
   unknown,
 } from './parts.ts';
 
@@ -35,6 +38,76 @@ function read(bids: readonly PublishedBid[], answer: Answer | null = answerOf(ac
 
 const cheaper = bid('cheaper', { rateHundredths: 240, position: 1 });
 const dearer = bid('dearer', { rateHundredths: 260, position: 2 });
+
+/** As the log has it: the answer gave these codes. */
+const answerWith = (outcome: Answered['outcome'], codes: readonly string[], earlier = false): Answered => ({
+  ...answered(outcome, earlier),
+  codes,
+});
+const standing = ({ phase, exposure, auction }: RequestState) => [phase, exposure, auction?.position ?? null];
+
+test('a refused bid that the published list names by its own code stood, whatever its figures: the list counts', () => {
+  const start = [requested(), claimed(), answerWith(rejected, ['ours'])] as const;
+  assert.deepEqual(standing(folded(...start)), ['rejected', 'released', null]);
+  const other = { rateHundredths: 245, amountCents: 600_000 };
+  const won = folded(...start, ended([bid('OURS-NOT'), bid('ours', other), dearer]));
+  assert.deepEqual(standing(won), ['won', 'committed', 1]);
+  // Our own bid is no rival: the best of the others teaches.
+  assert.equal(won.auction?.bestRivalCell, 250);
+  assert.deepEqual(standing(folded(...start, ended([cheaper, bid('ours', { position: 2 })]))), ['lost', 'released', 2]);
+  // A bid under another code that says the same is a rival's.
+  const [phase, exposure] = standing(folded(...start, ended([bid('twin'), dearer])));
+  assert.deepEqual([phase, exposure], ['rejected', 'released']);
+});
+
+test('a code that the service wrote in capitals is ours in small letters', () => {
+  const code = '4092d844-5a1b-4c3d-9e8f-0a1b2c3d4e5f';
+  const start = [requested(), claimed(), answerWith(rejected, [code])] as const;
+  assert.equal(folded(...start, ended([bid(code.toUpperCase())])).phase, 'won');
+});
+
+test('a refused bid without a code stood where exactly our figures are published, as with an unknown one', () => {
+  const start = [requested(), claimed(), answered(rejected)] as const;
+  assert.deepEqual(standing(folded(...start, ended([bid('any'), dearer]))), ['won', 'committed', 1]);
+  assert.deepEqual(standing(folded(...start, ended([cheaper, bid('any', { position: 2 })]))), ['lost', 'released', 2]);
+  assert.deepEqual(standing(folded(...start, ended([bid('one'), bid('two')]))), ['ambiguous', 'held', null]);
+  assert.deepEqual(standing(folded(...start, ended([dearer]))), ['rejected', 'released', null]);
+  assert.deepEqual(standing(folded(...start, ended([]))), ['rejected', 'released', null]);
+  // The list may come first.
+  const early = folded(requested(), claimed(), ended([bid('any'), dearer]), answered(rejected));
+  assert.deepEqual(standing(early), ['won', 'committed', 1]);
+  const named = folded(requested(), claimed(), ended([bid('twin'), dearer]), answerWith(rejected, ['ours']));
+  assert.deepEqual(standing(named).slice(0, 2), ['rejected', 'released']);
+});
+
+test('what the list says of a refused bid counts again under its caps, and is learnt', () => {
+  const before = folded(requested(), claimed(), answered(rejected));
+  const list = ended([bid('any'), dearer]);
+  const after = folded(requested(), claimed(), answered(rejected), list);
+  const changes = viewChanges(before, after, list, settings);
+  const [reserve, commit] = changes;
+  assert(reserve?.kind === 'reserve' && reserve.force && reserve.amountCents === claim.offer.amountCents);
+  assert.ok(reserve.caps.some(({ keys }) => keys.includes('day|2026-11-20')));
+  assert.equal(commit?.kind, 'commit');
+  assert.ok(changes.some((change) => change.kind === 'learn' && change.keys[0] === resultsKey));
+  const [operation, ...rest] = capOperations(before, after, 9);
+  assert.deepEqual([operation?.kind, rest], ['hold', []]);
+});
+
+test('an unclear bid is found by its code first, and by its figures where no code of it is published', () => {
+  const start = [
+    requested(),
+    claimed(),
+    answerWith({ kind: 'unknown', reason: 'refused-with-code' }, ['ours']),
+  ] as const;
+  assert.deepEqual(standing(folded(...start)), ['unknown', 'held', null]);
+  const odd = bid('ours', { amountCents: 640_000, position: 2 });
+  assert.deepEqual(standing(folded(...start, ended([bid('twin'), odd]))), ['lost', 'released', 2]);
+  assert.deepEqual(standing(folded(...start, ended([bid('any'), dearer]))), ['won', 'committed', 1]);
+  assert.deepEqual(standing(folded(...start, ended([cheaper]))), ['not-landed', 'held', null]);
+  const late = folded(requested(), claimed(), ended([bid('ours'), bid('twin', { position: 2 })]), start[2]);
+  assert.deepEqual(standing(late), ['won', 'committed', 1]);
+});
 
 test('matched by the id of the answer, whatever else looks alike', () => {
   const won = read([bid('twin'), bid('ours'), dearer]);
@@ -115,7 +188,7 @@ test('absent: nobody has our content', () => {
 test('not settled without an answer, nor for an answer that keeps the bid out of the auction', () => {
   const auction = read([bid('ours')]);
   assert.equal(settle(claim, null, auction), null);
-  assert.equal(settle(claim, answerOf(rejected), auction), null);
+  assert.equal(settle(claim, answerOf(rejected), read([dearer], answerOf(rejected))), null);
   assert.equal(settle(claim, answerOf(outside), auction), null);
   assert.equal(settle(claim, answerOf(accepted), null), null);
 });

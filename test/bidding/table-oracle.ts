@@ -36,6 +36,8 @@ export const answers = [
   answered(outside),
   answered(rejected),
   answered(rejected, true),
+  { ...answered(rejected), codes: ['ours'] },
+  { ...answered(unknown), codes: ['ours'] },
   answered(duplicate),
   answered(duplicate, true),
   answered(unknown),
@@ -185,14 +187,17 @@ export function* steps(history: readonly AuctionRecord[]): Generator<{
 
 /** Said to be unsent, and published all the same: then the bids alone tell. */
 export function settlementOf(moved: Standing, state: RequestState): Trigger | null {
-  if (moved.phase !== 'passed' || state.answer !== null) return settle(state.claim, state.answer, ownOnly(state));
+  if (moved.phase !== 'passed' || state.answer !== null)
+    return settle(state.claim, state.answer, ownOnly(state), state.codes);
   const told = state.claim === null || state.auction === null || state.pass?.maybeSent !== true;
   return told ? null : settleByBids(state.auction!);
 }
 
-/** An accepted bid has a name: others that look alike are no candidates. */
-function ownOnly(state: RequestState): RequestState['auction'] {
-  const outcome = state.answer?.outcome;
-  if (state.auction === null || outcome?.kind !== 'accepted') return state.auction;
-  return { ...state.auction, candidates: state.auction.candidates.filter(({ bidId }) => bidId === outcome.bidId) };
+/** A bid that the service has named goes by its name: others that look alike are no candidates. */
+function ownOnly({ auction, answer, codes = [] }: RequestState): RequestState['auction'] {
+  if (auction === null) return null;
+  const names = answer?.outcome.kind === 'accepted' ? [answer.outcome.bidId] : codes;
+  const named = auction.candidates.filter(({ bidId }) => names.includes(bidId));
+  const isTold = answer?.outcome.kind === 'accepted' || (answer?.outcome.kind === 'rejected' && names.length > 0);
+  return named.length > 0 || isTold ? { ...auction, candidates: named } : auction;
 }

@@ -78,7 +78,7 @@ function checkEnder({ log }: Evidence, requestId: string, trail: readonly Entry[
   const partition = partitionOf(log, requestId);
   for (const { record, by, triedAt } of trail) {
     const isUnsent = record.kind === 'passed' && record.claimId !== null;
-    const isUnanswered = record.kind === 'answered' && record.outcome.kind === 'unknown';
+    const isUnanswered = record.kind === 'answered' && record.outcome.kind === 'unknown' && record.response === null;
     if (!isUnsent && !isUnanswered) continue;
     const lost = log.lost.find(
       (span) =>

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import type { BidAnswer, BidAttempt, LinkQuery, QueryAnswer, Service } from '../../src/bidding/ports.ts';
+import { refusedWithCode } from '../../src/domain/offer.ts';
 import { type OutcomeTable, readBidAnswer, readOutcomeTable } from '../../src/wire/outcomes.ts';
 import type { AuctionHouse, HouseAnswer, Written } from './auction-house.ts';
 import type { FaultKind } from './faults.ts';
@@ -61,6 +62,11 @@ function drawFate({ chance, faults, house, exclusive }: ServiceWorld, { requestI
   return { kind, thereMs, backMs };
 }
 
+/** The same answer with an error in words that nobody knows beside it. */
+function doubted({ status, body }: HouseAnswer): HouseAnswer {
+  return { status, body: JSON.stringify({ ...JSON.parse(body), Erros: ['Aviso: margem a confirmar'] }) };
+}
+
 export function createService(world: ServiceWorld, process: Process): Service {
   const { chance, faults, time, house } = world;
   const clock = time.clockOf(process);
@@ -79,8 +85,17 @@ export function createService(world: ServiceWorld, process: Process): Service {
 
   function answered(response: HouseAnswer, firstByteAt: number): BidAnswer {
     const { outcome, codes } = readBidAnswer(table, response.status, response.body);
-    if (outcome.kind === 'unknown') return { ...unknown(outcome.reason, firstByteAt, response), codes } as BidAnswer;
-    return { kind: 'answered', outcome, codes, response, firstByteAt };
+    if (outcome.kind !== 'unknown') return { kind: 'answered', outcome, codes, response, firstByteAt };
+    const { reason } = outcome;
+    if (reason !== refusedWithCode) return { kind: 'unknown', reason, codes, response, firstByteAt };
+    return { kind: 'answered', outcome: { kind: 'unknown', reason }, codes, response, firstByteAt };
+  }
+
+  /** Bytes that mean nothing, or a success that is a refusal as well. */
+  function garbageOf(answer: HouseAnswer): HouseAnswer {
+    if (chance.happens(0.5)) return { status: 200, body: '<html>' };
+    faults.note('bid-refused-with-code');
+    return doubted(answer);
   }
 
   function land(written: Written): HouseAnswer {
@@ -126,7 +141,7 @@ export function createService(world: ServiceWorld, process: Process): Service {
       if (fate.kind === 'bid-answer-lost') tell(timeoutMs, unknown('connection-lost', firstByteAt));
       else if (fate.kind === 'bid-500-landed')
         tell(backMs, unknown('status-500', firstByteAt, { status: 500, body: '' }));
-      else if (fate.kind === 'bid-garbage-answer') tell(backMs, answered({ status: 200, body: '<html>' }, firstByteAt));
+      else if (fate.kind === 'bid-garbage-answer') tell(backMs, answered(garbageOf(first), firstByteAt));
       else if (fate.kind === 'bid-doubled') {
         // A proxy between asks twice; now and then it is the second answer that comes back.
         const second = chance.happens(0.3);

@@ -7,6 +7,7 @@ import { AssertionError } from 'node:assert';
 import type { BidAnswer, QueryAnswer, QueryRefusal, Service } from '../../bidding/ports.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
+import { refusedWithCode } from '../../domain/offer.ts';
 import type { LoanService } from '../../origination/ports.ts';
 import { withoutAccents } from '../../wire/accents.ts';
 import { bidPath } from '../../wire/bid.ts';
@@ -97,8 +98,11 @@ function bidAnswerOf(result: Exchange, outcomes: OutcomeTable, now: EpochMs, ske
   const { status, body } = result.response;
   if (status === 429) return notLanded('throttled', retryTime(result.retryAfter, now, skewMs));
   const { outcome, codes, isHarmless } = readBidAnswer(outcomes, status, body);
-  if (outcome.kind === 'unknown') return { kind: 'unknown', reason: outcome.reason, codes, response, firstByteAt };
-  return { kind: 'answered', outcome, codes, response: result.response, isHarmless, firstByteAt };
+  const told = { codes, response: result.response, firstByteAt };
+  if (outcome.kind !== 'unknown') return { kind: 'answered', outcome, isHarmless, ...told };
+  const { reason } = outcome;
+  if (reason === refusedWithCode) return { kind: 'answered', outcome: { kind: 'unknown', reason }, ...told };
+  return { kind: 'unknown', reason, ...told };
 }
 
 /** The ports, and `close`, which ends all connections at once: what is under way then is `unknown` or `unreachable`. */

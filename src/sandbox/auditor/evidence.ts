@@ -13,6 +13,7 @@ import type {
   Requested,
   Unfrozen,
 } from '../../domain/records.ts';
+import { isSameCode } from '../../domain/request-codes.ts';
 import type { ExposureStatus, Phase } from '../../domain/states.ts';
 
 type Word = { end: Phase; money: ExposureStatus; validUntil: number | null };
@@ -29,6 +30,8 @@ export type Evidence = {
   unsent: Passed | null;
   /** The best answer so far: what it proves about our bid. */
   answer: { proof: Proof; outcome: BidOutcome } | null;
+  /** Every code that any answer gave. */
+  codes: string[];
   ended: Ended | null;
   /** Statistics keys known when the auction's end was first read; null before. */
   learntUnder: readonly string[] | null;
@@ -57,6 +60,7 @@ export function noEvidence(): Evidence {
     pass: null,
     unsent: null,
     answer: null,
+    codes: [],
     ended: null,
     learntUnder: null,
     unclaimed: new Map(),
@@ -173,6 +177,7 @@ function absorbAnswer(evidence: Evidence, record: Answered): void {
   if (evidence.claim === null && !isOfUnreadClaim(evidence, proofOf(record))) return;
   const proof = proofOf(record);
   const known = evidence.answer?.proof;
+  evidence.codes.push(...(record.codes ?? []));
   if (known !== undefined && proofs.indexOf(proof) <= proofs.indexOf(known)) return;
   const says = proof === 'landed' || proof === 'presumed' ? 'landed' : 'turned away';
   // A claim taken back, or settled by what was published, stays so whatever is turned away later.
@@ -276,13 +281,18 @@ function closeOf({ at, endedAt }: Ended): number {
   return isBelieved ? endedAt : Number.POSITIVE_INFINITY;
 }
 
-/** Published bids that may be ours: by the id that we were given, else by what our bytes say and when they can have come. */
+/**
+ * Published bids that may be ours: by the id that we were given, else by the codes of our calls, else by what our bytes say and when
+ * they can have come. A bid that was refused under a code can be no other one.
+ */
 function ownBids(evidence: Evidence): readonly PublishedBid[] {
-  const { answer, ended } = evidence;
+  const { answer, codes, ended } = evidence;
   const claim = evidence.claim ?? evidence.lostClaim;
   if (ended === null) return [];
   const outcome = answer?.outcome;
   if (outcome?.kind === 'accepted') return ended.bids.filter((bid) => bid.bidId === outcome.bidId);
+  const named = ended.bids.filter((bid) => codes.some((code) => isSameCode(code, bid.bidId)));
+  if (named.length > 0 || (outcome?.kind === 'rejected' && codes.length > 0)) return named;
   if (claim === null) return [];
   const { offer, at } = claim;
   const closesAt = closeOf(ended);
@@ -308,7 +318,8 @@ export function standingOf(evidence: Evidence): Standing {
     // Never sent, said one process; another may have sent it and died before it could tell. Then it was published.
     return settledByBids(ownBids(evidence)) ?? { end: 'passed', money: 'released' };
   }
-  if (answer.proof === 'rejected') return { end: 'rejected', money: 'released' };
+  // What the service refused and published all the same stood.
+  if (answer.proof === 'rejected') return settledByBids(ownBids(evidence)) ?? { end: 'rejected', money: 'released' };
   if (answer.outcome.kind === 'accepted-outside') return { end: 'accepted-outside', money: 'held' };
   if (ended !== null) return settled(evidence, answer.proof);
   if (evidence.resultMissing) return { end: 'result-missing', money: 'held' };

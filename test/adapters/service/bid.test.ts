@@ -37,6 +37,16 @@ test('refusals go through the outcome table, the response kept whole', async (t)
   assert.deepEqual(answer.response, { status: 400, body });
 });
 
+test('a refusal in words that nobody knows, beside a code, is an answer and leaves open whether a bid stands', async (t) => {
+  const body = JSON.stringify({ CodigoRequisicao: 'q-1', Conteudo: { CodigoLanceLeilao: 'b-1' }, Erros: ['Aviso'] });
+  const { baseUrl } = await startHttp(t, (response) => response.writeHead(200).end(body));
+  const { service } = startClient(t, baseUrl);
+  const answer = await service.placeBid(attemptOf());
+  assert(answer.kind === 'answered', JSON.stringify(answer));
+  assert.deepEqual(answer.outcome, { kind: 'unknown', reason: 'refused-with-code' });
+  assert.deepEqual([answer.codes, answer.response], [['q-1', 'b-1'], { status: 200, body }]);
+});
+
 for (const [name, status, body, reason] of [
   ['a server error', 503, 'later', 'status-503'],
   ['a success that cannot be read', 200, '<html>', 'unreadable-success'],

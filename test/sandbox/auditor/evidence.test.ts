@@ -60,6 +60,8 @@ const published = (bidId: string, position: number, rateHundredths = 300): Publi
   position,
   placedAt: at + 1_000,
 });
+/** As the log has it: the answer gave the code. */
+const naming = (record: AuctionRecord, code: string): AuctionRecord => ({ ...record, codes: [code] }) as AuctionRecord;
 const ended = (bids: readonly PublishedBid[]): AuctionRecord => ({
   kind: 'ended',
   requestId,
@@ -106,7 +108,14 @@ function answersOf(landing: Landing): AuctionRecord[] {
   ];
   switch (landing) {
     case 'inside':
-      return [...unsure, answered({ kind: 'accepted', bidId: 'ours' }, false)];
+      return [
+        ...unsure,
+        answered({ kind: 'accepted', bidId: 'ours' }, false),
+        // A refusal that the published list gives the lie.
+        answered({ kind: 'rejected', code: 'request-expired' }, false),
+        naming(answered({ kind: 'rejected', code: 'request-expired' }, false), 'ours'),
+        naming(answered({ kind: 'unknown', reason: 'refused-with-code' }, false), 'ours'),
+      ];
     case 'outside':
       return [...unsure, answered({ kind: 'accepted-outside', bidId: 'ours' }, false)];
     case 'not at all':
