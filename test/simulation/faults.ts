@@ -67,7 +67,6 @@ export const faultKinds = [
   'time-untold',
   'partitions-moved',
   'rules-changed',
-  'bid-refused-with-code',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 

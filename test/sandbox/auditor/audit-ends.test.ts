@@ -141,6 +141,7 @@ test('wrong-end: the log contradicts what the service did', async () => {
   const rejected = await judge((evidence) => {
     plain(evidence);
     recordOf(evidence, 'answered', id).outcome = { kind: 'rejected', code: 'request-expired' };
+    without(evidence.log, recordOf(evidence, 'ended', id) as AuctionRecord);
   });
   named(rejected, 'wrong-end', id, /the log says rejected/);
   const foreign = await judge((evidence) => {
