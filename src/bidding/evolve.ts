@@ -488,7 +488,7 @@ function takeAuction(next: RequestState, record: Ended, earlier: FoldTerms): voi
   // Of a request whose record is lost nobody knows when its auction was to end.
   const unknownEnd = (claim?.at ?? record.at) + longestAuctionMs;
   const deadlineAt = next.request === null ? unknownEnd : deadlineOf(next, earlier);
-  next.auction = readAuction(record, claim, next.answer, deadlineAt, next.codes);
+  next.auction = readAuction(record, claim, next.answer, deadlineAt);
 }
 
 /** Once our answer and the published bids are both known, in whichever order, the bid is settled. */
@@ -496,7 +496,7 @@ function settleWhenKnown(state: RequestState, at: EpochMs, earlier: FoldTerms): 
   if (state.auction === null || state.claim === null || isSurelyUnsent(state)) return state;
   // Unsent by the instance that said so: another one may have sent the claim and died before it could tell.
   const unsent = state.phase === 'passed' && state.answer === null;
-  const trigger = unsent ? settleByBids(state.auction) : settle(state.claim, state.answer, matched(state), state.codes);
+  const trigger = unsent ? settleByBids(state.auction) : settle(state.claim, state.answer, matched(state));
   const row = trigger === null ? undefined : transitions[state.phase][trigger];
   if (row === undefined) return state;
   const auction = matched(state);
@@ -516,8 +516,8 @@ export function isSurelyUnsent({ phase, pass, answer }: Pick<RequestState, 'phas
 }
 
 /** An answer that came after the end may name our bid among the candidates kept. */
-function matched({ auction, answer, codes = [] }: RequestState): RequestState['auction'] {
-  const candidates = auction === null ? null : namedAmong(auction.candidates, answer, codes);
+function matched({ auction, answer }: RequestState): RequestState['auction'] {
+  const candidates = auction === null ? null : namedAmong(auction.candidates, answer);
   if (auction === null || candidates === null) return auction;
   return { ...auction, candidates, position: candidates[0]?.position ?? null };
 }

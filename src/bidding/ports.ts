@@ -7,7 +7,7 @@ import type { OriginEntry } from '../domain/audit.ts';
 import type { CapVerdict, Reservation, Reserve } from '../domain/cap-book.ts';
 import type { Day, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Addition, HalfLives, Histogram } from '../domain/histogram.ts';
-import type { AnswerDoubt, BidOutcome, refusedWithCode, SnoozedRule, Usage } from '../domain/offer.ts';
+import type { AnswerDoubt, BidOutcome, refusedInDoubt, SnoozedRule, Usage } from '../domain/offer.ts';
 import type { RecordPlaces } from '../domain/record-places.ts';
 import type { Topic, Topics } from '../domain/records.ts';
 import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
@@ -522,7 +522,7 @@ export type BidAnswer =
   | {
       kind: 'answered';
       /** Unknown: the same bytes again would tell no more. */
-      outcome: Exclude<BidOutcome, { kind: 'unknown' }> | { kind: 'unknown'; reason: typeof refusedWithCode };
+      outcome: Exclude<BidOutcome, { kind: 'unknown' }> | { kind: 'unknown'; reason: typeof refusedInDoubt };
       /** Every code that the answer gives; absent: none. */
       codes?: readonly string[];
       response: { status: number; body: string };

@@ -7,7 +7,7 @@ import type { BiddingSettings } from '../config/sections.ts';
 import { lostClaimReason } from '../domain/audit.ts';
 import type { Reservation } from '../domain/cap-book.ts';
 import type { EpochMs } from '../domain/glossary.ts';
-import { refusedWithCode } from '../domain/offer.ts';
+import { refusedInDoubt } from '../domain/offer.ts';
 import type { Answered, AuctionRecord, LostClaim, Passed, Resolution } from '../domain/records.ts';
 import type { Claim, FrozenMark, Phase, RequestState } from '../domain/states.ts';
 import type { ClosedCause } from './bidding-status.ts';
@@ -254,5 +254,5 @@ export function alarmsOf(before: RequestState | null, after: RequestState): read
 /** The service refused in words that the table of outcomes does not know. */
 function isUnclassified({ answer }: RequestState): boolean {
   if (answer?.outcome.kind === 'rejected') return answer.outcome.code === 'unclassified';
-  return answer?.outcome.kind === 'unknown' && answer.outcome.reason === refusedWithCode;
+  return answer?.outcome.kind === 'unknown' && answer.outcome.reason === refusedInDoubt;
 }

@@ -3,6 +3,7 @@
 import type { BiddingSettings } from '../config/sections.ts';
 import type { Chance, Clock } from '../domain/clock.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { BidOutcome } from '../domain/offer.ts';
 import type { Answered, Hindrance, Passed } from '../domain/records.ts';
 import type { Claim } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
@@ -220,7 +221,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
       requestId: job.requestId,
       at: clock.now(),
       claimId: job.claim.claimId,
-      outcome: answer.outcome,
+      outcome: namedOutcome(answer.outcome),
       ...codesBeside('bidId' in answer.outcome ? answer.outcome.bidId : null),
       attempts,
       earlierAttemptPossible: landingPossible || world.othersMaySend(),
@@ -228,6 +229,11 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
       response: storedResponse(answer),
       ...toldHindrances(),
     };
+  }
+
+  function namedOutcome(outcome: Extract<BidAnswer, { kind: 'answered' }>['outcome']): BidOutcome {
+    const mayBeNamed = outcome.kind === 'rejected' || outcome.kind === 'unknown';
+    return mayBeNamed && codes.size > 0 ? { ...outcome, names: [...codes] } : outcome;
   }
 
   function toldHindrances(): { hindrances?: readonly Hindrance[] } {

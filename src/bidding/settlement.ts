@@ -18,23 +18,33 @@ function believedTime(time: EpochMs | null, toldAt: EpochMs): EpochMs | null {
   return time === null || time < toldAt - mostLateMs || time > toldAt + mostAheadMs ? null : time;
 }
 
-/**
- * Which of the bids are ours by what the service called it. Of a bid that was not accepted the codes of all answers are known, each of
- * which may be its own: a refusal names no other bid. Null: the codes do not tell.
- */
-export function namedAmong(
-  bids: readonly PublishedBid[],
-  answer: Answer | null,
-  codes: readonly string[],
-): readonly PublishedBid[] | null {
-  const outcome = answer?.outcome;
-  if (outcome?.kind === 'accepted') return bids.filter((bid) => isSameCode(bid.bidId, outcome.bidId));
-  const named = bids.filter((bid) => codes.some((code) => isSameCode(bid.bidId, code)));
-  return named.length > 0 || (outcome?.kind === 'rejected' && codes.length > 0) ? named : null;
+/** Those of the bids that are ours by the codes that the answer gave, whatever else looks alike. Null: it gave none. */
+export function namedAmong(bids: readonly PublishedBid[], answer: Answer | null): readonly PublishedBid[] | null {
+  const names = namesOf(answer);
+  return names === null ? null : bids.filter((bid) => names.some((name) => isSameCode(bid.bidId, name)));
 }
 
-/** Bids that may be ours by what our bytes say and when they can have arrived. */
-function alikeAmong(bids: readonly PublishedBid[], claim: Claim, deadlineAt: EpochMs): readonly PublishedBid[] {
+function namesOf(answer: Answer | null): readonly string[] | null {
+  switch (answer?.outcome.kind) {
+    case 'accepted':
+      return [answer.outcome.bidId];
+    case 'rejected':
+    case 'unknown':
+      return answer.outcome.names ?? null;
+    default:
+      return null;
+  }
+}
+
+/** Bids that may be ours: by the codes of the answer, else by what our bytes say and when they can have arrived. */
+function ownCandidates(
+  claim: Claim,
+  answer: Answer | null,
+  deadlineAt: EpochMs,
+  bids: readonly PublishedBid[],
+): readonly PublishedBid[] {
+  const named = namedAmong(bids, answer);
+  if (named !== null) return named;
   // Nobody knows what it says: each may be ours.
   if (claim.unread) return bids;
   return bids.filter(
@@ -57,17 +67,13 @@ export function readAuction(
   claim: Claim | null,
   answer: Answer | null,
   deadlineAt: EpochMs,
-  /** Of all answers, beside the id of an accepted bid. */
-  codes: readonly string[] = [],
 ): AuctionResult {
   const endedAt = believedTime(ended.endedAt, ended.at);
   const inTime = ended.bids.filter(
     (bid) => bid.placedAt === null || endedAt === null || bid.placedAt <= endedAt + stampToleranceMs,
   );
-  const named = namedAmong(ended.bids, answer, codes);
-  const candidates = claim === null ? [] : (named ?? alikeAmong(ended.bids, claim, deadlineAt));
-  // Where neither the bytes of our bid nor its code are known, no published bid can be told to be ours.
-  const own = claim?.unread && named === null ? null : (candidates[0] ?? null);
+  const candidates = claim === null ? [] : ownCandidates(claim, answer, deadlineAt, ended.bids);
+  const own = isUntold(claim, answer) ? null : (candidates[0] ?? null);
   let bestRivalCell = noRivalCell;
   let bestRivalOffGrid = false;
   for (const bid of inTime) {
@@ -88,21 +94,21 @@ export function readAuction(
   };
 }
 
+/** Neither the bytes of our bid nor its code are known, so no published bid can be told to be ours. */
+function isUntold(claim: Claim | null, answer: Answer | null): boolean {
+  return claim?.unread === true && namesOf(answer) === null;
+}
+
 /**
- * Null while our own answer is still out: a claim without a match may yet turn out to be accepted. A refusal is believed until our bid is
- * among those published.
+ * Null while our own answer is still out: a claim without a match may yet turn out to be accepted. A refusal is believed until the bid is
+ * published under a code that it gave.
  */
-export function settle(
-  claim: Claim | null,
-  answer: Answer | null,
-  auction: AuctionResult | null,
-  codes: readonly string[] = [],
-): Settlement | null {
+export function settle(claim: Claim | null, answer: Answer | null, auction: AuctionResult | null): Settlement | null {
   if (claim === null || answer === null || auction === null) return null;
-  if (answer.outcome.kind === 'accepted-outside') return null;
-  if (claim.unread && namedAmong(auction.candidates, answer, codes) === null) return null;
-  const settlement = settleByBids(auction);
-  return answer.outcome.kind === 'rejected' && settlement === 'settled-absent' ? null : settlement;
+  if (answer.outcome.kind === 'accepted-outside' || isUntold(claim, answer)) return null;
+  if (answer.outcome.kind !== 'rejected') return settleByBids(auction);
+  const named = namedAmong(auction.candidates, answer) ?? [];
+  return named.length === 0 ? null : settleByBids({ ...auction, candidates: named });
 }
 
 /** By the published bids alone. */

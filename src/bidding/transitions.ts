@@ -194,9 +194,6 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
     ...contemplatedByOperator,
   },
   ambiguous: {
-    // A later answer may name our bid.
-    'settled-won': bySettlement['settled-won'],
-    'settled-lost': bySettlement['settled-lost'],
     accepted: go('accepted', 'keep', 'result'),
     outside: go('accepted-outside', 'keep', 'validity'),
     ...byWinner,

@@ -132,14 +132,16 @@ export type Usage = { amountCents: AmountCents; count: number };
 export type BidOutcome =
   | { kind: 'accepted'; bidId: string }
   | { kind: 'accepted-outside'; bidId: string | null }
-  | { kind: 'rejected'; code: RejectionCode }
+  /** `names`: codes that the answer gave, under which the bid is published if it stands all the same. Absent: none, or an earlier version wrote it. */
+  | { kind: 'rejected'; code: RejectionCode; names?: readonly string[] }
   | { kind: 'duplicate' }
-  | { kind: 'unknown'; reason: string };
+  | { kind: 'unknown'; reason: string; names?: readonly string[] };
 
 /**
- * Why nobody knows what the service did: it refused in words that nobody knows, and named a code all the same, as of what was done.
+ * Why nobody knows what the service did: it refused in words that nobody knows, and named a code all the same, as of what was done, or
+ * spoke of a conflict. The same bytes again would tell no more.
  */
-export const refusedWithCode = 'refused-with-code';
+export const refusedInDoubt = 'refused-in-doubt';
 
 /** Why an answer that came whole does not tell whether the bid landed: the same bytes again may. */
 export type AnswerDoubt = 'unreadable-success' | `status-${number}`;

@@ -235,9 +235,9 @@ const claimTerms = object({
 const outcome = byName('kind', {
   accepted: object({ bidId: text }),
   'accepted-outside': object({ bidId: nullable(text) }),
-  rejected: object({ code: text }),
+  rejected: object({ code: text, names: added(texts) }),
   duplicate: object({}),
-  unknown: object({ reason: text }),
+  unknown: object({ reason: text, names: added(texts) }),
 });
 
 const bids = list(
@@ -379,7 +379,7 @@ const subject = object({
 const result = byName('kind', {
   accepted: object({ requestCode: nullable(text), proposalCode: nullable(text), situation: nullable(finite) }),
   rejected: object({ code: text, errors: texts }),
-  unknown: object({ reason: text }),
+  unknown: object({ reason: text, names: added(texts) }),
   'not-sent': object({ reason: text, retryAt: nullable(time) }),
 });
 /** Of a contract there is a request, and of a renegotiation there are terms; both have a worker. */

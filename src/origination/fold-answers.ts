@@ -3,9 +3,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FlowAnswered, FlowBreach, FlowRetryTerms, LoanFigure, ProposalSaid } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-states.ts';
-import { refusedWithCode } from '../domain/offer.ts';
 import { sealedPlaces } from '../domain/vault.ts';
-import { unshownSuccess } from '../wire/operations.ts';
+import { refusedWithCode, unshownSuccess } from '../wire/operations.ts';
 import { proposalDifferences, unsaidIn } from './differences.ts';
 import {
   codeOf,

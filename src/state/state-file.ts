@@ -13,7 +13,7 @@ import { createViewWriter, type ViewFlush, viewFigures, viewTables } from './vie
  * To be raised with every change after which the same records give other rows: of `evolve`, of what a result teaches, of the shape of a
  * row or a table.
  */
-export const foldVersion = 5;
+export const foldVersion = 4;
 
 /** What a file was folded from, and how far. */
 export type StateOrigin = {

@@ -3,7 +3,6 @@
  * `prepare…` in `checks/` makes the bytes; the client sends them as they are, so that they can be kept before they are sent.
  */
 import { createHash } from 'node:crypto';
-import { refusedWithCode } from '../domain/offer.ts';
 import { canonicalCode, guidOf } from '../domain/request-codes.ts';
 import { fieldOf } from './casing.ts';
 import { acknowledgesEndorsement } from './endorsement-words.ts';
@@ -249,6 +248,9 @@ export type AnswerReading<A> =
   | { kind: 'rejected'; code: string; errors: readonly ServiceError[] }
   /** It may have been done: nobody said so, and nobody said no; or both were said, and `code` is what it would be known by. */
   | { kind: 'unknown'; reason: string; code?: string };
+
+/** Why it is not known: the answer refuses, and names the code of something that was done. */
+export const refusedWithCode = 'refused-with-code';
 
 /** Why it is not known: the answer to an endorsement is not the one that the contract shows. */
 export const unshownSuccess = 'unshown-success';

@@ -1,11 +1,11 @@
 /**
  * What the service's answer to a bid means. The contract shows one of six shapes; the others are told by an editable
- * table (`config/outcomes.json`). What the table does not know is `rejected(unclassified)`, or open where it names a code; kept whole
+ * table (`config/outcomes.json`). What the table does not know is `rejected(unclassified)`, or open where it names a code or is a conflict; kept whole
  * and alerted.
  */
 
 import { z } from 'zod';
-import { type AnswerDoubt, type BidOutcome, refusedWithCode } from '../domain/offer.ts';
+import { type AnswerDoubt, type BidOutcome, refusedInDoubt } from '../domain/offer.ts';
 import { canonicalCode, guidOf } from '../domain/request-codes.ts';
 import { withoutAccents } from './accents.ts';
 import { fieldOf } from './casing.ts';
@@ -112,7 +112,7 @@ function folded(text: string): string {
 
 type AnswerOutcome =
   | Exclude<BidOutcome, { kind: 'unknown' }>
-  | { kind: 'unknown'; reason: AnswerDoubt | typeof refusedWithCode };
+  | { kind: 'unknown'; reason: AnswerDoubt | typeof refusedInDoubt };
 
 /**
  * What an answer means, and every code that it gives: the service tells of the bid under any of them later. `isHarmless`: it
@@ -152,7 +152,7 @@ function namesCode(value: JsonValue): boolean {
 /**
  * What one answer means. 401 and 429 are the client's business before this is asked. `unknown` means that the bid may have
  * landed: a failure of the server, a redirect, a time-out it reports, a success that cannot be read, or a refusal in words that
- * nobody knows beside the code of a bid or of a call that was taken in.
+ * nobody knows that is a conflict or stands beside the code of a bid or of a call that was taken in.
  */
 export function readBidAnswer(table: OutcomeTable, status: number, bodyText: string): ReadBidAnswer {
   const parsed = parseJson(bodyText);
@@ -218,19 +218,19 @@ function outcomeOf(table: OutcomeTable, status: number, bodyText: string, value:
       if (row === undefined) return { kind: 'unknown', reason: 'unreadable-success' };
     }
   }
-  return rejection(row?.outcome ?? 'unclassified', value);
+  return rejection(row?.outcome ?? 'unclassified', status === conflict || namesCode(value));
 }
+
+const conflict = 409;
 
 /**
  * Words that the table knows count as the table says, whatever stands beside them: a service may give each of its answers a code,
- * and late refusals would keep the room of a day. Of words that nobody knows a code is the only thing that can be relied on.
+ * and late refusals would keep the room of a day. `mayStand`: beside words that nobody knows there is a sign that a bid stands.
  */
-function rejection(outcome: OutcomeName, value: JsonValue): AnswerOutcome {
+function rejection(outcome: OutcomeName, mayStand: boolean): AnswerOutcome {
   if (outcome === 'duplicate') return { kind: 'duplicate' };
   const code = outcome === 'accepted-outside' ? 'unclassified' : outcome;
-  return code === 'unclassified' && namesCode(value)
-    ? { kind: 'unknown', reason: refusedWithCode }
-    : { kind: 'rejected', code };
+  return code === 'unclassified' && mayStand ? { kind: 'unknown', reason: refusedInDoubt } : { kind: 'rejected', code };
 }
 
 function matches(row: Row, status: number, said: readonly string[]): boolean {

@@ -121,19 +121,20 @@ test('position 1 without a word: an alarm, then the end of the promise', () => {
 });
 
 test('alarms are raised by the step, once', () => {
+  const refusal = { kind: 'rejected', code: 'request-expired', names: ['ours'] } as const;
   const steps: readonly [readonly AuctionRecord[], AuctionRecord, readonly string[]][] = [
     [claim, answered(duplicate), ['foreign-bid']],
     [claim, answered({ kind: 'rejected', code: 'unclassified' }), ['rejected-unclassified']],
     [claim, answered(rejected), []],
-    [claim, answered({ kind: 'unknown', reason: 'refused-with-code' }), ['rejected-unclassified']],
+    [claim, answered({ kind: 'unknown', reason: 'refused-in-doubt' }), ['rejected-unclassified']],
     [claim, answered(unknown), []],
-    [[...claim, answered(rejected)], ended([bid('ours')]), ['bid-after-refusal']],
-    [[...claim, answered(rejected)], ended([bid('ours', { position: 2 })]), ['bid-after-refusal']],
-    [[...claim, answered(rejected)], ended([bid('one'), bid('two')]), ['bid-after-refusal']],
-    [[...claim, answered(rejected), ended([bid('one'), bid('two')])], resolved('won'), []],
-    [[...claim, answered(rejected), ended([bid('ours')])], contemplated(), []],
-    [[...claim, ended([bid('ours')])], answered(rejected), ['bid-after-refusal']],
-    [[...claim, answered(rejected)], ended([]), []],
+    [[...claim, answered(refusal)], ended([bid('ours')]), ['bid-after-refusal']],
+    [[...claim, answered(refusal)], ended([bid('ours', { position: 2 })]), ['bid-after-refusal']],
+    [[...claim, answered(refusal)], ended([bid('ours'), bid('ours')]), ['bid-after-refusal']],
+    [[...claim, answered(refusal), ended([bid('ours'), bid('ours')])], resolved('won'), []],
+    [[...claim, answered(refusal), ended([bid('ours')])], contemplated(), []],
+    [[...claim, ended([bid('ours')])], answered(refusal), ['bid-after-refusal']],
+    [[...claim, answered(refusal)], ended([]), []],
     [[...claim, answered(unknown)], ended([bid('ours')]), []],
     [[...claim, answered(accepted)], resolved('result-missing'), ['result-missing']],
     [[...claim, answered(accepted)], contemplated(['refused']), ['winner-failed']],

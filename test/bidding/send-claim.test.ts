@@ -6,7 +6,7 @@ import type { DeskEvent } from '../../src/bidding/observer.ts';
 import type { BidAnswer, BidAttempt, Service } from '../../src/bidding/ports.ts';
 import { cutoffOf, type SendJob, type SendWorld, sendClaim } from '../../src/bidding/send-claim.ts';
 import { type AttemptEnd, createSendLimit } from '../../src/bidding/send-limit.ts';
-import { refusedWithCode } from '../../src/domain/offer.ts';
+import { refusedInDoubt } from '../../src/domain/offer.ts';
 import type { Answered, Passed } from '../../src/domain/records.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
 import { createTestVault } from '../wire/vault.ts';
@@ -164,7 +164,7 @@ test('the codes of every attempt are told, the id of the bid once', async () => 
 test('a refusal beside a code is an answer: the claim ends as unknown, and its bytes are not sent again', async () => {
   const doubtful: Script = (now) => ({
     kind: 'answered',
-    outcome: { kind: 'unknown', reason: refusedWithCode },
+    outcome: { kind: 'unknown', reason: refusedInDoubt },
     codes: ['ours'],
     response,
     firstByteAt: now,
@@ -172,7 +172,7 @@ test('a refusal beside a code is an answer: the claim ends as unknown, and its b
   const { clock, attempts, ended, places } = setUp([doubtful, lands]);
   await clock.settle();
   const record = asAnswered(ended());
-  assert.deepEqual(record.outcome, { kind: 'unknown', reason: 'refused-with-code' });
+  assert.deepEqual(record.outcome, { kind: 'unknown', reason: 'refused-in-doubt', names: ['ours'] });
   assert.deepEqual([record.codes, record.attempts, attempts.length], [['ours'], 1, 1]);
   // It is no failure of the service: nobody makes room for it.
   assert.deepEqual(places, []);

@@ -40,10 +40,8 @@ const cheaper = bid('cheaper', { rateHundredths: 240, position: 1 });
 const dearer = bid('dearer', { rateHundredths: 260, position: 2 });
 
 /** As the log has it: the answer gave these codes. */
-const answerWith = (outcome: Answered['outcome'], codes: readonly string[], earlier = false): Answered => ({
-  ...answered(outcome, earlier),
-  codes,
-});
+const answerWith = (outcome: Answered['outcome'], names: readonly string[]): Answered =>
+  answered({ ...outcome, names } as Answered['outcome']);
 const standing = ({ phase, exposure, auction }: RequestState) => [phase, exposure, auction?.position ?? null];
 
 test('a refused bid that the published list names by its own code stood, whatever its figures: the list counts', () => {
@@ -66,24 +64,28 @@ test('a code that the service wrote in capitals is ours in small letters', () =>
   assert.equal(folded(...start, ended([bid(code.toUpperCase())])).phase, 'won');
 });
 
-test('a refused bid without a code stood where exactly our figures are published, as with an unknown one', () => {
-  const start = [requested(), claimed(), answered(rejected)] as const;
-  assert.deepEqual(standing(folded(...start, ended([bid('any'), dearer]))), ['won', 'committed', 1]);
-  assert.deepEqual(standing(folded(...start, ended([cheaper, bid('any', { position: 2 })]))), ['lost', 'released', 2]);
-  assert.deepEqual(standing(folded(...start, ended([bid('one'), bid('two')]))), ['ambiguous', 'held', null]);
-  assert.deepEqual(standing(folded(...start, ended([dearer]))), ['rejected', 'released', null]);
-  assert.deepEqual(standing(folded(...start, ended([]))), ['rejected', 'released', null]);
-  // The list may come first.
-  const early = folded(requested(), claimed(), ended([bid('any'), dearer]), answered(rejected));
+test('a refusal without a code is believed, though exactly our figures are published: a rival may have bid the same', () => {
+  // So were all refusals of earlier versions, which did not say whether they kept a code.
+  for (const refusal of [answered(rejected), { ...answered(rejected), codes: ['ours'] }]) {
+    const start = [requested(), claimed(), refusal] as const;
+    assert.deepEqual(standing(folded(...start, ended([bid('ours'), dearer]))).slice(0, 2), ['rejected', 'released']);
+    const early = folded(requested(), claimed(), ended([bid('ours'), dearer]), refusal);
+    assert.deepEqual(standing(early).slice(0, 2), ['rejected', 'released']);
+  }
+});
+
+test('the list may come before the refusal that names the bid', () => {
+  const early = folded(requested(), claimed(), ended([bid('ours'), dearer]), answerWith(rejected, ['ours']));
   assert.deepEqual(standing(early), ['won', 'committed', 1]);
-  const named = folded(requested(), claimed(), ended([bid('twin'), dearer]), answerWith(rejected, ['ours']));
-  assert.deepEqual(standing(named).slice(0, 2), ['rejected', 'released']);
+  const twin = folded(requested(), claimed(), ended([bid('twin'), dearer]), answerWith(rejected, ['ours']));
+  assert.deepEqual(standing(twin).slice(0, 2), ['rejected', 'released']);
 });
 
 test('what the list says of a refused bid counts again under its caps, and is learnt', () => {
-  const before = folded(requested(), claimed(), answered(rejected));
-  const list = ended([bid('any'), dearer]);
-  const after = folded(requested(), claimed(), answered(rejected), list);
+  const refusal = answerWith(rejected, ['ours']);
+  const before = folded(requested(), claimed(), refusal);
+  const list = ended([bid('ours'), dearer]);
+  const after = folded(requested(), claimed(), refusal, list);
   const changes = viewChanges(before, after, list, settings);
   const [reserve, commit] = changes;
   assert(reserve?.kind === 'reserve' && reserve.force && reserve.amountCents === claim.offer.amountCents);
@@ -94,17 +96,23 @@ test('what the list says of a refused bid counts again under its caps, and is le
   assert.deepEqual([operation?.kind, rest], ['hold', []]);
 });
 
-test('an unclear bid is found by its code first, and by its figures where no code of it is published', () => {
+test('a bid refused in doubt is found by its code alone where it has one, else by its figures', () => {
   const start = [
     requested(),
     claimed(),
-    answerWith({ kind: 'unknown', reason: 'refused-with-code' }, ['ours']),
+    answerWith({ kind: 'unknown', reason: 'refused-in-doubt' }, ['ours']),
   ] as const;
   assert.deepEqual(standing(folded(...start)), ['unknown', 'held', null]);
   const odd = bid('ours', { amountCents: 640_000, position: 2 });
   assert.deepEqual(standing(folded(...start, ended([bid('twin'), odd]))), ['lost', 'released', 2]);
-  assert.deepEqual(standing(folded(...start, ended([bid('any'), dearer]))), ['won', 'committed', 1]);
-  assert.deepEqual(standing(folded(...start, ended([cheaper]))), ['not-landed', 'held', null]);
+  // A bid of a rival that says the same: the money stays promised, and nobody is told whose loan it is.
+  assert.deepEqual(standing(folded(...start, ended([bid('twin'), dearer]))), ['not-landed', 'held', null]);
+  const unnamed = answered({ kind: 'unknown', reason: 'refused-in-doubt' });
+  assert.deepEqual(standing(folded(requested(), claimed(), unnamed, ended([bid('any'), dearer]))), [
+    'won',
+    'committed',
+    1,
+  ]);
   const late = folded(requested(), claimed(), ended([bid('ours'), bid('twin', { position: 2 })]), start[2]);
   assert.deepEqual(standing(late), ['won', 'committed', 1]);
 });

@@ -36,8 +36,8 @@ export const answers = [
   answered(outside),
   answered(rejected),
   answered(rejected, true),
-  { ...answered(rejected), codes: ['ours'] },
-  { ...answered(unknown), codes: ['ours'] },
+  answered({ kind: 'rejected', code: 'request-expired', names: ['ours'] }),
+  answered({ kind: 'unknown', reason: 'refused-in-doubt', names: ['ours'] }),
   answered(duplicate),
   answered(duplicate, true),
   answered(unknown),
@@ -187,17 +187,16 @@ export function* steps(history: readonly AuctionRecord[]): Generator<{
 
 /** Said to be unsent, and published all the same: then the bids alone tell. */
 export function settlementOf(moved: Standing, state: RequestState): Trigger | null {
-  if (moved.phase !== 'passed' || state.answer !== null)
-    return settle(state.claim, state.answer, ownOnly(state), state.codes);
+  if (moved.phase !== 'passed' || state.answer !== null) return settle(state.claim, state.answer, ownOnly(state));
   const told = state.claim === null || state.auction === null || state.pass?.maybeSent !== true;
   return told ? null : settleByBids(state.auction!);
 }
 
 /** A bid that the service has named goes by its name: others that look alike are no candidates. */
-function ownOnly({ auction, answer, codes = [] }: RequestState): RequestState['auction'] {
-  if (auction === null) return null;
-  const names = answer?.outcome.kind === 'accepted' ? [answer.outcome.bidId] : codes;
-  const named = auction.candidates.filter(({ bidId }) => names.includes(bidId));
-  const isTold = answer?.outcome.kind === 'accepted' || (answer?.outcome.kind === 'rejected' && names.length > 0);
-  return named.length > 0 || isTold ? { ...auction, candidates: named } : auction;
+function ownOnly({ auction, answer }: RequestState): RequestState['auction'] {
+  if (auction === null || answer === null) return auction;
+  const { outcome } = answer;
+  const names = outcome.kind === 'accepted' ? [outcome.bidId] : 'names' in outcome ? outcome.names : undefined;
+  if (names === undefined) return auction;
+  return { ...auction, candidates: auction.candidates.filter(({ bidId }) => names.includes(bidId)) };
 }

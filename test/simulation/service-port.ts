@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import type { BidAnswer, BidAttempt, LinkQuery, QueryAnswer, Service } from '../../src/bidding/ports.ts';
-import { refusedWithCode } from '../../src/domain/offer.ts';
+import { refusedInDoubt } from '../../src/domain/offer.ts';
 import { type OutcomeTable, readBidAnswer, readOutcomeTable } from '../../src/wire/outcomes.ts';
 import type { AuctionHouse, HouseAnswer, Written } from './auction-house.ts';
 import type { FaultKind } from './faults.ts';
@@ -87,7 +87,7 @@ export function createService(world: ServiceWorld, process: Process): Service {
     const { outcome, codes } = readBidAnswer(table, response.status, response.body);
     if (outcome.kind !== 'unknown') return { kind: 'answered', outcome, codes, response, firstByteAt };
     const { reason } = outcome;
-    if (reason !== refusedWithCode) return { kind: 'unknown', reason, codes, response, firstByteAt };
+    if (reason !== refusedInDoubt) return { kind: 'unknown', reason, codes, response, firstByteAt };
     return { kind: 'answered', outcome: { kind: 'unknown', reason }, codes, response, firstByteAt };
   }
 

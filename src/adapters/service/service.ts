@@ -7,7 +7,7 @@ import { AssertionError } from 'node:assert';
 import type { BidAnswer, QueryAnswer, QueryRefusal, Service } from '../../bidding/ports.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
-import { refusedWithCode } from '../../domain/offer.ts';
+import { refusedInDoubt } from '../../domain/offer.ts';
 import type { LoanService } from '../../origination/ports.ts';
 import { withoutAccents } from '../../wire/accents.ts';
 import { bidPath } from '../../wire/bid.ts';
@@ -101,7 +101,7 @@ function bidAnswerOf(result: Exchange, outcomes: OutcomeTable, now: EpochMs, ske
   const told = { codes, response: result.response, firstByteAt };
   if (outcome.kind !== 'unknown') return { kind: 'answered', outcome, isHarmless, ...told };
   const { reason } = outcome;
-  if (reason === refusedWithCode) return { kind: 'answered', outcome: { kind: 'unknown', reason }, ...told };
+  if (reason === refusedInDoubt) return { kind: 'answered', outcome: { kind: 'unknown', reason }, ...told };
   return { kind: 'unknown', reason, ...told };
 }
 

@@ -30,8 +30,6 @@ export type Evidence = {
   unsent: Passed | null;
   /** The best answer so far: what it proves about our bid. */
   answer: { proof: Proof; outcome: BidOutcome } | null;
-  /** Every code that any answer gave. */
-  codes: string[];
   ended: Ended | null;
   /** Statistics keys known when the auction's end was first read; null before. */
   learntUnder: readonly string[] | null;
@@ -60,7 +58,6 @@ export function noEvidence(): Evidence {
     pass: null,
     unsent: null,
     answer: null,
-    codes: [],
     ended: null,
     learntUnder: null,
     unclaimed: new Map(),
@@ -177,14 +174,16 @@ function absorbAnswer(evidence: Evidence, record: Answered): void {
   if (evidence.claim === null && !isOfUnreadClaim(evidence, proofOf(record))) return;
   const proof = proofOf(record);
   const known = evidence.answer?.proof;
-  evidence.codes.push(...(record.codes ?? []));
   if (known !== undefined && proofs.indexOf(proof) <= proofs.indexOf(known)) return;
   const says = proof === 'landed' || proof === 'presumed' ? 'landed' : 'turned away';
   // A claim taken back, or settled by what was published, stays so whatever is turned away later.
   const end = evidence.ended === null ? null : standingOf(evidence).end;
   const isSettled = end !== null && end !== 'foreign-bid' && end !== 'rejected';
-  const done = known === undefined ? evidence.unsent !== null && proof !== 'nothing' : isSettled;
+  const isTold = proof !== 'nothing' || (end !== null && end !== 'passed');
+  const done = known === undefined ? evidence.unsent !== null && isTold : isSettled;
   if (done && says === 'turned away') return;
+  // One bid was found among those published, and none of the answers finds another one.
+  if (end === 'won' || end === 'lost') return;
   const given = evidence.word?.end;
   if (says === 'landed' && (given === 'not-landed' || given === 'expired')) evidence.word = null;
   evidence.answer = { proof, outcome: record.outcome };
@@ -282,17 +281,20 @@ function closeOf({ at, endedAt }: Ended): number {
 }
 
 /**
- * Published bids that may be ours: by the id that we were given, else by the codes of our calls, else by what our bytes say and when
- * they can have come. A bid that was refused under a code can be no other one.
+ * Published bids that may be ours: by the id that we were given, or the codes that came with a refusal, else by what our bytes say and
+ * when they can have come.
  */
 function ownBids(evidence: Evidence): readonly PublishedBid[] {
-  const { answer, codes, ended } = evidence;
+  const { answer, ended } = evidence;
   const claim = evidence.claim ?? evidence.lostClaim;
   if (ended === null) return [];
   const outcome = answer?.outcome;
   if (outcome?.kind === 'accepted') return ended.bids.filter((bid) => bid.bidId === outcome.bidId);
-  const named = ended.bids.filter((bid) => codes.some((code) => isSameCode(code, bid.bidId)));
-  if (named.length > 0 || (outcome?.kind === 'rejected' && codes.length > 0)) return named;
+  const isRefused = answer?.proof === 'rejected';
+  // A refusal after another attempt says nothing of that one.
+  const names = isRefused || outcome?.kind === 'unknown' ? namesIn(outcome) : undefined;
+  if (names !== undefined) return ended.bids.filter((bid) => names.some((name) => isSameCode(name, bid.bidId)));
+  if (isRefused) return [];
   if (claim === null) return [];
   const { offer, at } = claim;
   const closesAt = closeOf(ended);
@@ -302,6 +304,10 @@ function ownBids(evidence: Evidence): readonly PublishedBid[] {
     if (bid.placedAt === null) return true;
     return bid.placedAt >= at - stampToleranceMs && bid.placedAt <= closesAt + stampToleranceMs;
   });
+}
+
+function namesIn(outcome: BidOutcome | undefined): readonly string[] | undefined {
+  return outcome !== undefined && 'names' in outcome ? outcome.names : undefined;
 }
 
 /** Where the request stands, and where the money promised for it does. */
@@ -318,7 +324,7 @@ export function standingOf(evidence: Evidence): Standing {
     // Never sent, said one process; another may have sent it and died before it could tell. Then it was published.
     return settledByBids(ownBids(evidence)) ?? { end: 'passed', money: 'released' };
   }
-  // What the service refused and published all the same stood.
+  // What the service refused, and published under the code that it gave, stood.
   if (answer.proof === 'rejected') return settledByBids(ownBids(evidence)) ?? { end: 'rejected', money: 'released' };
   if (answer.outcome.kind === 'accepted-outside') return { end: 'accepted-outside', money: 'held' };
   if (ended !== null) return settled(evidence, answer.proof);

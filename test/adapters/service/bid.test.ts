@@ -43,7 +43,7 @@ test('a refusal in words that nobody knows, beside a code, is an answer and leav
   const { service } = startClient(t, baseUrl);
   const answer = await service.placeBid(attemptOf());
   assert(answer.kind === 'answered', JSON.stringify(answer));
-  assert.deepEqual(answer.outcome, { kind: 'unknown', reason: 'refused-with-code' });
+  assert.deepEqual(answer.outcome, { kind: 'unknown', reason: 'refused-in-doubt' });
   assert.deepEqual([answer.codes, answer.response], [['q-1', 'b-1'], { status: 200, body }]);
 });
 

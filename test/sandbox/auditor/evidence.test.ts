@@ -60,8 +60,6 @@ const published = (bidId: string, position: number, rateHundredths = 300): Publi
   position,
   placedAt: at + 1_000,
 });
-/** As the log has it: the answer gave the code. */
-const naming = (record: AuctionRecord, code: string): AuctionRecord => ({ ...record, codes: [code] }) as AuctionRecord;
 const ended = (bids: readonly PublishedBid[]): AuctionRecord => ({
   kind: 'ended',
   requestId,
@@ -112,9 +110,8 @@ function answersOf(landing: Landing): AuctionRecord[] {
         ...unsure,
         answered({ kind: 'accepted', bidId: 'ours' }, false),
         // A refusal that the published list gives the lie.
-        answered({ kind: 'rejected', code: 'request-expired' }, false),
-        naming(answered({ kind: 'rejected', code: 'request-expired' }, false), 'ours'),
-        naming(answered({ kind: 'unknown', reason: 'refused-with-code' }, false), 'ours'),
+        answered({ kind: 'rejected', code: 'request-expired', names: ['ours'] }, false),
+        answered({ kind: 'unknown', reason: 'refused-in-doubt', names: ['ours'] }, false),
       ];
     case 'outside':
       return [...unsure, answered({ kind: 'accepted-outside', bidId: 'ours' }, false)];
