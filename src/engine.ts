@@ -742,14 +742,14 @@ function statusOf(
 ): DaemonStatus {
   const { instance, version, config, clock, desk, rules, checks, lasts, startedAt } = parts;
   const status = desk?.status() ?? null;
-  const { hash, refusal, notFollowed, rollback } = rules.status();
+  const { hash, refusal, heldBack, notFollowed, rollback } = rules.status();
   return {
     ...{ instance, version, roles: [...config.roles], startedAt, at: clock.now() },
     ready: checks.every(({ missing }) => missing() === null),
     webhooksRefused: whyWebhooksAreRefused(checks),
     bidding: status === null ? null : shownBidding(status.bidding),
     ruleSet: hash,
-    rulesFolder: { refusal, notFollowed },
+    rulesFolder: { refusal, heldBack: heldBack && { ...heldBack, files: [...heldBack.files] }, notFollowed },
     rollback: rollback === null ? null : { ...rollback },
     partitions: { owned: [...(desk?.partitions() ?? [])], closed: [...(status?.closed ?? [])] },
     requests:

@@ -8,6 +8,8 @@ import { Fault } from '../errors.ts';
 import { faultText } from '../rules/place.ts';
 import { openRuleSet, type RuleSet } from '../rules/rule-set.ts';
 import type { Policy } from './decide.ts';
+import { type HeldBack, heldBackIn, openChecked } from './held-back.ts';
+import { heldBackText } from './held-back-text.ts';
 import type { Control, ControlState, RuleBook, RuleOrder, RuleReport, RuleWatch } from './ports.ts';
 import {
   activations,
@@ -42,6 +44,8 @@ type RuleStatus = {
   missing: string | null;
   /** Why the folder is refused as it stands; null: it is not. */
   refusal: string | null;
+  /** The folder is refused for what its good set would take away: somebody has to say that it is meant. */
+  heldBack: HeldBack | null;
   /** A set in the folder that is good, and not followed. */
   notFollowed: string | null;
   /** Somebody went back to the set that is followed; null: nobody did. */
@@ -96,6 +100,7 @@ export function createRuleDesk(world: {
   let lookedUp: { hash: string | null; atMs: number } = { hash: null, atMs: Number.NEGATIVE_INFINITY };
   let toldOverdue: string | null = null;
   let refusal: string | null = null;
+  let heldBack: HeldBack | null = null;
   let folderHash: string | null = null;
   let toldHash: string | null = null;
   let report: { found: RuleReport; isFirst: boolean } | null = null;
@@ -134,6 +139,7 @@ export function createRuleDesk(world: {
       onEvent({ kind: 'rules-live', hash: current.hash });
     }
     for (const hash of ready.keys()) if (!orders.some((order) => order.hash === hash)) ready.delete(hash);
+    if (heldBack !== null && orders.at(-1)?.hash === heldBack.hash) accept(heldBack.hash);
     if (wanted().some(({ hash }) => !ready.has(hash)) || mayHaveGoneBack()) work();
   }
 
@@ -199,6 +205,27 @@ export function createRuleDesk(world: {
     open(hash, source);
   }
 
+  function refuse(text: string, held: HeldBack | null): void {
+    if (refusal !== text) onEvent({ kind: 'rules-refused', text });
+    refusal = text;
+    heldBack = held;
+  }
+
+  function accept(hash: string): void {
+    if (refusal !== null) onEvent({ kind: 'rules-mended', hash });
+    refusal = null;
+    heldBack = null;
+  }
+
+  /** Against a set that this program cannot read nothing can be said: nothing is bid by that one either. */
+  async function heldBackOf({ hash, source }: Extract<RuleReport, { kind: 'good' }>): Promise<HeldBack | null> {
+    const last = (await control.read()).ruleOrders.at(-1)?.hash ?? null;
+    if (last === null || last === hash) return null;
+    const live = ready.get(last)?.ruleSet ?? openChecked(await ruleBook.source(last));
+    const next = openChecked(source);
+    return live === null || next === null ? null : heldBackIn(await ruleBook.read(), world.approval, live, next);
+  }
+
   /** What stands in the folder is proposed, and announced unless somebody has to approve it or has decided against it. */
   async function take({ hash, source }: Extract<RuleReport, { kind: 'good' }>, isFirst: boolean): Promise<void> {
     const last = (await control.read()).ruleOrders.at(-1) ?? null;
@@ -234,14 +261,19 @@ export function createRuleDesk(world: {
     const taken = report;
     const { found, isFirst } = taken;
     if (found.kind === 'refused') {
-      if (refusal !== found.text) onEvent({ kind: 'rules-refused', text: found.text });
-      refusal = found.text;
+      refuse(found.text, null);
     } else {
-      if (refusal !== null) onEvent({ kind: 'rules-mended', hash: found.hash });
-      refusal = null;
       checked.add(found.hash);
       folderHash = found.hash;
-      await take(found, isFirst);
+      const held = await heldBackOf(found);
+      if (held === null) {
+        accept(found.hash);
+        await take(found, isFirst);
+      } else {
+        // Kept, so that somebody can look at it and activate it.
+        await propose(world, { hash: held.hash, source: found.source, who: null });
+        refuse(heldBackText(held), held);
+      }
     }
     if (report === taken) report = null;
   }
@@ -345,7 +377,7 @@ export function createRuleDesk(world: {
       const missing = isUnheard ? unheard : unready;
       const isFollowed = folderHash === null || orders.at(-1)?.hash === folderHash;
       const notFollowed = isFollowed ? null : folderHash;
-      return { hash, missing, refusal, notFollowed, rollback };
+      return { hash, missing, refusal, heldBack, notFollowed, rollback };
     },
   };
 }

@@ -1,8 +1,9 @@
 /** What the doctor says, in English. */
 import type { ClosedCause } from '../bidding/bidding-status.ts';
+import { takenAwayText } from '../bidding/held-back-text.ts';
 import { remedyOf } from './bidding-remedy.ts';
 import { biddingEn } from './bidding-texts-en.ts';
-import type { Texts } from './texts.ts';
+import type { DoctorFigures, Texts } from './texts.ts';
 
 type Figure = string | number | undefined;
 
@@ -10,6 +11,12 @@ type Figure = string | number | undefined;
 function capWord(by: Figure, since: Figure, text: Figure): string {
   const why = text === undefined ? '' : ` (${text})`;
   return by === undefined ? '' : `; set by ${by} on ${since}${why}`;
+}
+
+/** What the set in the folder would take from the one that decides. */
+function heldBack({ hash, path, folder, caps, count, left, files }: DoctorFigures): string {
+  const taken = { caps: Number(caps), rules: Number(count), left: Number(left), files: files ? [String(files)] : [] };
+  return `set ${hash} decides on; the set of ${path}, ${folder}, would take away ${takenAwayText(taken)}`;
 }
 
 export const doctorEn: Texts['doctor'] = {
@@ -138,6 +145,14 @@ export const doctorEn: Texts['doctor'] = {
     'rules-new': ({ hash, path, folder }) => [
       `set ${hash} decides; the set of ${path}, ${folder}, does not: no desk has taken it from there yet`,
       'a desk that runs with this folder does; see LANCE_RULES_DIR',
+    ],
+    'rules-held-back': (figures) => [
+      heldBack(figures),
+      `where that is meant: lance rules activate ${figures.folder} --by NAME --reason TEXT; else put the files back`,
+    ],
+    'rules-held-back-new': (figures) => [
+      heldBack(figures),
+      `put the files back; where that is meant: lance rules propose ${figures.path} --by NAME, then lance rules activate ${figures.folder} --by NAME --reason TEXT`,
     ],
     'rules-refused': ({ text }) => [String(text), 'mend the file that is named; lance rules check says more'],
     'file-read': () => ['read without faults'],

@@ -4,6 +4,7 @@ import type { ClosedCause } from '../bidding/bidding-status.ts';
 import { remedyOf } from './bidding-remedy.ts';
 import { biddingPt } from './bidding-texts-pt.ts';
 import { faultPt } from './fault-texts-pt.ts';
+import { takenAwayPt } from './status-texts-pt.ts';
 import type { DoctorFigures } from './texts.ts';
 
 type Figure = string | number | undefined;
@@ -12,6 +13,12 @@ type Figure = string | number | undefined;
 function capWord(by: Figure, since: Figure, text: Figure): string {
   const why = text === undefined ? '' : ` (${text})`;
   return by === undefined ? '' : `; posto por ${by} em ${since}${why}`;
+}
+
+/** What the set in the folder would take from the one that decides. */
+function heldBack({ hash, path, folder, caps, count, left, files }: DoctorFigures): string {
+  const taken = { caps: Number(caps), rules: Number(count), left: Number(left), files: files ? [String(files)] : [] };
+  return `o conjunto ${hash} continua decidindo; o de ${path}, ${folder}, tiraria ${takenAwayPt(taken)}`;
 }
 
 export const doctorPt = {
@@ -145,6 +152,14 @@ export const doctorPt = {
     'rules-new': ({ hash, path, folder }: DoctorFigures) => [
       `o conjunto ${hash} decide; o de ${path}, ${folder}, não: nenhuma mesa o leu dali ainda`,
       'uma mesa que rode com esta pasta o lê; veja LANCE_RULES_DIR',
+    ],
+    'rules-held-back': (figures: DoctorFigures) => [
+      heldBack(figures),
+      `se for isso mesmo: lance rules activate ${figures.folder} --by NOME --reason TEXTO; senão, devolva os arquivos`,
+    ],
+    'rules-held-back-new': (figures: DoctorFigures) => [
+      heldBack(figures),
+      `devolva os arquivos; se for isso mesmo: lance rules propose ${figures.path} --by NOME, depois lance rules activate ${figures.folder} --by NOME --reason TEXTO`,
     ],
     'rules-refused': ({ text }: DoctorFigures) => [
       String(text),

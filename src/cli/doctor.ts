@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { whyAbsentIn } from '../absent-facts.ts';
+import { heldBackIn, openChecked } from '../bidding/held-back.ts';
 import { refusalBy } from '../bidding/house.ts';
 import { judgeKey } from '../bidding/key-check.ts';
 import { type EventLog, lastChanges, type Views } from '../bidding/ports.ts';
@@ -16,6 +17,7 @@ import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { countLetters } from '../http/letters.ts';
 import { living } from '../operating/living.ts';
+import type { RuleSet } from '../rules/rule-set.ts';
 import { confirmRules, reasonsAgainst } from '../rules/verdict.ts';
 import { readOutcomeTable } from '../wire/outcomes.ts';
 import { remedyOf } from './audit.ts';
@@ -70,15 +72,15 @@ function checkNode(): Finding {
   return fits ? found('node', 'ok', 'node-fits', { version }) : found('node', 'fail', 'node-old', { version });
 }
 
-/** The same check as that of a desk, tests included. `hash`: of the set in the folder; null: it is refused. */
+/** The same check as that of a desk, tests included. `ruleSet`: the one in the folder; null: it is refused. */
 async function checkRules(
   world: CommandWorld,
   directory: string,
   leastCoveragePercent: number,
-): Promise<{ findings: Finding[]; hash: string | null }> {
+): Promise<{ findings: Finding[]; ruleSet: RuleSet | null }> {
   const refused = (texts: string[]) => ({
     findings: texts.map((text) => found('rules', 'fail', 'rules-refused', { text })),
-    hash: null,
+    ruleSet: null,
   });
   try {
     const verdict = await confirmRules(
@@ -88,9 +90,10 @@ async function checkRules(
       whyAbsentIn(world.mapping(null)),
     );
     if (verdict.kind === 'good') {
-      const { rules, hash } = verdict.ruleSet;
+      const { ruleSet } = verdict;
+      const { rules, hash } = ruleSet;
       const figures = { count: rules.length, hash: hash.slice(0, hashLength), path: directory };
-      return { findings: [found('rules', 'ok', 'rules-compiled', figures)], hash };
+      return { findings: [found('rules', 'ok', 'rules-compiled', figures)], ruleSet };
     }
     return refused(reasonsAgainst(verdict).slice(0, shownReasons));
   } catch (fault) {
@@ -102,8 +105,9 @@ async function checkRules(
 async function checkFollowed(
   { control, ruleBook }: DeskReader,
   { rulesDir, rules }: Place,
-  folderHash: string | null,
+  inFolder: RuleSet | null,
 ): Promise<Finding[]> {
+  const folderHash = inFolder?.hash ?? null;
   const followed = (await control.read()).ruleOrders.at(-1)?.hash;
   if (followed === undefined) return [];
   const hash = followed.slice(0, hashLength);
@@ -116,10 +120,17 @@ async function checkFollowed(
     return [found('rules', 'warn', reviewedBy === null ? 'rules-back' : 'rules-back-seen', { ...figures, ...folder })];
   }
   if (followed === folderHash) return [found('rules', 'ok', 'rules-followed', { hash })];
-  if (folderHash === null) return [found('rules', 'warn', 'rules-kept', { hash, path: rulesDir })];
+  if (inFolder === null || folderHash === null) return [found('rules', 'warn', 'rules-kept', { hash, path: rulesDir })];
   const figures = { hash, path: rulesDir, folder: folderHash.slice(0, hashLength) };
   if (!mayFollow(entries, folderHash, rules.approval)) return [found('rules', 'warn', 'rules-unapproved', figures)];
   const isKnown = proposalOf(entries, folderHash) !== null;
+  const live = openChecked(await ruleBook.source(followed));
+  const held = live === null ? null : heldBackIn(entries, rules.approval, live, inFolder);
+  if (held !== null) {
+    const { caps, rules: count, left, files } = held;
+    const lost = { caps, count, left, ...(files.length === 0 ? {} : { files: files.join(', ') }) };
+    return [found('rules', 'fail', isKnown ? 'rules-held-back' : 'rules-held-back-new', { ...figures, ...lost })];
+  }
   return [found('rules', 'warn', isKnown ? 'rules-left' : 'rules-new', figures)];
 }
 
@@ -149,13 +160,13 @@ function checkFile(
 }
 
 /** Where the log is and, if a desk has run on it, what is in it. */
-async function checkStore(world: CommandWorld, place: Place, rulesHash: string | null): Promise<Finding[]> {
+async function checkStore(world: CommandWorld, place: Place, inFolder: RuleSet | null): Promise<Finding[]> {
   const { store } = place;
   switch (store.backend) {
     case 'embedded':
-      return checkDirectory(world, place, store.dataDir, rulesHash);
+      return checkDirectory(world, place, store.dataDir, inFolder);
     case 'kafka':
-      return checkShared(world, place, store, rulesHash);
+      return checkShared(world, place, store, inFolder);
     default:
       return store satisfies never;
   }
@@ -166,7 +177,7 @@ async function checkShared(
   world: CommandWorld,
   place: Place,
   store: Extract<StorePlace, { backend: 'kafka' }>,
-  rulesHash: string | null,
+  inFolder: RuleSet | null,
 ): Promise<Finding[]> {
   const { brokers, registryUrl } = store.kafka;
   const redis = new URL(store.redis.url);
@@ -192,7 +203,7 @@ async function checkShared(
   // The client of Kafka would ask again and again for the best part of a minute.
   const examined = isAway
     ? [found('servers', 'fail', 'servers-unread', { text }), ...(await checkBidding(world, null, store))]
-    : await examineStore(world, place, rulesHash, `${brokers.join(', ')}; ${redis.host}`);
+    : await examineStore(world, place, inFolder, `${brokers.join(', ')}; ${redis.host}`);
   return [...checkDisk(world, store), ...findings, ...examined];
 }
 
@@ -207,7 +218,7 @@ async function checkDirectory(
   world: CommandWorld,
   place: Place,
   directory: string,
-  rulesHash: string | null,
+  inFolder: RuleSet | null,
 ): Promise<Finding[]> {
   const [pid] = world.holdersOfRemoved(directory);
   if (pid !== undefined) {
@@ -225,7 +236,7 @@ async function checkDirectory(
     return [isNew, ...(await checkStart(world, place))];
   }
   const full = fullDisk(world, place.store);
-  const examined = await examineStore(world, place, rulesHash, directory);
+  const examined = await examineStore(world, place, inFolder, directory);
   if (full === null) {
     return [...checkDisk(world, place.store), ...(await checkFilePages(world, place.store)), ...examined];
   }
@@ -294,7 +305,7 @@ async function soon<R>(answer: Promise<R>): Promise<R> {
 async function examineStore(
   world: CommandWorld,
   place: Place,
-  rulesHash: string | null,
+  inFolder: RuleSet | null,
   path: string,
 ): Promise<Finding[]> {
   const { store, pseudonymKey } = place;
@@ -305,7 +316,7 @@ async function examineStore(
     findings.push(await soon(checkPlace(reader, store, path)));
     const unkept = await checkKept(reader);
     findings.push(...unkept);
-    if (unkept.length === 0) findings.push(...(await checkFollowed(reader, place, rulesHash)));
+    if (unkept.length === 0) findings.push(...(await checkFollowed(reader, place, inFolder)));
     findings.push(...(await checkDaemon(world, reader, store)));
     findings.push(...(await checkCaps(world, reader)));
     findings.push(...(await checkBidding(world, reader, store)));
@@ -710,8 +721,8 @@ async function examine(world: CommandWorld): Promise<Finding[]> {
   );
   try {
     const place = world.place();
-    const { findings: rules, hash } = await checkRules(world, place.rulesDir, place.rules.leastCoveragePercent);
-    findings.push(...rules, ...(await checkStore(world, place, hash)));
+    const { findings: rules, ruleSet } = await checkRules(world, place.rulesDir, place.rules.leastCoveragePercent);
+    findings.push(...rules, ...(await checkStore(world, place, ruleSet)));
   } catch (fault) {
     // Named among the faults of the configuration already.
     if (!(fault instanceof Fault)) throw fault;

@@ -1,4 +1,5 @@
 /** What `lance status` says, in English. */
+import { takenAwayText } from '../bidding/held-back-text.ts';
 import type { Texts } from './texts.ts';
 
 export const statusEn: Texts['status'] = {
@@ -37,6 +38,8 @@ export const statusEn: Texts['status'] = {
       : `this process answers for ${numbers.length === 1 ? 'the one' : `${numbers.length}, those`} with number ${numbers.join(', ')}`,
   partitionClosed: (text) => `closed: ${text}`,
   folderRefused: (text) => `REFUSED, the set above decides on: ${text} (lance rules check names all; mend the file)`,
+  folderHeldBack: (hash, taken) =>
+    `REFUSED, the set above decides on: ${hash} would take away ${takenAwayText(taken)} (put the files back; where that is meant: lance rules activate ${hash} --by NAME --reason TEXT)`,
   goneBack: ({ hash, from, by }, review) =>
     `from ${from}${by === null ? '' : ` by ${by}`}; ${review.kind === 'reviewed' ? `${review.by ?? 'somebody else'} has looked at it` : `somebody else has to look at it by ${review.until}: lance rules approve ${hash}, with a token of their own`}; the folder waits for lance rules activate`,
   folderNotFollowed: (hash) =>

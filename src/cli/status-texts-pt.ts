@@ -1,9 +1,22 @@
 /** What `lance status` says, in Brazilian Portuguese. */
 
+import type { HeldBack } from '../bidding/held-back.ts';
+
 type Requests = { open: number; parked: number; frozen: number };
 type Queue = { queued: number; sending: number; sendLimit: number; unknown: number };
 type GoneBack = { hash: string; from: string; by: string | null };
 type Review = { kind: 'reviewed'; by: string | null } | { kind: 'due'; until: string };
+type TakenAway = Omit<HeldBack, 'hash'>;
+
+/** What a set would take from the one that is followed. */
+export function takenAwayPt({ caps, rules, left, files }: TakenAway): string {
+  const gone = files.length === 0 ? '' : ` (${files.join(', ')})`;
+  const parts = [
+    ...(caps === 0 ? [] : [`todos os tetos (${caps})`]),
+    ...(left < rules ? [`${rules - left} de ${rules} regras${gone}`] : []),
+  ];
+  return parts.join(' e ');
+}
 
 export const statusPt = {
   about: 'por que não há lances, se não há, e o essencial do processo que está rodando',
@@ -43,6 +56,8 @@ export const statusPt = {
   partitionClosed: (text: string) => `fechada: ${text}`,
   folderRefused: (text: string) =>
     `RECUSADA, o conjunto acima continua decidindo: ${text} (lance rules check mostra tudo; corrija o arquivo)`,
+  folderHeldBack: (hash: string, taken: TakenAway) =>
+    `RECUSADA, o conjunto acima continua decidindo: ${hash} tiraria ${takenAwayPt(taken)} (devolva os arquivos; se for isso mesmo: lance rules activate ${hash} --by NOME --reason TEXTO)`,
   goneBack: ({ hash, from, by }: GoneBack, review: Review) =>
     `de ${from}${by === null ? '' : ` por ${by}`}; ${review.kind === 'reviewed' ? `${review.by ?? 'outra pessoa'} já conferiu` : `outra pessoa tem de conferir até ${review.until}: lance rules approve ${hash}, com um token seu`}; a pasta espera lance rules activate`,
   folderNotFollowed: (hash: string) =>

@@ -138,7 +138,8 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
   return labelledText(rows.map(([label, text]) => [label, text === null ? null : wrapped(text, width)]));
 
   /** Of many problems the first: `rules check` names all. */
-  function folderText({ rulesFolder: { refusal, notFollowed } }: DaemonStatus): string | null {
+  function folderText({ rulesFolder: { refusal, heldBack, notFollowed } }: DaemonStatus): string | null {
+    if (heldBack != null) return status.folderHeldBack(heldBack.hash.slice(0, hashLength), heldBack);
     if (refusal !== null) return status.folderRefused(refusal.split('\n')[0]!.slice(0, longestRefusal));
     return notFollowed === null ? null : status.folderNotFollowed(notFollowed.slice(0, hashLength));
   }

@@ -10,6 +10,7 @@ import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { announce, announceAheadMs } from '../../src/bidding/rule-book.ts';
 import { createRuleDesk, type RuleDesk, type RuleEvent } from '../../src/bidding/rule-desk.ts';
 import { eventually } from '../conformance/backend.ts';
+import { always, ruleOf } from '../rules/sample-request.ts';
 import {
   createFolder,
   type Folder,
@@ -304,6 +305,131 @@ test('who has not heard the controls for 2 s follows nothing, for another set ma
     assert.equal(life.desk.status().missing, null);
   } finally {
     await life.close();
+    folder.remove();
+  }
+});
+
+const capRule = ruleOf({
+  name: 'Desk a day',
+  conditions: always,
+  event: { type: 'cap', params: { name: 'desk-day', keyFacts: [], window: 'day', maxAmountReais: 1_000_000 } },
+});
+const capped = setNamed('a', [capRule]).hash;
+
+test('a folder that takes every cap away is not followed by itself, also after a restart; put back it is as before', async () => {
+  const folder = createFolder(filesNamed('a', [capRule]));
+  const first = await live('capless', folder);
+  try {
+    folder.put(filesNamed('b'));
+    await eventually(() => first.told('rules-refused').length === 1);
+    const [told] = first.told('rules-refused');
+    assert.match(
+      told!.kind === 'rules-refused' ? told!.text : '',
+      new RegExp(
+        `every cap \\(1\\).*lance rules activate ${b.slice(0, 12)} --by NAME --reason TEXT.*put the files back`,
+      ),
+    );
+    const { refusal, heldBack, notFollowed } = first.desk.status();
+    assert.match(refusal!, /every cap/);
+    assert.deepEqual([heldBack, notFollowed], [{ hash: b, caps: 1, rules: 2, left: 1, files: [] }, b]);
+    await sleep(announceAheadMs + 500);
+    assert.equal(first.followed(), capped);
+    assert.equal((await first.store.control.read()).ruleOrders.at(-1)!.hash, capped);
+  } finally {
+    await first.close();
+  }
+  const second = await live('capless', folder);
+  try {
+    assert.equal(second.followed(), capped, 'the last set, from the store');
+    await eventually(() => second.told('rules-refused').length === 1);
+    assert.deepEqual(second.told('rules-not-followed'), []);
+    assert.equal(second.followed(), capped);
+    folder.put(filesNamed('a', [capRule]));
+    await eventually(() => second.told('rules-mended').length === 1);
+    assert.deepEqual([second.desk.status().refusal, second.desk.status().heldBack], [null, null]);
+    folder.put(filesNamed('c', [capRule]));
+    await eventually(() => second.followed() === setNamed('c', [capRule]).hash, 8_000);
+  } finally {
+    await second.close();
+    folder.remove();
+  }
+});
+
+test('whoever activates a set without caps has it followed, and it is refused no more', async () => {
+  const folder = createFolder(filesNamed('a', [capRule]));
+  const life = await live('capless-meant', folder);
+  try {
+    folder.put(filesNamed('b'));
+    await eventually(() => life.told('rules-refused').length === 1);
+    await announce({ ...life.store, clock }, { hash: b, who: { by: 'ana', via: 'api' }, aheadMs: 0 });
+    await eventually(() => life.followed() === b);
+    assert.deepEqual([life.desk.status().refusal, life.desk.status().heldBack], [null, null]);
+    assert.equal(life.told('rules-mended').length, 1);
+    folder.put(filesNamed('c'));
+    await eventually(() => life.followed() === setNamed('c').hash, 8_000);
+  } finally {
+    await life.close();
+    folder.remove();
+  }
+});
+
+test('a folder that has lost files and most of the rules is not followed by itself, one that lost few is', async () => {
+  const named = (name: string) => ruleOf({ name, conditions: always });
+  const more = { path: 'more.json', text: JSON.stringify([named('One'), named('Two')]) };
+  const last = { path: 'last.json', text: JSON.stringify([named('Three')]) };
+  const folder = createFolder([...filesNamed('a'), more, last]);
+  const life = await live('files-lost', folder);
+  const whole = life.followed();
+  try {
+    rmSync(join(folder.path, 'last.json'));
+    await eventually(() => life.followed() !== whole, 8_000);
+    const most = life.followed();
+    rmSync(join(folder.path, 'more.json'));
+    await eventually(() => life.told('rules-refused').length === 1);
+    assert.match(life.desk.status().refusal!, /2 of 3 rules \(more\.json\)/);
+    assert.deepEqual(life.desk.status().heldBack, { hash: a, caps: 0, rules: 3, left: 1, files: ['more.json'] });
+    assert.equal(life.followed(), most);
+    folder.put([more]);
+    await eventually(() => life.desk.status().refusal === null);
+    assert.equal(life.followed(), most);
+  } finally {
+    await life.close();
+    folder.remove();
+  }
+});
+
+test('what two persons have approved is followed from the folder, whatever it takes away', async () => {
+  const folder = createFolder(filesNamed('a', [capRule]));
+  const life = await live('capless-approved', folder);
+  const { ruleBook } = life.store;
+  try {
+    await ruleBook.append({ kind: 'approved', hash: b, at: clock.now(), by: 'ana' });
+    await ruleBook.append({ kind: 'approved', hash: b, at: clock.now(), by: 'bruno' });
+    folder.put(filesNamed('b'));
+    await eventually(() => life.followed() === b, 8_000);
+    assert.deepEqual(life.told('rules-refused'), []);
+  } finally {
+    await life.close();
+    folder.remove();
+  }
+});
+
+test('what somebody went back from is told as that and not refused, whatever it takes away', async () => {
+  const folder = createFolder(filesNamed('a', [capRule]));
+  const first = await live('capless-back', folder);
+  const parts = { ...first.store, clock };
+  folder.put(filesNamed('b'));
+  await eventually(() => first.told('rules-refused').length === 1);
+  await announce(parts, { hash: b, who: { by: 'ana', via: 'api' }, aheadMs: 0 });
+  const rollback = { from: b, reviewBy: clock.now() + 60_000 };
+  await announce(parts, { hash: capped, who: { by: 'ana', via: 'api' }, aheadMs: 0, rollback });
+  await first.close();
+  const second = await live('capless-back', folder);
+  try {
+    await eventually(() => second.told('rules-not-followed').length === 1);
+    assert.deepEqual([second.followed(), second.desk.status().heldBack], [capped, null]);
+  } finally {
+    await second.close();
     folder.remove();
   }
 });

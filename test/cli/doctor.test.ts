@@ -232,6 +232,20 @@ describe('what is wrong with files and keys', { concurrency: 2 }, () => {
     );
   });
 
+  test('the folder against the live set: one without the caps', async () => {
+    const half = join(played.directory, 'half-rules');
+    mkdirSync(half);
+    for (const name of ['codes.json', 'limits.json', 'limits.test.json'])
+      cpSync(join(shippedRules, name), join(half, name));
+    const elsewhere = { LANCE_RULES_DIR: half };
+    assert.deepEqual(named(await findings(elsewhere), 'rules'), ['ok rules-compiled', 'fail rules-held-back-new']);
+    await assertSaid(
+      elsewhere,
+      /falha +regras +.*tiraria todos os tetos.*\n +remédio: devolva os arquivos/,
+      /fail +rules +.*would take away every cap.*\n +remedy: put the files back/,
+    );
+  });
+
   test('a mapping that is not there, or is no mapping', async () => {
     const gone = await findings({ LANCE_MAPPING: join(played.directory, 'gone.json') });
     assert.deepEqual(named(gone, 'mapping'), ['fail file-refused']);

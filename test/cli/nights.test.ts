@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request as ask, createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -317,6 +317,51 @@ describe('nights on which no bid flows', { concurrency: 2 }, () => {
       for (let looks = 0; looks < 150 && !mended(); looks += 1) await sleep(100);
       assert.ok(mended(), 'the recovery is logged');
       assert.equal((await apiStatus(night)).rulesFolder.refusal, null);
+    });
+  });
+
+  test('the third night, half a copy: no cap is left, nobody said so, and every place tells it until somebody does', async () => {
+    await withNight(74, {}, async (night) => {
+      const { environment, daemon, root } = night;
+      const folder = environment.LANCE_RULES_DIR!;
+      const live = (await apiStatus(night)).ruleSet;
+      for (const name of readdirSync(folder))
+        if (name !== 'codes.json' && !name.startsWith('limits')) rmSync(join(folder, name), { recursive: true });
+      const lineOf = (msg: string) => daemon.lines.find((line) => line.msg === msg);
+      for (let looks = 0; looks < 150 && lineOf('rules-refused') === undefined; looks += 1) await sleep(100);
+      assert.match(
+        String(lineOf('rules-refused')?.text),
+        /would take away every cap \(\d+\) and \d+ of \d+ rules .*caps\.json/,
+      );
+      assert.match(await (await fetch(`${root}/metrics`)).text(), /^lance_rule_set_refused 1$/m);
+      const { ruleSet, rulesFolder } = await apiStatus(night);
+      assert.equal(ruleSet, live);
+      const hash = rulesFolder.notFollowed!.slice(0, 12);
+      const [screen, pt, doctor, doctorPt] = await Promise.all([
+        lance({ ...environment, LANCE_LANG: 'en' }, 'status'),
+        lance(environment, 'status'),
+        lance({ ...environment, LANCE_LANG: 'en' }, 'doctor'),
+        lance(environment, 'doctor'),
+      ]);
+      const command = `lance rules activate ${hash} --by`;
+      assert.match(flat(screen.stdout), new RegExp(`folder REFUSED, .*would take away every cap .*${command} NAME`));
+      assert.match(flat(pt.stdout), new RegExp(`pasta RECUSADA, .*tiraria todos os tetos .*${command} NOME`));
+      assert.match(flat(doctor.stdout), new RegExp(`fail rules set .*would take away every cap .*${command} NAME`));
+      assert.match(
+        flat(doctorPt.stdout),
+        new RegExp(`falha regras o conjunto .*tiraria todos os tetos .*${command} NOME`),
+      );
+      const order = ['--by', 'ana', '--reason', 'sem tetos hoje'];
+      assert.equal((await lance(environment, 'rules', 'activate', hash, ...order)).code, 0);
+      const meantHash = rulesFolder.notFollowed;
+      let meant = await apiStatus(night);
+      for (let looks = 0; looks < 100 && meant.ruleSet !== meantHash; looks += 1) {
+        await sleep(100);
+        meant = await apiStatus(night);
+      }
+      assert.deepEqual(meant.rulesFolder, { refusal: null, heldBack: null, notFollowed: null });
+      assert.ok(lineOf('rules-mended') !== undefined);
+      assert.equal(meant.ruleSet, meantHash);
     });
   });
 

@@ -28,7 +28,7 @@ import { changeFailed, obeyedSchema, ordered, shortReason, silentSchema, via } f
 import { answered, answerNamed, measured, order, said, saidOfParts } from './described.ts';
 import { problem, problemResponses } from './problems.ts';
 import { exampleTime, time, wholeCount } from './schemas.ts';
-import { rollbackSchema } from './status.ts';
+import { type DaemonStatus, rollbackSchema, rulesFolderSchema } from './status.ts';
 
 export type RuleRouteParts = {
   rules: RuleOrderParts;
@@ -71,13 +71,7 @@ const ruleStandingSchema = answerNamed(
   z.object({
     live: said(z.string().nullable(), 'SHA-256 of the set that is to be followed; null: none ever was', exampleHash),
     before: said(z.string().nullable(), 'Where a rollback goes; null: nowhere', null),
-    folder: saidOfParts(
-      z.object({
-        refusal: said(z.string().nullable(), 'Why the folder of this process is refused; null: it is not', null),
-        notFollowed: said(z.string().nullable(), 'SHA-256 of the set in it where another one is followed', null),
-      }),
-      'The folder of rules of the process that answers',
-    ),
+    folder: saidOfParts(rulesFolderSchema, 'The folder of rules of the process that answers'),
     approvalNeeded: said(z.boolean(), 'Two identities have to stand for a set', true),
     rollback: saidOfParts(
       rollbackSchema.nullable(),
@@ -320,7 +314,7 @@ const commentBody = order(z.strictObject({ comment }), 'CommentedOrder', 'Why; a
 
 export function addRuleRoutes(
   app: ApiApp,
-  parts: RuleRouteParts & { status: () => { rulesFolder: { refusal: string | null; notFollowed: string | null } } },
+  parts: RuleRouteParts & { status: () => Pick<DaemonStatus, 'rulesFolder'> },
 ): void {
   const { guard, rules, ruleWatch, status } = parts;
   const tags = ['rules'];

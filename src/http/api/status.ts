@@ -54,6 +54,32 @@ export const rollbackSchema = z.object({
   reviewedAt: said(time.nullable().optional(), 'When somebody else has looked at it; null: nobody yet', null),
 });
 
+export const rulesFolderSchema = z.object({
+  refusal: said(
+    z.string().nullable(),
+    'Why the rule files in the folder are refused, each problem on a line; null: they are not',
+    null,
+  ),
+  heldBack: saidOfParts(
+    z
+      .object({
+        hash: said(z.string(), 'SHA-256 of the set in the folder, which is kept', 'a'.repeat(64)),
+        caps: said(
+          count,
+          'All caps of the set that is followed, where none is left; 0: some are, or there were none',
+          3,
+        ),
+        rules: said(count, 'Rules of the set that is followed', 49),
+        left: said(count, 'Rules of the set in the folder', 9),
+        files: said(z.array(z.string()), 'Files that had rules and have none now', ['caps.json']),
+      })
+      .nullable()
+      .optional(),
+    'The folder is refused for what its set would take away: it is followed when somebody activates it; null: it is not',
+  ),
+  notFollowed: said(z.string().nullable(), 'SHA-256 of the set in the folder where another one is followed', null),
+});
+
 export const statusSchema = answerNamed(
   z.object({
     instance: said(z.string(), 'Name of the process, for as long as it runs', '0b6f3c52-7d43-4a41-9a39-5c7f8f1f2b11'),
@@ -72,21 +98,7 @@ export const statusSchema = answerNamed(
       'Why no bids flow, if they do not; null in a process that only takes webhooks',
     ),
     ruleSet: said(z.string().nullable(), 'SHA-256 of the rule set that is followed', 'a'.repeat(64)),
-    rulesFolder: saidOfParts(
-      z.object({
-        refusal: said(
-          z.string().nullable(),
-          'Why the rule files in the folder are refused, each problem on a line; null: they are not',
-          null,
-        ),
-        notFollowed: said(
-          z.string().nullable(),
-          'SHA-256 of the set in the folder where another one is followed',
-          null,
-        ),
-      }),
-      'The folder of the rules against the set that is followed',
-    ),
+    rulesFolder: saidOfParts(rulesFolderSchema, 'The folder of the rules against the set that is followed'),
     rollback: saidOfParts(
       rollbackSchema.nullable().optional(),
       'Somebody went back to the set that is followed; null: nobody did. While it holds, the folder goes live only when somebody activates it',
