@@ -224,6 +224,8 @@ type FailureRun = {
   sinceMs: number;
   lastMs: number;
   probeAfterMs: number;
+  /** Some bid or query was among them, and not probes alone. */
+  isOfTraffic: boolean;
 };
 
 /** What the answers to bids and link queries say of the service, whoever asks. */
@@ -254,10 +256,10 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
         run = ended;
       }
     }
-    hear(answer);
+    hear(answer, true);
   }
 
-  function hear(answer: BidAnswer | QueryAnswer): void {
+  function hear(answer: BidAnswer | QueryAnswer, isOfTraffic: boolean): void {
     const cause = troubleOf(answer);
     if (cause === null) return;
     if (cause === 'none' || cause === 'service-unauthorised') isTried = true;
@@ -267,8 +269,11 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     }
     const nowMs = clock.monotonicMs();
     const reason = 'reason' in answer ? answer.reason : cause;
-    if (run?.cause !== cause)
-      run = { cause, reason, count: 0, sinceMs: nowMs, lastMs: nowMs, probeAfterMs: awayProbeFirstMs };
+    if (run?.cause !== cause) {
+      const times = { sinceMs: nowMs, lastMs: nowMs, probeAfterMs: awayProbeFirstMs };
+      run = { cause, reason, count: 0, ...times, isOfTraffic };
+    }
+    run.isOfTraffic ||= isOfTraffic;
     run.count += 1;
     run.reason = reason;
     run.lastMs = nowMs;
@@ -294,21 +299,34 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     );
   }
 
-  /** What says nothing of the token leaves it refused; a service that was away is heard whatever it answers. */
+  /**
+   * What says nothing of the token leaves it refused, unless the service is away: what was heard last is the cause. A service that was
+   * away is heard whatever it answers.
+   */
   async function probe(asked: Service): Promise<void> {
     probing = true;
     probedAtMs = clock.monotonicMs();
     const answer = await asked.askToken();
     probing = false;
     const cause = troubleOf(answer);
-    if (cause === 'none' && run?.cause === 'service-unreachable' && isSure())
+    if (cause === 'none' && run?.cause === 'service-unreachable' && run.isOfTraffic && isSure())
       endedByProbe = { run, atMs: clock.monotonicMs() };
-    if (cause === 'none' || cause === 'service-unauthorised') hear(answer);
-    else if (run?.cause === 'service-unauthorised') run.lastMs = clock.monotonicMs();
-    else if (run?.cause === 'service-unreachable') {
+    if (cause === 'none' || cause === 'service-unauthorised') hear(answer, false);
+    else if (run?.cause === 'service-unauthorised') {
+      if (cause === 'service-unreachable') becomeAway(answer);
+      else run.lastMs = clock.monotonicMs();
+    } else if (run?.cause === 'service-unreachable') {
       run.probeAfterMs = Math.min(awayProbeMaxMs, run.probeAfterMs * 2);
-      hear(answer);
+      hear(answer, false);
     }
+  }
+
+  /** It is closed already, so nothing has to be sure first. */
+  function becomeAway(answer: QueryAnswer): void {
+    hear(answer, false);
+    if (run === null) return;
+    run.count = leastFailures;
+    run.sinceMs = run.lastMs - leastFailingMs;
   }
 
   return {

@@ -190,7 +190,7 @@ test('a refused token is tried again without traffic, by no bid, no more often t
   await looks(90_000);
   assert.equal(asked, 4, 'nobody is asked while the token is not to be used');
   ready = true;
-  answer = { kind: 'failed', reason: 'status-503' };
+  answer = { kind: 'failed', reason: 'throttled' };
   // Forgotten after a minute without an answer, as before.
   assert.equal(health.trouble(), null);
   await looks(2_000);
@@ -201,6 +201,41 @@ test('a refused token is tried again without traffic, by no bid, no more often t
   const before = asked;
   await looks(60_000);
   assert.equal(asked, before, 'a token that works is not tried again');
+});
+
+test('after a refused token a service that answers nothing is the cause, as the latest probe found it', async () => {
+  const clock = createManualClock(1_000_000);
+  let answer: QueryAnswer = { kind: 'failed', reason: 'unauthorised' };
+  let bid = { kind: 'answered' } as unknown as BidAnswer;
+  const health = createServiceHealth(clock);
+  const heard = health.heard({
+    placeBid: async () => bid,
+    askToken: async () => answer,
+    ready: () => true,
+  } as unknown as Service);
+  const looks = looksOf(health, clock);
+  await looks(3_000);
+  assert.equal(health.trouble()?.cause, 'service-unauthorised');
+  answer = { kind: 'failed', reason: 'headers-timeout' };
+  await looks(2_250);
+  assert.deepEqual(
+    health.trouble(),
+    { cause: 'service-unreachable', detail: 'headers-timeout' },
+    'closed all the while',
+  );
+  answer = { kind: 'failed', reason: 'unauthorised' };
+  await looks(10_250);
+  assert.equal(health.trouble()?.cause, 'service-unauthorised');
+  answer = { kind: 'failed', reason: 'connection-lost' };
+  await looks(2_250);
+  assert.deepEqual(health.trouble(), { cause: 'service-unreachable', detail: 'connection-lost' });
+  answer = { kind: 'acknowledged', requestCode: null };
+  await looks(10_250);
+  assert.equal(health.trouble(), null);
+  // One lost bid is the network's: no bid has failed before.
+  bid = { kind: 'not-landed', reason: 'unreachable', retryAt: null };
+  await heard.placeBid({ body: '{}', deadlineAt: 9_000_000, mayWrite: () => true });
+  assert.equal(health.trouble(), null);
 });
 
 test('a token that nobody has tried is tried at the start: refused, it closes bidding before any traffic', async () => {
