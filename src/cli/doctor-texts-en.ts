@@ -256,6 +256,14 @@ export const doctorEn: Texts['doctor'] = {
       `${host} does not answer (${text})`,
       'see LANCE_BASE_URL, network and DNS',
     ],
+    'service-silent': ({ host, text }) => [
+      `${host} takes connections and does not answer the query (${text})`,
+      'see LANCE_BASE_URL, and what stands between here and the service; the desk opens by itself once it answers',
+    ],
+    'service-elsewhere': ({ host, text }) => [
+      `${host} answers, but nothing of the contract is there (${text})`,
+      'mend the path in LANCE_BASE_URL, or its host',
+    ],
     'withdrawals-off': ({ name }) => [`${name} is not set: withdrawals are refused; the rest works`],
     'service-unknown': () => ['LANCE_BASE_URL is of no use', 'set it to the address of the service'],
     'clock-sane': () => ['does not contradict the log'],

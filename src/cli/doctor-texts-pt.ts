@@ -272,6 +272,14 @@ export const doctorPt = {
       `${host} não atende (${text})`,
       'veja LANCE_BASE_URL, rede e DNS',
     ],
+    'service-silent': ({ host, text }: DoctorFigures) => [
+      `${host} aceita conexões e não responde à consulta (${text})`,
+      'veja LANCE_BASE_URL e o que há entre esta máquina e o serviço; a mesa abre sozinha quando ele responder',
+    ],
+    'service-elsewhere': ({ host, text }: DoctorFigures) => [
+      `${host} responde, mas nada do contrato está ali (${text})`,
+      'corrija o caminho em LANCE_BASE_URL, ou o servidor',
+    ],
     'withdrawals-off': ({ name }: DoctorFigures) => [`falta ${name}: saques são recusados; o resto funciona`],
     'service-unknown': () => ['LANCE_BASE_URL não serve', 'dê o endereço do serviço'],
     'clock-sane': () => ['não contradiz o registro'],

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { whyAbsentIn } from '../absent-facts.ts';
+import { troubleOfReason } from '../bidding/bidding-status.ts';
 import { heldBackIn, openChecked } from '../bidding/held-back.ts';
 import { refusalBy } from '../bidding/house.ts';
 import { judgeKey } from '../bidding/key-check.ts';
@@ -46,6 +47,7 @@ const noticedSkewMs = 2_000;
 const closingSkewMs = 15 * 60_000;
 /** A body that was read and found wanting: the token came before. */
 const readStatuses: ReadonlySet<number> = new Set([200, 400, 422]);
+const nothingThereStatus = 404;
 /** The setting's default, where the configuration cannot be read. */
 const firstAnswerMs = 6_000;
 const usualBodyBytes = 5_000_000;
@@ -617,7 +619,8 @@ async function checkService(world: CommandWorld, config: Config): Promise<Findin
   const [program = ''] = config.service.tokenCommand ?? [];
   if (config.service.accessToken === null && !isProgram(program)) return [reached];
   const { answer, renewalFault, skewMs } = await world.tryToken(config);
-  return [reached, tokenFinding(answer, renewalFault), ...clockFinding(skewMs)];
+  const service = unserved(answer, reached.figures) ?? reached;
+  return [service, tokenFinding(answer, renewalFault), ...clockFinding(skewMs)];
 }
 
 /** While the service is away its token command can still be run: what it does wrong would keep the desk from bidding later. */
@@ -628,6 +631,15 @@ async function checkRenewal(world: CommandWorld, config: Config, reached: Findin
   // Without a token at hand the command is run first.
   const { renewalFault } = await world.tryToken({ ...config, service: { ...config.service, accessToken: null } });
   return renewalFault === null ? untried : found('token', 'fail', 'token-unrenewed', { text: renewalFault });
+}
+
+/** Somebody listens there, and it is not the service at its work; null: it is, as far as the answer tells. */
+function unserved(answer: TokenTrial['answer'], { host = '' }: DoctorFigures): Finding | null {
+  if (answer.kind === 'refused' && answer.response.status === nothingThereStatus)
+    return found('service', 'fail', 'service-elsewhere', { host, text: `HTTP ${answer.response.status}` });
+  if (answer.kind === 'failed' && troubleOfReason(answer.reason) === 'service-unreachable')
+    return found('service', 'fail', 'service-silent', { host, text: answer.reason });
+  return null;
 }
 
 function tokenFinding(answer: TokenTrial['answer'], renewalFault: string | null): Finding {

@@ -155,6 +155,25 @@ describe('what is wrong with the token', { concurrency: 2 }, () => {
       /o serviço respondeu HTTP 404: isso nada diz do token\n +remédio: veja o caminho/,
       /answered HTTP 404: that tells nothing of the token\n +remedy: see the path in LANCE_BASE_URL/,
     );
+    // Whoever hangs takes connections all the same, and nothing of the contract is below a wrong path.
+    const hanging = { LANCE_BASE_URL: await serviceOf(() => undefined) };
+    const [wrongPath, failing] = [{ LANCE_BASE_URL: await statusOf(404) }, { LANCE_BASE_URL: await statusOf(503) }];
+    for (const [given, expected] of [
+      [hanging, 'fail service-silent'],
+      [failing, 'fail service-silent'],
+      [wrongPath, 'fail service-elsewhere'],
+    ] as const)
+      assert.equal(named(await findings(given), 'service')[0], expected);
+    await assertSaid(
+      hanging,
+      /falha +serviço +.* aceita conexões e não responde à consulta \(headers-timeout\)\n +remédio: veja LANCE_BASE_URL/,
+      /fail +service +.* takes connections and does not answer the query \(headers-timeout\)\n +remedy: see LANCE_BASE_URL/,
+    );
+    await assertSaid(
+      wrongPath,
+      /falha +serviço +.* nada do contrato .*HTTP 404.*\n +remédio: corrija o caminho em LANCE_BASE_URL/,
+      /fail +service +.* nothing of the contract .*HTTP 404.*\n +remedy: mend the path in LANCE_BASE_URL/,
+    );
     const away = named(await findings({ LANCE_BASE_URL: 'http://127.0.0.1:9' }), 'token', 'service');
     const withdrawals = ['ok withdrawals-off', 'ok withdrawals-off'];
     assert.deepEqual(away.sort(), ['fail service-unreachable', 'ok token-given', ...withdrawals, 'warn token-untried']);
