@@ -303,7 +303,7 @@ export const flowsEn: Texts['flows'] = {
     noteHolder: 'Also the note of',
     noteAgain: 'Told after the note',
     lateNote: 'Note that nobody waited for any more',
-    lateSuccesses: 'Told late to be done',
+    lateSuccesses: 'Told to be done',
     earlierNotes: 'Earlier notes',
     breaches: 'Rules in the way',
     errors: 'The service said',
@@ -326,6 +326,11 @@ export const flowsEn: Texts['flows'] = {
   estimate: (before, after) => `${before} → ${after} (estimate: what is owed the service alone knows)`,
   confirmFirst: (shown) => `Nothing was sent. The order is sent at once with --yes:\n${shown}`,
   earlierNotes: (numbers) => `${numbers} (given up here; the service was told nothing of it)`,
+  signedNotes: (numbers) =>
+    `${numbers} (given up here after it was sent to be endorsed: look at the service for what became of it)`,
+  deniedOnce: (by) => `denied by ${by}`,
+  deniedHere: 'denied here',
+  endorsementDenied: 'endorsement denied here',
   againAt: (time) => `(again from ${time})`,
   readThem: (command, flowId) =>
     `What the service answered: lance ${command} results ${flowId} OPERATION --by NAME --reason TEXT; the reading is recorded.`,

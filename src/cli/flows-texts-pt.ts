@@ -312,7 +312,7 @@ export const flowsPt = {
     noteHolder: 'Também é a CCB de',
     noteAgain: 'Informado depois da CCB',
     lateNote: 'CCB que ninguém esperava mais',
-    lateSuccesses: 'Informado tarde como feito',
+    lateSuccesses: 'Informado como feito',
     earlierNotes: 'CCBs anteriores',
     breaches: 'Regras que impedem',
     errors: 'O serviço disse',
@@ -337,6 +337,11 @@ export const flowsPt = {
     `${before} → ${after} (estimativa: o saldo devedor só o serviço conhece)`,
   confirmFirst: (shown: string) => `Nada foi enviado. Com --yes o pedido é enviado na hora:\n${shown}`,
   earlierNotes: (numbers: string) => `${numbers} (abandonadas aqui; o serviço não foi avisado)`,
+  signedNotes: (numbers: string) =>
+    `${numbers} (abandonadas aqui depois de enviadas para averbação: veja no serviço o que foi feito delas)`,
+  deniedOnce: (by: string) => `negada por ${by}`,
+  deniedHere: 'negada aqui',
+  endorsementDenied: 'averbação negada aqui',
   againAt: (time: string) => `(de novo a partir de ${time})`,
   readThem: (command: string, flowId: string) =>
     `O que o serviço respondeu: lance ${command} results ${flowId} OPERAÇÃO --by NOME --reason TEXTO; a leitura fica registrada.`,

@@ -28,11 +28,11 @@ import { createFlowFront, type FlowFront, type FrontResult } from '../originatio
 import { latestFlows } from '../origination/latest-flows.ts';
 import { nextSteps, type StepSettings, waitsFor, waitsForPerson } from '../origination/next-steps.ts';
 import { noteIndex, notesToldAgain, unreadMark } from '../origination/notes.ts';
-import { flowMeant, renegotiationTerms, storedKey } from '../origination/orders.ts';
+import { type Asker, flowMeant, renegotiationTerms, storedKey } from '../origination/orders.ts';
 import { type OpenSealed, shownAmount, shownRecord, shownWorker } from '../origination/shown-flows.ts';
 import { type PaymentShown, shownPayments } from '../origination/shown-payments.ts';
 import { isToldNo, isUnseen, mayTakeBack, stepsOf } from '../origination/steps.ts';
-import { isFinished } from '../origination/transitions.ts';
+import { deniedByPerson, isFinished } from '../origination/transitions.ts';
 import { readUnfolded, type UnfoldedFlows } from '../origination/unfolded.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
@@ -144,7 +144,8 @@ export function phaseText(
   length: 'short' | 'whole' = 'whole',
 ): string {
   const { phases, queryRefused, unseen } = texts;
-  const { phase, breaches, errors } = state;
+  const { phase, breaches, errors, operation } = state;
+  if (phase === 'endorsement-refused' && operation?.reason === deniedByPerson) return texts.endorsementDenied;
   if (phase === 'withheld' && breaches.length === 0 && errors.length > 0) return queryRefused[length];
   return isUnseen(state) ? unseen[length] : phases[phase];
 }
@@ -243,7 +244,7 @@ export function flowText(
     [labels.noteAgain, noteAgainText(format, state)],
     [labels.lateNote, lateNoteText(format, state)],
     [labels.lateSuccesses, joined(view.lateSuccesses.map((late) => lateSuccessText(format, late)))],
-    [labels.earlierNotes, earlierNotesText(format, view.earlierNotes)],
+    [labels.earlierNotes, earlierNotesText(format, state, view.earlierNotes)],
     [
       labels.breaches,
       joined(
@@ -340,15 +341,29 @@ function lateNoteText(format: Format, { lateNote, phase }: FlowState): string | 
 /** What counts as not done, and is told to be done; what to do about it stands among the rules in the way. */
 function lateSuccessText(
   format: Format,
-  { at, operation, code, noteNumber }: ReturnType<typeof flowView>['lateSuccesses'][number],
+  { at, operation, code, noteNumber, deniedBy }: ReturnType<typeof flowView>['lateSuccesses'][number],
 ): string {
-  const { step, facts } = format.texts.flows;
-  const named = [step(operation), ...(noteNumber === null ? [] : [`${facts.noteNumber} ${noteNumber}`])];
+  const { step, facts, deniedOnce } = format.texts.flows;
+  const named = [
+    step(operation),
+    ...(noteNumber === null ? [] : [`${facts.noteNumber} ${noteNumber}`]),
+    ...(deniedBy === null ? [] : [deniedOnce(deniedBy)]),
+  ];
   return `${format.time(at)}: ${[...named, ...(code === null ? [] : [code])].join(', ')}`;
 }
 
-function earlierNotesText(format: Format, numbers: readonly string[]): string | null {
-  return numbers.length === 0 ? null : format.texts.flows.earlierNotes(numbers.join(', '));
+/** Of one that was sent to be endorsed the service knows. */
+function earlierNotesText(
+  format: Format,
+  { operationsGivenUp = [] }: FlowState,
+  numbers: readonly string[],
+): string | null {
+  const { earlierNotes, signedNotes } = format.texts.flows;
+  const sent = new Set(operationsGivenUp.map(({ note }) => note?.noteNumber));
+  const unsigned = numbers.filter((number) => !sent.has(number));
+  const signed = numbers.filter((number) => sent.has(number));
+  const unsignedText = unsigned.length === 0 ? [] : [earlierNotes(unsigned.join(', '))];
+  return joined([...unsignedText, ...(signed.length === 0 ? [] : [signedNotes(signed.join(', '))])]);
 }
 
 function noteText(format: Format, note: CreditNote): string {
@@ -363,11 +378,12 @@ function operationText(format: Format, state: FlowState, operation: NonNullable<
   const { status, reason, retryAt } = operation;
   // What was taken at first and refused by an event has ended as the flow says.
   const isRefused = status === 'done' && state.phase === 'refused';
+  const isDenied = status === 'rejected' && reason === deniedByPerson;
   // Given up here with its flow: the service never saw it.
   const isUnsent = status === 'rejected' && operation.intent === null;
   const words = [
     texts.step(operation.operation),
-    isRefused ? texts.refusedLater : texts.statuses[isUnsent ? 'not-sent' : status],
+    isRefused ? texts.refusedLater : isDenied ? texts.deniedHere : texts.statuses[isUnsent ? 'not-sent' : status],
     timesText(attemptsOf(operation)),
   ];
   // What the service said is a line of its own.
@@ -524,7 +540,7 @@ export async function startFlow(
   const read = readBody(world, order.file, body);
   if (flow === 'renegotiation' && order.yes !== true) throw await unconfirmed(world, renegotiationAsked(read as never));
   await withFront(world, order, (front) => {
-    const start = ask(front) as (asker: { by: string; key: string }, order: unknown) => Promise<FrontResult>;
+    const start = ask(front) as (asker: Asker, order: unknown) => Promise<FrontResult>;
     return start(askerOf(order), asked(read as never));
   });
 }
@@ -680,8 +696,8 @@ function timesText(attempts: number): string {
 }
 
 /** A key of its own where none is given: then asking again is asking anew. */
-function askerOf({ by, key }: Order): { by: string; key: string } {
-  return { by, key: key ?? randomUUID() };
+function askerOf({ by, key }: Order): Asker {
+  return { by, key: key ?? randomUUID(), via: 'offline' };
 }
 
 type Said = readonly (readonly [field: string, text: string])[];

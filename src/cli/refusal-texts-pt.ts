@@ -526,6 +526,18 @@ const whole: readonly Sentence[] = [
     'o serviço diz que o contrato deste fluxo já está averbado, e $1 levaria a um segundo empréstimo: use a etapa confirm',
   ],
   [
+    /^it was shown that this operation was done, and (.*) says that it was not: (.*)\. Find out there: another one would be a second loan\. If its contract is endorsed, take the step confirm; once it is undone or settled there, another person than .* takes the step accept with a reason, with a token or a log-in of their own$/,
+    'foi mostrado que esta operação foi feita, e $1 diz que não foi: $2. Verifique lá: outra seria um segundo empréstimo. Se o contrato dela está averbado, use a etapa confirm; depois que for desfeita ou resolvida lá, outra pessoa, que não $1, usa a etapa accept com um motivo, com um token ou login próprio',
+  ],
+  [
+    /^(.*) denied what was shown to be done, so another person settles it, with a token or a log-in of their own: (.*)$/,
+    '$1 negou o que foi mostrado como feito, então outra pessoa o resolve, com um token ou login próprio: $2',
+  ],
+  [
+    /^it was shown that this contract is endorsed, so another person than (.*) denies it, with a token or a log-in of their own: (.*)$/,
+    'foi mostrado que este contrato está averbado, então quem o nega é outra pessoa, que não $1, com um token ou login próprio: $2',
+  ],
+  [
     /^the very same splits were sent before, under another key, and taken; if the payee is to get as much once more, send an entry with another fieldId or day$/,
     'exatamente os mesmos repasses já foram enviados, com outra chave, e aceitos; se o recebedor deve receber o mesmo valor mais uma vez, envie um item com outro fieldId ou outro dia',
   ],

@@ -128,6 +128,10 @@ export type FlowAsked = OfFlow & {
   givesCodeUp?: true;
   /** Of `deny`: it takes an endorsement back that counts as done; absent: one that was unclear. */
   ofEndorsed?: true;
+  /** Of `deny`: it goes against a success that was shown, so nothing is lent again before that is settled; absent: it does not, or an earlier version wrote it. */
+  ofShown?: true;
+  /** How whoever asked is known; absent: an earlier version wrote it. */
+  via?: Via;
   /** Of `accept` and `confirm`: the intent of the late success that it settles; absent: it is about none. */
   lateIntentId?: string;
   /** Of `amend`: the link from now on, as a pseudonym; absent: it stays. */

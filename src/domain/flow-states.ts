@@ -94,6 +94,8 @@ export type FlowOperationState = {
   mayBeDone?: true;
   /** Of an endorsement: its answer was unclear before an event said that it failed; it may be done. Absent: it was not. */
   wasUnclear?: true;
+  /** Of an endorsement that is unclear: the service had said that it was done. Absent: it had not, or an earlier version folded it. */
+  wasShown?: true;
   /** Not to be tried again before. */
   retryAt: EpochMs | null;
   reason: string | null;
@@ -152,8 +154,15 @@ export type OperationGivenUp = {
   isSettled?: true;
 };
 
-/** The service told, at a time, that one of those was done; `unshown`: its words do not show whether it was done. */
-export type LateSuccess = OperationGivenUp & { at: EpochMs; unshown?: true };
+/**
+ * The service told, at a time, that one of those was done; `unshown`: its words do not show whether it was done. `denied`: it was shown
+ * to be done, and this person says that it was not; `isOfEarlier`: to a version that let the flow go on after it.
+ */
+export type LateSuccess = OperationGivenUp & {
+  at: EpochMs;
+  unshown?: true;
+  denied?: { by: string; isOfEarlier?: true };
+};
 
 export type FlowState = {
   flowId: string;
@@ -199,7 +208,7 @@ export type FlowState = {
   codesGivenUp?: readonly { requestCode: string; indexes: readonly string[] }[];
   /** Those that may be told late, the latest last. Absent: none, or an earlier version gave them up. */
   operationsGivenUp?: readonly OperationGivenUp[];
-  /** Those that were told late and that nobody has settled, the latest last. Absent: none were. */
+  /** Those that were told late, or denied after they were shown, and that nobody has settled, the latest last. Absent: none were. */
   lateSuccesses?: readonly LateSuccess[];
   generatedAt: EpochMs | null;
   /** Contracts generated: more than one where the competence turned. */

@@ -7,7 +7,7 @@ import type { Control, EventLog, NewEntry, Views } from '../bidding/ports.ts';
 import { transitions } from '../bidding/transitions.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { FlowKind } from '../domain/flow-records.ts';
-import type { FlowPhase } from '../domain/flow-states.ts';
+import type { FlowPhase, FlowState } from '../domain/flow-states.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Resolved, ThawAction, Topic } from '../domain/records.ts';
 import type { Identity } from '../domain/roles.ts';
@@ -34,6 +34,11 @@ type OperatorResolution = (typeof operatorResolutions)[number];
 const releases: ReadonlySet<OperatorResolution> = new Set(['lost', 'not-landed', 'cancelled']);
 /** Phases of a contract in which nothing of it is lent or may be. */
 const withoutLoan: ReadonlySet<FlowPhase> = new Set(['waiting-proposal', 'cancelled', 'failed', 'refused', 'withheld']);
+
+/** Whatever its phase, what was told or shown to be done and counts as not done here may be a loan. */
+function mayBeLent({ phase, lateSuccesses = [] }: FlowState): boolean {
+  return !withoutLoan.has(phase) || lateSuccesses.length > 0;
+}
 
 const foldTimeoutMs = 2_000;
 
@@ -73,7 +78,7 @@ export async function resolveRequest(
   const allowed = allowedIn(before);
   if (!allowed.includes(as)) return { kind: 'refused', phase: before.phase, allowed };
   const contract = (await parts.flows.read([contractId(requestId)])).get(contractId(requestId));
-  if (releases.has(as) && contract !== undefined && !withoutLoan.has(contract.phase)) {
+  if (releases.has(as) && contract !== undefined && mayBeLent(contract)) {
     return { kind: 'under-contract', flowId: contract.flowId, flowPhase: contract.phase };
   }
   const record: Resolved = { kind: 'resolved', requestId, at: clock.now(), as, ...who, reason };

@@ -28,9 +28,18 @@ import {
   withdraw,
   withoutSignature,
 } from './fold-steps.ts';
-import { acceptLate, lateOf, settleLate, takeLateEvent, withGivenUp } from './late-successes.ts';
+import {
+  acceptLate,
+  denialOf,
+  lateOf,
+  settleLate,
+  takeLateEvent,
+  withDenial,
+  withGivenUp,
+  withoutPastDenials,
+} from './late-successes.ts';
 import { isSameNote, noteCodes, notesToldAgain, unreadMark, withToldAgain } from './notes.ts';
-import { allowsRecord, isToldNo, mayTakeBack } from './steps.ts';
+import { allowsRecord, isShownDone, isToldNo, mayTakeBack } from './steps.ts';
 import { deniedByPerson, isAside, isFinished, isOperation, toldNo, toldNothing } from './transitions.ts';
 
 /** Flow ids of events begin with this; their request code follows. */
@@ -51,7 +60,7 @@ export function evolve(state: FlowState | null, record: FlowRecord, earlier: Flo
     if (record.kind === 'started') return begun(record);
     return record.kind === 'told' && record.flowId.startsWith(eventPrefix) ? held(record) : null;
   }
-  const next = withGivenUp(state, withoutMarksOfEarlier(state, fold(state, record, earlier)));
+  const next = withoutPastDenials(withGivenUp(state, withoutMarksOfEarlier(state, fold(state, record, earlier))));
   return next === state ? state : { ...next, changedAt: Math.max(state.changedAt, record.at) };
 }
 
@@ -406,9 +415,12 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
       if (record.lateIntentId !== undefined) return takeOver({ ...state, steps: entry('done') }, record.lateIntentId);
       if (record.corrects) return correct({ ...state, steps: entry('done') }, record);
       return confirm({ ...state, steps: entry('done') }, record);
-    case 'deny':
-      if (takesBack) return notEndorsed({ ...state, steps: entry('done') });
-      return deny({ ...state, steps: entry('done') });
+    case 'deny': {
+      const entered = { ...state, steps: entry('done') };
+      // What was done before stays so in the history: it is the denial that is new.
+      if (record.ofShown && isShownDone(state)) return withDenial(state, refusedByPerson(entered), record);
+      return takesBack ? withDenial(state, notEndorsed(entered), record) : deny(entered);
+    }
     default:
       return step satisfies never;
   }
@@ -518,9 +530,13 @@ function deny(state: FlowState): FlowState {
 
 /** Somebody has looked: it is to be signed or generated again, or ended. */
 function notEndorsed(state: FlowState): FlowState {
-  const operation = { ...state.operation!, status: 'rejected' as const, retryAt: null, reason: deniedByPerson };
-  const refused = markStep({ ...state, operation, phase: 'endorsement-refused' }, operation.stepId, 'rejected');
-  return { ...refused, errors: [deniedByPerson], errorsIn: null };
+  return markStep(refusedByPerson(state), state.operation!.stepId, 'rejected');
+}
+
+function refusedByPerson(state: FlowState): FlowState {
+  const { wasShown: _, ...rest } = state.operation!;
+  const operation = { ...rest, status: 'rejected' as const, retryAt: null, reason: deniedByPerson };
+  return { ...state, operation, phase: 'endorsement-refused', errors: [deniedByPerson], errorsIn: null };
 }
 
 // --- Intents --------------------------------------------------------------------------------------------------------
@@ -745,6 +761,11 @@ function takeEndorsementEvent(state: FlowState, record: FlowTold): FlowState {
   const endorsementEvents = [...before, ...(bodyKey === undefined ? [] : [bodyKey])].slice(-endorsementEventsKept);
   const known = endorsementEvents.length === 0 ? state : { ...state, endorsementEvents };
   if (!isCurrent) return takeLateEvent(known, record, bodyOf(record));
+  const denial = denialOf(known);
+  if (denial !== null && (errors.length > 0 || record.denies) && isSameCode(requestCode, denial.code ?? '')) {
+    const told = { errors: errors.length > 0 ? errors : [toldNo], errorsIn: bodyOf(record) };
+    return { ...settleLate(known, denial.intentId), ...told };
+  }
   if (errors.length === 0 && record.denies) return takeDoubt(known, record, toldNo) ?? stray(known);
   if (record.shows === 'nothing') {
     return takeDoubt(known, record, toldNothing) ?? takeLateEvent(known, record, bodyOf(record));
@@ -755,7 +776,8 @@ function takeEndorsementEvent(state: FlowState, record: FlowTold): FlowState {
   const settled = record.settles ? endorsementSettled(moved, isDone ? 'done' : 'rejected') : moved;
   // A mark of the same endorsement is settled by this.
   const { intentId = '' } = state.operation?.intent ?? {};
-  const next = isDone && settled.lateSuccesses !== undefined ? settleLate(settled, intentId) : settled;
+  const next =
+    isDone && settled.lateSuccesses !== undefined ? settleLate(withoutPastDenials(settled), intentId) : settled;
   return { ...next, errors, errorsIn: bodyOf(record) };
 }
 
@@ -763,7 +785,9 @@ function takeEndorsementEvent(state: FlowState, record: FlowTold): FlowState {
 function takeDoubt(state: FlowState, record: FlowTold, reason: string): FlowState | null {
   const moved = move(state, 'told-denied');
   if (moved === null || moved.operation?.operation !== 'endorsement') return null;
-  const operation = { ...moved.operation, status: 'unclear' as const, retryAt: null, reason };
+  const { wasShown: _, ...rest } = moved.operation;
+  const isShown = reason === toldNothing && isShownDone(state) ? { wasShown: true as const } : {};
+  const operation = { ...rest, ...isShown, status: 'unclear' as const, retryAt: null, reason };
   const told = { errors: [reason], errorsIn: bodyOf(record) };
   return { ...markStep({ ...moved, operation }, operation.stepId, 'unclear'), ...told };
 }

@@ -18,7 +18,7 @@ import {
   withoutSignature,
 } from './fold-steps.ts';
 import { takeLateAnswer } from './late-successes.ts';
-import { isAside, readsOnly } from './transitions.ts';
+import { alreadyEndorsed, isAside, readsOnly } from './transitions.ts';
 
 /** How often the bytes of an operation are known to have been written. */
 export function attemptsOf({ attempts, unknowns }: FlowOperationState): number {
@@ -56,7 +56,8 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
       const kept = withRefusal(state, operation, record);
       if (!provesNothing(operation, record)) return { ...reject(kept, operation, result), errorsIn: answerOf(record) };
       const reason = `rejected after an attempt that may have been taken: ${result.code}`;
-      return doubt(kept, operation, record, reason, isOfWithdrawn ? neverAgain : retry);
+      const answered = result.code === alreadyEndorsed ? { ...operation, wasShown: true as const } : operation;
+      return doubt(kept, answered, record, reason, isOfWithdrawn ? neverAgain : retry);
     }
     case 'unknown': {
       const terms = result.isFinal || isOfWithdrawn ? neverAgain : retry;

@@ -6,11 +6,12 @@
 import { createHash } from 'node:crypto';
 import { unreadClaimId } from '../bidding/evolve.ts';
 import type { EventLog, MarginCache, NewEntry, Views } from '../bidding/ports.ts';
+import { isKnown, person } from '../bidding/rule-book.ts';
 import { sleep } from '../bidding/sleep.ts';
 import type { FlowSettings } from '../config/sections.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { FlowAsked, FlowBreach, FlowStarted, FlowStep, FlowSubject, FlowTerms } from '../domain/flow-records.ts';
-import type { FlowState } from '../domain/flow-states.ts';
+import type { FlowState, LateSuccess } from '../domain/flow-states.ts';
 import type { EpochMs, RateHundredths } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
@@ -36,7 +37,7 @@ import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credi
 import { expectedLoan, installmentReleasing, noteFactsOf, noteRateAtMost } from './differences.ts';
 import { eventsOfNobody, expectedNote, isOfOtherLoan } from './events-of-nobody.ts';
 import { eventPrefix, evolve, proposalIndex } from './evolve.ts';
-import { lateSuccessOf } from './late-successes.ts';
+import { denialOf, lateSuccessOf, maySettle, successSettled, unsettledBefore } from './late-successes.ts';
 import { keyIndex, workerIndex } from './ledger.ts';
 import { barriersTo, nextSteps } from './next-steps.ts';
 import { holdersOf, noteIndex, noteProposalIndex, notesToldAgain, stillHolds, unreadMark } from './notes.ts';
@@ -77,12 +78,14 @@ import {
   allowsStep,
   isBusy,
   isProposalConfirmed,
+  isShownDone,
   isUnseen,
   lendsAgain,
   mayCorrect,
   mayTakeBack,
   mayTakeOver,
   needsCode,
+  standingForLoan,
 } from './steps.ts';
 import { isFinished } from './transitions.ts';
 import type { UnfoldedFlows } from './unfolded.ts';
@@ -279,6 +282,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (other !== null) return keyOfOther(other, record);
     const isAgain = known?.phase === 'cancelled' && known.frozen === undefined && !isKey(known.key);
     if (known !== null && !isAgain) return answer(known, false);
+    const denial = known === null ? null : denialOf(known);
+    if (denial !== null) return successUnsettled(denial, known!, namingField[record.flow]);
     const written: FlowStarted = isAgain ? { ...record, again: true } : record;
     const isSaid = (one: FlowBreach) => ofOrder.some(({ rule, field }) => rule === one.rule && field === one.field);
     const ofOperation = await breachesOf(evolve(known, written, settings)!);
@@ -804,6 +809,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     }
     if (lendsAgain(state, asked.step)) return endorsedAlready(asked.step);
+    const denial = denialOf(state);
+    if (denial !== null && unsettledBefore(state, asked.step) === denial)
+      return successUnsettled(denial, state, 'step');
+    const alone = oneAlone(state, asker, asked.step);
+    if (alone !== null) return alone;
     const doesAgain =
       asked.step === 'deny' || asked.step === 'regenerate' || asked.step === 'cancel' || asked.step === 'amend';
     if (doesAgain && asked.despiteEvents !== true && allowsStep(state, asked.step, clock.now())) {
@@ -876,9 +886,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return refusal('conflict', 'key-reused', 'Idempotency-Key', 'this key was used for another step; use a new one');
   }
 
-  function stepRecord(state: FlowState, { by, key }: Asker, asked: StepAsked): FlowAsked | FrontResult {
+  function stepRecord(state: FlowState, { by, key, via }: Asker, asked: StepAsked): FlowAsked | FrontResult {
     const base: FlowAsked = {
       ...{ kind: 'asked', flowId: state.flowId, at: clock.now(), stepId: storedKey(vault, key), by, step: asked.step },
+      ...(via === undefined ? {} : { via }),
       ...{
         requestHash: hashOf(asked),
         terms: null,
@@ -906,8 +917,9 @@ export function createFlowFront(world: FrontWorld): FlowFront {
           );
         return { ...base, signedAt: asked.signedAt, sealed: seal(asked.content) };
       case 'deny': {
-        const more = mayTakeBack(state) ? { ofEndorsed: true as const } : {};
-        return { ...base, ...more, sealedReason: sealReason(asked.reason) };
+        const ofEndorsed = mayTakeBack(state) ? { ofEndorsed: true as const } : {};
+        const ofShown = isShownDone(state) ? { ofShown: true as const } : {};
+        return { ...base, ...ofEndorsed, ...ofShown, sealedReason: sealReason(asked.reason) };
       }
       case 'cancel':
       case 'regenerate':
@@ -1113,6 +1125,27 @@ function unreadUnseen(): FrontResult {
   const text =
     'a callback under the code of this flow came that cannot be read as its note: its contract may stand at the service, and another would be a second loan; look at it first (its history, or lance letters), and once you know, send true in despiteEvents';
   return refusal('breach', 'event-unread', 'step', text);
+}
+
+function successUnsettled(late: LateSuccess, state: FlowState, field: string): FrontResult {
+  const { rule, problem } = successSettled(late, mayTakeOver(state));
+  return refusal('breach', rule, field, problem);
+}
+
+/** That a shown success is none takes two people: one who denies it, who has not stood for it, and one who settles it. */
+function oneAlone(state: FlowState, { by, via }: Asker, step: FlowStep): FrontResult | null {
+  const who = { by, ...(via === undefined ? {} : { via }) };
+  const late = lateSuccessOf(state);
+  if (step === 'accept' && late !== null && !maySettle(late, who)) {
+    const text = `${late.denied!.by} denied what was shown to be done, so another person settles it, with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/accept`;
+    return refusal('not-allowed', 'second-person', 'step', text);
+  }
+  if (step !== 'deny' || !isShownDone(state)) return null;
+  const standing = standingForLoan(state);
+  if (isKnown(who) && !standing.some((name) => person(name) === person(by))) return null;
+  const names = [...new Set(standing)].join(', ');
+  const text = `it was shown that this contract is endorsed, so another person than ${names} denies it, with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/deny`;
+  return refusal('not-allowed', 'second-person', 'step', text);
 }
 
 function endorsedAlready(step: FlowStep): FrontResult {

@@ -1,8 +1,9 @@
 /**
- * What counts as not done and is told later to be done: an endorsement under a code that the flow has given up, or an answer to bytes
+ * What counts as not done and is told later to be done, or was shown to be done and is denied by a person: an endorsement under a code that the flow has given up, or an answer to bytes
  * that somebody said were not taken, or that were given up for another contract. Nothing more is lent before a person has settled it. Pure.
  */
-import type { FlowBreach, FlowOperation, FlowStep, FlowTold } from '../domain/flow-records.ts';
+import { isKnown, person } from '../bidding/rule-book.ts';
+import type { FlowAsked, FlowBreach, FlowOperation, FlowStep, FlowTold } from '../domain/flow-records.ts';
 import type { FlowState, LateSuccess, OperationGivenUp, SealedWords } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { isSameCode } from '../domain/request-codes.ts';
@@ -96,16 +97,27 @@ const paysOut: ReadonlySet<FlowStep | FlowOperation> = new Set([
   ...(['sign', 'endorsement', 'inclusion', 'splits', 'signers', 'finalisation'] as const),
 ]);
 
+/** Steps and operations after which a contract that was shown to be endorsed would be lent once more. */
+const lendsOnceMore: ReadonlySet<FlowStep | FlowOperation> = new Set([
+  ...(['sign', 'regenerate', 'cancel', 'contract', 'endorsement'] as const),
+]);
+
 /** What has to be settled before a step or an operation; null: nothing. */
 export function unsettledBefore(state: FlowState, what: FlowStep | FlowOperation): LateSuccess | null {
+  const denied = lendsOnceMore.has(what) ? denialOf(state) : null;
+  if (denied !== null) return denied;
   if (paysOut.has(what)) return lateSuccessOf(state);
   const ofGeneration = () => state.lateSuccesses?.find(({ operation }) => generates.has(operation)) ?? null;
   return generates.has(what) ? ofGeneration() : null;
 }
 
 /** `mayTakeOver`: the step confirm would be taken where the flow stands. */
-export function successSettled({ operation, code, unshown }: LateSuccess, mayTakeOver: boolean): FlowBreach {
+export function successSettled({ operation, code, unshown, denied }: LateSuccess, mayTakeOver: boolean): FlowBreach {
   const named = `${operation}${code === null ? '' : ` (${code})`}`;
+  if (denied !== undefined) {
+    const problem = `it was shown that this operation was done, and ${denied.by} says that it was not: ${named}. Find out there: another one would be a second loan. If its contract is endorsed, take the step confirm; once it is undone or settled there, another person than ${denied.by} takes the step accept with a reason, with a token or a log-in of their own`;
+    return { rule: 'success-settled', field: 'step', problem };
+  }
   const wayOut = mayTakeOver
     ? 'If its contract is endorsed, take the step confirm; once it is undone or settled there, take the step accept with a reason'
     : 'Once it is undone or settled there, take the step accept with a reason';
@@ -116,8 +128,53 @@ export function successSettled({ operation, code, unshown }: LateSuccess, mayTak
   return { rule: 'success-settled', field: 'step', problem };
 }
 
+/** Of an endorsement that was shown to be done: one that nobody has settled; null: there is none. */
+export function denialOf({ lateSuccesses = [] }: Pick<FlowState, 'lateSuccesses'>): LateSuccess | null {
+  return lateSuccesses.find(({ denied }) => denied !== undefined) ?? null;
+}
+
+/** Whether the step is one that the fold itself takes no more: it was asked for before it was known that somebody denies a success. */
+export function isHeldByDenial(state: FlowState, step: FlowStep): boolean {
+  const denied = denialOf(state)?.denied;
+  return denied !== undefined && !denied.isOfEarlier && lendsOnceMore.has(step);
+}
+
+/** Somebody denies what was shown: that stays a fact of the flow until the service, or a second person, says otherwise. */
+export function withDenial(
+  before: FlowState,
+  denied: FlowState,
+  { at, by, ofShown }: Pick<FlowAsked, 'at' | 'by' | 'ofShown'>,
+): FlowState {
+  const own = inFlight(before);
+  if (own === null) return denied;
+  const others = (before.lateSuccesses ?? []).filter(({ intentId }) => intentId !== own.intentId);
+  const mark = { ...own, at, denied: { by, ...(ofShown ? {} : { isOfEarlier: true as const }) } };
+  return { ...denied, lateSuccesses: [...others, mark] };
+}
+
+/** A person other than who denied it, each known by a token or a log-in: a name that was typed says nothing of who typed it. */
+export function maySettle({ denied }: LateSuccess, who: Pick<FlowAsked, 'by' | 'via'>): boolean {
+  return denied === undefined || (isKnown(who) && person(who.by) !== person(denied.by));
+}
+
+/** Its contract counts as endorsed again; or the flow has gone on, as an earlier version let it. */
+export function withoutPastDenials(state: FlowState): FlowState {
+  const { lateSuccesses, phase, operation } = state;
+  const isPast = ({ denied, intentId }: LateSuccess) => {
+    if (denied === undefined) return false;
+    if (phase === 'endorsed') return operation?.intent?.intentId === intentId;
+    return denied.isOfEarlier === true && phase !== 'endorsement-refused';
+  };
+  if (!lateSuccesses?.some(isPast)) return state;
+  const left = { ...state, lateSuccesses: lateSuccesses.filter((late) => !isPast(late)) };
+  if (phase !== 'endorsed' || operation?.status !== 'rejected') return left;
+  return { ...left, operation: { ...operation, status: 'done', reason: null } };
+}
+
 /** Somebody says that it is undone, or settled otherwise. */
 export function acceptLate(state: FlowState, intentId: string): FlowState {
+  // Should the service still tell of its success, that is news.
+  if (denialOf(state)?.intentId === intentId) return settleLate(state, intentId);
   const known = (state.operationsGivenUp ?? []).map((each) =>
     each.intentId === intentId ? { ...each, isSettled: true as const } : each,
   );

@@ -3,14 +3,15 @@ import { createHash } from 'node:crypto';
 import type { FlowKind, FlowTerms } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { AmountCents, Day, EpochMs, RateHundredths } from '../domain/glossary.ts';
+import type { Via } from '../domain/roles.ts';
 import type { Vault } from '../domain/vault.ts';
 import { mayHoldCpf } from '../wire/hidden-cpf.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
 import type { FlowStore } from './ports.ts';
 import type { LinkAsk, StepRequests } from './preparation.ts';
 
-/** Who asks, and under which idempotency key: as it came. */
-export type Asker = { by: string; key: string };
+/** Who asks, and under which idempotency key: as it came. `via` absent: by a token or a log-in. */
+export type Asker = { by: string; key: string; via?: Via };
 
 /** A key is whatever a caller made of it: a row of digits may be somebody's CPF, an address somebody's. */
 function mayBePersonal(key: string): boolean {

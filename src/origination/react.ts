@@ -10,9 +10,9 @@ import type { EpochMs } from '../domain/glossary.ts';
 import { competenceOf, type MarginFact, marginValidityMs } from '../wire/checks/worker-credit.ts';
 import { doubtsOf } from './differences.ts';
 import { nextSlot } from './evolve.ts';
-import { lateSuccessOf, unsettledBefore } from './late-successes.ts';
+import { denialOf, lateSuccessOf, unsettledBefore } from './late-successes.ts';
 import { dueAgainAt } from './steps.ts';
-import { deniedByPerson } from './transitions.ts';
+import { alreadyEndorsed, deniedByPerson } from './transitions.ts';
 
 export const flowAlarms = [
   'flow-frozen',
@@ -24,6 +24,7 @@ export const flowAlarms = [
   'note-differs',
   'note-unexpected',
   'success-late',
+  'success-denied',
   'proposal-differs',
   'flow-refused',
   'event-unclaimed',
@@ -84,6 +85,7 @@ export function react(state: FlowState, around: Surroundings, settings: FlowSett
     case 'endorsement-refused':
       // Whoever said so, or knows better, goes on: nothing is generated again by itself.
       if (state.operation?.reason === deniedByPerson || state.operation?.wasUnclear) return [];
+      if (state.operation?.reason === alreadyEndorsed) return [];
       if (lateSuccessOf(state) !== null) return [];
       return watchCompetence(state, around, settings);
     case 'signed':
@@ -278,13 +280,15 @@ export function alarmsOf(before: FlowState | null, after: FlowState, settings: F
   const isOtherwise = after.noteAgain != null && after.noteAgain !== before?.noteAgain;
   if (isNew || isOtherwise) alarms.push('note-differs');
   if (after.lateNote != null && after.lateNote.at !== before?.lateNote?.at) alarms.push('note-unexpected');
-  if ((after.lateSuccesses ?? []).length > (before?.lateSuccesses ?? []).length) alarms.push('success-late');
+  const isDenied = denialOf(after) !== null && denialOf(after)?.at !== (before && denialOf(before)?.at);
+  if (isDenied) alarms.push('success-denied');
+  else if ((after.lateSuccesses ?? []).length > (before?.lateSuccesses ?? []).length) alarms.push('success-late');
   const isSaidAnew = after.differences !== before?.differences || after.ending !== before.ending;
   const isDoubtful = after.flow === 'withdrawal' && doubtsOf(after, settings).length > 0;
   if (isDoubtful && isSaidAnew) alarms.push('proposal-differs');
   const withoutMargin = after.phase === 'withheld' && after.errors.length > 0;
   const refused =
     withoutMargin || after.phase === 'refused' || after.phase === 'endorsement-refused' || after.phase === 'failed';
-  if (refused && before?.phase !== after.phase) alarms.push('flow-refused');
+  if (refused && before?.phase !== after.phase && !isDenied) alarms.push('flow-refused');
   return alarms;
 }

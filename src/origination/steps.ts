@@ -10,7 +10,7 @@ import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { unshownSuccess } from '../wire/operations.ts';
 import { marksOf, unsaidIn } from './differences.ts';
-import { lateSuccessOf } from './late-successes.ts';
+import { isHeldByDenial, lateSuccessOf, maySettle } from './late-successes.ts';
 import { alreadyEndorsed, isOperation, toldNo, toldNothing, transitions } from './transitions.ts';
 
 /** An operation is under way: nothing else may be begun before it has ended. */
@@ -97,6 +97,19 @@ export function mayTakeBack({ phase, operation }: FlowState): boolean {
   return phase === 'endorsed' && operation?.operation === 'endorsement' && operation.status !== 'unclear';
 }
 
+/** The service has said that the endorsement was done, or a person: one person's word does not undo it. */
+export function isShownDone(state: FlowState): boolean {
+  const { operation } = state;
+  if (mayTakeBack(state)) return true;
+  return operation?.operation === 'endorsement' && operation.status === 'unclear' && operation.wasShown === true;
+}
+
+/** Who ordered the contract, had it endorsed or confirmed that it is. */
+export function standingForLoan({ by, steps }: Pick<FlowState, 'by' | 'steps'>): readonly string[] {
+  const own = steps.filter(({ step, outcome }) => (step === 'sign' || step === 'confirm') && outcome !== 'ignored');
+  return [...(by === null ? [] : [by]), ...own.map((step) => step.by)];
+}
+
 /** The service said no to an endorsement, in whatever form: the same signature is not sent to it once more by itself. */
 export function isToldNo({ phase, operation }: FlowState): boolean {
   const reason = operation?.reason ?? null;
@@ -112,12 +125,15 @@ export function mayTakeOver(state: FlowState): boolean {
 /** What a step that is written means stands in its record: since it was asked for the flow may have gone on. */
 export function allowsRecord(
   state: FlowState,
-  { step, at, corrects, lateIntentId }: Pick<FlowAsked, 'step' | 'at' | 'corrects' | 'lateIntentId'>,
+  record: Pick<FlowAsked, 'step' | 'at' | 'by' | 'via' | 'corrects' | 'lateIntentId'>,
 ): boolean {
+  const { step, at, corrects, lateIntentId } = record;
   if (state.frozen !== undefined) return false;
   if (lateIntentId !== undefined) {
-    const isLate = state.lateSuccesses?.some(({ intentId }) => intentId === lateIntentId) === true;
-    return isLate && (step === 'accept' || (mayTakeOver(state) && lateSuccessOf(state)!.intentId === lateIntentId));
+    const late = state.lateSuccesses?.find(({ intentId }) => intentId === lateIntentId);
+    if (late === undefined) return false;
+    if (step === 'accept') return maySettle(late, record);
+    return mayTakeOver(state) && lateSuccessOf(state)!.intentId === lateIntentId;
   }
   if (step === 'confirm') return corrects ? mayCorrect(state) : mayConfirm(state);
   return step === 'accept' ? mayAccept(state) : allowsStep(state, step, at);
@@ -138,7 +154,7 @@ function mayAccept(state: FlowState): boolean {
 
 /** `at`: when it is asked for; by default right after the flow's last record. */
 export function allowsStep(state: FlowState, step: FlowStep, at: EpochMs = state.changedAt): boolean {
-  if (state.frozen !== undefined) return false;
+  if (state.frozen !== undefined || isHeldByDenial(state, step)) return false;
   if (step === 'confirm') return mayConfirm(state) || mayCorrect(state) || mayTakeOver(state);
   if (step === 'accept') return mayAccept(state) || lateSuccessOf(state) !== null;
   if (step === 'deny' && mayTakeBack(state)) return true;

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import mapping from '../../config/request-mapping.json' with { type: 'json' };
 import { evolve } from '../../src/origination/evolve.ts';
 import { nextSteps, waitsFor } from '../../src/origination/next-steps.ts';
+import type { StepAsked } from '../../src/origination/orders.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
 import { readWebhook } from '../../src/wire/webhook.ts';
 import { eventually } from '../conformance/backend.ts';
@@ -83,17 +84,19 @@ test('an answer that is none stops the flow for a person, and a denial lets it b
   assert.equal(sent.length, before, 'the same signature is not sent again by itself');
 });
 
-test('a person who learns that an endorsed contract is not takes that back, with a reason', async (context) => {
-  const { ask, state, history, reaches, alarms } = await signed(context, taken[1]!);
+test('a person who learns that an endorsed contract is not denies it, with a reason, and a second one settles it', async (context) => {
+  const { ask, front, state, history, reaches, alarms } = await signed(context, taken[1]!);
   await reaches('c-701', 'endorsed');
   const endorsed = (await state('c-701'))!;
   assert.deepEqual(nextSteps(endorsed, settings, null), ['deny']);
   assert.deepEqual(waitsFor(endorsed, settings, null), []);
-  assert.equal((await ask('c-701', { step: 'deny', reason: 'o banco recusou' })).kind, 'taken');
+  const as = (by: string, step: StepAsked) => front.ask('c-701', { by, key: `k-${by}` }, step);
+  assert.equal((await as('bruno', { step: 'deny', reason: 'o banco recusou' })).kind, 'taken');
   await reaches('c-701', 'endorsement-refused');
-  assert.ok(alarms.includes('flow-refused'));
+  assert.ok(alarms.includes('success-denied'));
   const step = (await history('c-701')).findLast((record) => record.kind === 'asked');
-  assert.ok(step?.kind === 'asked' && step.by === 'ana' && step.sealedReason?.includes('o banco recusou'));
+  assert.ok(step?.kind === 'asked' && step.by === 'bruno' && step.sealedReason?.includes('o banco recusou'));
+  assert.equal((await as('carla', { step: 'accept', reason: 'no portal' })).kind, 'taken');
   const steps = nextSteps((await state('c-701'))!, settings, null);
   for (const each of ['confirm', 'sign', 'regenerate', 'cancel'] as const) assert.ok(steps.includes(each), each);
   assert.equal((await ask('c-701', { step: 'confirm', reason: 'doch', requestCode: null })).kind, 'taken');
@@ -135,7 +138,7 @@ test('a callback whose words say no takes nothing as endorsed, and alarms', asyn
 });
 
 test('a callback whose words nobody knows settles nothing: a person says what became of the endorsement', async (context) => {
-  const { ask, state, reaches, alarms, tell } = await signed(context, taken[1]!);
+  const { front, state, reaches, alarms, tell } = await signed(context, taken[1]!);
   await reaches('c-701', 'endorsed');
   await tell(code, callback({ Conteudo: { Mensagem: 'Retorno 17 do convênio' } }));
   await reaches('c-701', 'endorsement-unclear');
@@ -143,8 +146,10 @@ test('a callback whose words nobody knows settles nothing: a person says what be
   const unclear = (await state('c-701'))!;
   assert.deepEqual([unclear.errors, unclear.operation?.reason], [['told-nothing'], 'told-nothing']);
   assert.deepEqual(waitsFor(unclear, settings, null), ['confirm', 'deny']);
-  assert.equal((await ask('c-701', { step: 'deny', reason: 'no portal' })).kind, 'taken');
+  const as = (by: string, step: StepAsked) => front.ask('c-701', { by, key: `k-${by}` }, step);
+  assert.equal((await as('bruno', { step: 'deny', reason: 'no portal' })).kind, 'taken');
   await reaches('c-701', 'endorsement-refused');
+  assert.equal((await as('carla', { step: 'accept', reason: 'no portal' })).kind, 'taken');
   // And none makes a refusal a success.
   await tell(code, callback({ Conteudo: { Mensagem: 'Retorno 18 do convênio' } }));
   await eventually(async () => (await state('c-701'))!.errors.includes('told-nothing'));

@@ -7,6 +7,7 @@ import { flowView } from '../../src/http/api/views.ts';
 import { evolve, evolveAll } from '../../src/origination/evolve.ts';
 import { successSettled } from '../../src/origination/late-successes.ts';
 import { barriersNow, nextSteps, waitsFor } from '../../src/origination/next-steps.ts';
+import type { StepAsked } from '../../src/origination/orders.ts';
 import { alarmsOf, maySend, react } from '../../src/origination/react.ts';
 import {
   accepted as acceptedBid,
@@ -30,17 +31,19 @@ function lost(requestId: string) {
   return foldedBid(ours, claimed(), answeredBid(acceptedBid), contemplated(), resolved('cancelled'));
 }
 
-/** The endorsement was taken under `q-2`, and a person says that it was not done. */
+/** The endorsement was taken under `q-2`; a person says that it was not done, and a second one that it is settled. */
 async function denied(context: Parameters<typeof takingHouse>[0]) {
   const house = await takingHouse(context);
-  const { start, noted, sign, reaches, ask, state } = house;
+  const { start, noted, sign, reaches, state } = house;
   await start('701');
   await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
   await sign('c-701', { numeroContrato: 'N-1', assinatura: 'b' });
   await reaches('c-701', 'endorsed');
   const code = (await state('c-701'))!.endorsementCode!;
-  assert.equal((await ask('c-701', { step: 'deny', reason: 'não está no portal' })).kind, 'taken');
+  const as = (by: string, asked: StepAsked) => house.front.ask('c-701', { by, key: `k-${by}` }, asked);
+  assert.equal((await as('bruno', { step: 'deny', reason: 'não está no portal' })).kind, 'taken');
   await reaches('c-701', 'endorsement-refused');
+  assert.equal((await as('carla', { step: 'accept', reason: 'desfeita no portal' })).kind, 'taken');
   let bodies = 0;
   const tellDone = async () => {
     bodies += 1;
@@ -226,10 +229,8 @@ test('events of earlier versions, failures and denials under a code that is give
     [undefined],
     'shown after all',
   );
-  assert.equal(
-    folded([...records, told({ bodyKey: 'b', shows: 'success', requestCode: 'q-9' })]).lateSuccesses,
-    undefined,
-  );
+  const ofOther = told({ bodyKey: 'b', shows: 'success', requestCode: 'q-9' });
+  assert.deepEqual(folded([...records, ofOther]).lateSuccesses, []);
 });
 
 test('an inclusion that counts as not done and is answered late is a mark, and nothing is included or split before somebody settled it', () => {

@@ -102,7 +102,7 @@ function addStarts(app: ApiApp, { front, vault, guard, turns, flowSettings }: In
   };
   const onRequest = guard.only('operator', 'admin');
   const begin = async (request: FastifyRequest, reply: FastifyReply, start: (asker: Asker) => Promise<FrontResult>) => {
-    const asker = { by: guard.callerOf(request).name, key: String(request.headers['idempotency-key']) };
+    const asker = { ...guard.identityOf(request), key: String(request.headers['idempotency-key']) };
     const result = await turns(`${request.routeOptions.url}\n${asker.key}`, () => start(asker));
     return answer(reply, result, { fresh: 201, open: vault.open, flowSettings });
   };
@@ -170,7 +170,7 @@ function addStep(
       const { flowId } = request.params;
       const state = (await flows.read([flowId])).get(flowId);
       if (state?.flow !== flow) return notFound(reply, flows, { path, flow }, flowId);
-      const asker = { by: guard.callerOf(request).name, key: request.headers['idempotency-key'] };
+      const asker = { ...guard.identityOf(request), key: request.headers['idempotency-key'] };
       const asked = stepAsked(step, request.body as never);
       const result = await turns(`${flowId}\n${asker.key}`, () => front.ask(flowId, asker, asked));
       return answer(reply, result, { fresh: 202, open: vault.open, flowSettings });
@@ -350,7 +350,7 @@ function addClosing(app: ApiApp, { front, flows, vault, guard, turns, flowSettin
         const hint = `GET ${reply.server.prefix}/events lists them with their ids.`;
         return problem(reply, 'not-found', `No event has this id. ${hint}`);
       }
-      const asker = { by: guard.callerOf(request).name, key: request.headers['idempotency-key'] };
+      const asker = { ...guard.identityOf(request), key: request.headers['idempotency-key'] };
       const asked = stepAsked('cancel', request.body);
       const result = await turns(`${flowId}\n${asker.key}`, () => front.ask(flowId, asker, asked));
       return answer(reply, result, { fresh: 202, open: vault.open, flowSettings });

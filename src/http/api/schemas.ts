@@ -1032,13 +1032,18 @@ export const flowSchema = answerNamed(
             'Number of the note that it endorsed; null: of another operation',
             '9000',
           ),
+          deniedBy: said(
+            z.string().nullable(),
+            'Who denied it after it was shown to be done; null: nobody, the service told it late',
+            'bruno',
+          ),
         }),
       ),
-      'Operations that count as not done here, or as given up, and that the service told late to be done. Nothing is signed, included, split or finalised before the oldest one is settled: where its contract is endorsed, the step `confirm` takes it over; once it is undone or settled at the service, the step `accept` with a reason says so',
+      'Operations that count as not done here, or as given up, and that the service told late to be done, or that were shown to be done and are denied by a person. Nothing is signed, included, split or finalised before the oldest one is settled: where its contract is endorsed, the step `confirm` takes it over; once it is undone or settled at the service, the step `accept` with a reason says so. Of one that is denied (`deniedBy`) another person says so, nothing is generated again, cancelled or ordered anew before, and a callback of the service settles it too',
     ),
     earlierNotes: said(
       z.array(z.string()),
-      'Numbers of notes that the flow had before it was cancelled and begun again, or generated again; the latest last. They stand at the service unsigned, which was told nothing of it',
+      'Numbers of notes that the flow had before it was cancelled and begun again, or generated again; the latest last. They stand at the service, which was told nothing of it; one that was sent to be endorsed may be endorsed there',
       ['9000'],
     ),
     noteAccepted: saidOfParts(

@@ -139,8 +139,8 @@ export function flowView(state: FlowState, mayOpen: OpenSealed, settings: StepSe
     noteAgain: state.noteAgain == null ? null : { at: state.noteAgain.at, note: state.noteAgain.note },
     notesAgain: [...notesToldAgain(state), ...(state.lateNote?.others ?? [])],
     lateNote: lateNoteOf(state),
-    lateSuccesses: (state.lateSuccesses ?? []).map(({ at, operation, code, note }) => ({
-      ...{ at, operation, code, noteNumber: note?.noteNumber ?? null },
+    lateSuccesses: (state.lateSuccesses ?? []).map(({ at, operation, code, note, denied }) => ({
+      ...{ at, operation, code, noteNumber: note?.noteNumber ?? null, deniedBy: denied?.by ?? null },
     })),
     earlierNotes: [...notesGivenUp(state)],
     noteAccepted: state.noteAccepted ?? null,
