@@ -17,6 +17,7 @@ import { payrollDueDays } from '../pricing/schedule.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import type { NoteFacts } from '../wire/checks/worker-credit.ts';
 import { notesToldAgain } from './notes.ts';
+import type { ClosedNote } from './preparation.ts';
 
 function loanTermsOf(terms: FlowTerms, at: EpochMs, settings: PricingSettings): LoanTerms {
   return {
@@ -83,7 +84,7 @@ export function mostDebtOf(
  */
 export function renegotiationEstimate(
   terms: FlowTerms,
-  { note, openInstallments }: { note: CreditNote; openInstallments: number | null },
+  { note, openInstallments }: { note: ClosedNote; openInstallments: number | null },
   at: EpochMs,
   settings: PricingSettings,
 ): AmountCents | null {

@@ -12,7 +12,7 @@ import type { FlowSettings } from '../config/sections.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { FlowAsked, FlowBreach, FlowStarted, FlowStep, FlowSubject, FlowTerms } from '../domain/flow-records.ts';
 import type { FlowState, LateSuccess } from '../domain/flow-states.ts';
-import type { EpochMs, RateHundredths } from '../domain/glossary.ts';
+import type { AmountCents, EpochMs, RateHundredths } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
 import { canonicalCode, guidOf, isSameCode, spellingsOf } from '../domain/request-codes.ts';
@@ -34,7 +34,13 @@ import { type JsonObject, scalarsIn } from '../wire/json.ts';
 import { namesWithin } from '../wire/names-within.ts';
 import { isId } from '../wire/plain-ids.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
-import { expectedLoan, installmentReleasing, noteFactsOf, noteRateAtMost } from './differences.ts';
+import {
+  expectedLoan,
+  installmentReleasing,
+  noteFactsOf,
+  noteRateAtMost,
+  renegotiationEstimate,
+} from './differences.ts';
 import { eventsOfNobody, expectedNote, isOfOtherLoan } from './events-of-nobody.ts';
 import { eventPrefix, evolve, proposalIndex } from './evolve.ts';
 import { denialOf, lateSuccessOf, maySettle, successSettled, unsettledBefore } from './late-successes.ts';
@@ -317,7 +323,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       );
     const [theirs, own] = [leaves(other.flowId, other.sealed ?? '{}'), leaves(flowId, sealed)];
     const differing = [...new Set([...own.keys(), ...theirs.keys()])].filter(
-      (path) => own.get(path) !== theirs.get(path),
+      (path) => own.get(path) !== theirs.get(path) && !path.startsWith('closedNote.'),
     );
     const text = `this key has begun the flow ${other.flowId}, whose order says otherwise: ${differing.join(', ')}; use a new key`;
     return refusal('conflict', 'key-reused', 'Idempotency-Key', text);
@@ -465,11 +471,14 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       return refusal('breach', 'original-rate', 'originalRateHundredths', text);
     }
     const link = linkOf({ ...renegotiation, authorisationNumber });
+    const { loanCents = null, installmentCents = null, rateMonthlyPercent = null } = own?.note ?? {};
+    const isReckoned = asked.estimatedInstallmentCents === null && own?.note != null;
     const order: RenegotiationOrder = {
       renegotiation,
       original: { cpf: null, closedByTermination, openInstallments, pendingCharges },
       linkValid,
       link,
+      ...(isReckoned ? { closedNote: { loanCents, installmentCents, rateMonthlyPercent } } : {}),
     };
     const subject: FlowSubject = {
       requestId: null,
@@ -481,8 +490,15 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     };
     const unseen = await madeUnseen(renegotiationId(closedContract), asker, asked.despiteEvents);
     if (unseen !== null) return unseen;
-    const terms = renegotiationTerms(renegotiation, asked.estimatedInstallmentCents);
+    const terms = renegotiationTerms(renegotiation, asked.estimatedInstallmentCents ?? estimateOf(order));
     return begin('renegotiation', renegotiationId(closedContract), asker, { subject, terms, sealed: order, asked });
+  }
+
+  /** What was shown to whoever orders, and what the note is held against; null: the order named it, or nothing is known. */
+  function estimateOf({ renegotiation, original, closedNote }: RenegotiationOrder): AmountCents | null {
+    if (closedNote === undefined) return null;
+    const closed = { note: closedNote, openInstallments: original.openInstallments };
+    return renegotiationEstimate(renegotiationTerms(renegotiation, null), closed, clock.now(), pricing);
   }
 
   /**
@@ -1036,7 +1052,9 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const rateHundredths = renegotiation.rateHundredths ?? order.renegotiation.rateHundredths;
       const whole: RenegotiationRequest = { ...order.renegotiation, ...renegotiation, rateHundredths };
       const amended: RenegotiationOrder = { ...order, renegotiation: whole };
-      const terms = renegotiationTerms(whole, state.terms?.installmentCents ?? null);
+      // Of another term the instalment is another one.
+      const estimate = amended.closedNote === undefined ? state.terms?.installmentCents : estimateOf(amended);
+      const terms = renegotiationTerms(whole, estimate ?? null);
       return { ...base, terms, sealed: vault.seal(place, JSON.stringify(amended)) };
     }
     return base;

@@ -10,6 +10,7 @@ import { dayOf } from '../domain/clock.ts';
 import type { ExpectedLoan, FlowBreach, FlowOperation } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { AmountCents, Day, EpochMs } from '../domain/glossary.ts';
+import type { CreditNote } from '../domain/records.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
@@ -73,7 +74,10 @@ export type RenegotiationOrder = {
   original: Omit<RenegotiationFacts['original'], 'rateHundredths'>;
   linkValid: boolean | null;
   link: LinkAsk;
+  /** The order named no estimate: from what of the closed loan it is reckoned. Absent: it named one, nothing is known, or an earlier version wrote it. */
+  closedNote?: ClosedNote;
 };
+export type ClosedNote = Pick<CreditNote, 'loanCents' | 'installmentCents' | 'rateMonthlyPercent'>;
 /** Without a registration all links of the worker are asked for. `cached` null: as the settings say. */
 export type LookupOrder = { link: LinkAsk; cached: boolean | null; reason: string };
 export type WithdrawalOrder = { cpf: string; birthDate: Day | null };
@@ -250,7 +254,8 @@ function renegotiation(state: FlowState, operationId: string, facts: Preparation
     original: { ...order.original, rateHundredths: state.subject.rateLimitHundredths! },
     link: { valid: order.linkValid, margin: facts.margin },
     workerKey: state.subject.workerKey,
-    installmentCents: state.terms!.installmentCents,
+    // What is reckoned here may be too much: the service holds its own instalment against the margin.
+    installmentCents: order.closedNote === undefined ? state.terms!.installmentCents : null,
   });
   const { rateHundredths } = state.terms!;
   return { preparation, expected: { rateHundredths } };

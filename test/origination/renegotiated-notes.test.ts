@@ -150,6 +150,55 @@ test('a loan beyond all that can be owed of the contract that was made here is t
   }
 });
 
+test('an order without an estimate is held to the one that is reckoned from the closed loan, also after an amendment', async (context) => {
+  const { start, noted, sign, reaches, state, front, tell, details, sent } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: '9001', proposalCode: null });
+  await sign('c-701', { numeroContrato: '9001', assinatura: 'b' });
+  await reaches('c-701', 'endorsed');
+  const { note } = (await state('c-701'))!;
+  // Reckoned here it is no promise of the service, so it is not held against the margin.
+  for (const [key, detail] of details) details.set(key, { ...detail, availableMarginCents: 100 });
+  const asked = {
+    renegotiation: { ...order, agentCpf: '11144477735', contractType: 'R', installments, rateHundredths: 100 },
+    ...{ originalRateHundredths: null, closedByTermination: true, openInstallments: 6, pendingCharges: false },
+    ...{ linkValid: true, estimatedInstallmentCents: null, authorisationNumber: '880011' },
+  } as RenegotiationAsked;
+  const begun = await front.startRenegotiation({ by: 'ana', key: 'r' }, asked);
+  assert.equal(begun.kind, 'taken', JSON.stringify(begun));
+  const estimateOf = (term: number) => {
+    const terms = { amountCents: null, installmentCents: null, insuranceCents: null };
+    const whole = { ...terms, installments: term, rateHundredths: 100 };
+    return renegotiationEstimate(whole, { note: note!, openInstallments: 6 }, Date.now(), pricing)!;
+  };
+  await reaches('r-9001', 'awaiting-note');
+  assert.equal(sent.at(-1)?.operation, 'renegotiation');
+  assert.equal((await state('r-9001'))!.terms?.installmentCents, estimateOf(installments));
+  await front.ask('r-9001', { by: 'ana', key: 'c' }, { step: 'cancel', reason: 'outro prazo' });
+  await reaches('r-9001', 'cancelled');
+  const known = new Map(details);
+  details.clear();
+  await front.startRenegotiation({ by: 'ana', key: 'r3' }, asked);
+  await reaches('r-9001', 'preparing');
+  const longer = { step: 'amend', renegotiation: { installments: 48 } } as const;
+  assert.equal((await front.ask('r-9001', { by: 'ana', key: 'a' }, longer)).kind, 'taken');
+  assert.equal((await state('r-9001'))!.terms?.installmentCents, estimateOf(48));
+  for (const [key, detail] of known) details.set(key, detail);
+  await reaches('r-9001', 'awaiting-note');
+  const requestCode = (await state('r-9001'))!.requestCode!;
+  const dear = {
+    ...asOrdered({ rateMonthlyPercent: 1, noteNumber: '9002' }, 48),
+    installmentCents: estimateOf(48) + 500,
+  };
+  const event = { kind: 'credit-note', at: Date.now(), requestCode, of: 'renegotiation', errors: [] } as const;
+  await tell(requestCode, { ...event, note: dear, sealed: '{}' });
+  await reaches('r-9001', 'renegotiated');
+  const view = flowView((await state('r-9001'))!, null, settings);
+  const told = view.differences.find(({ field }) => field === 'installmentCents');
+  assert.deepEqual([told?.ours, told?.theirs], [estimateOf(48), estimateOf(48) + 500]);
+  assert.ok(view.waitsFor.includes('accept'));
+});
+
 test('the new instalment is estimated from what is open of the old loan, else from all of it', () => {
   const note = { ...sampleNote, loanCents: 600_000, installmentCents: 45_000, rateMonthlyPercent: 2 };
   const terms = {

@@ -228,7 +228,7 @@ export const renegotiationBody = order(
     ),
     estimatedInstallmentCents: said(
       positiveCents.optional(),
-      'What the new instalment will come to, held against the margin; left out: it is not checked here',
+      'What the new instalment comes to at most: a note above it is one that differs, to be settled with the step `accept`. It is held against the margin. Left out: of a contract made here it is reckoned from its note and `openInstallments` (`terms.installmentCents` says it), and not held against the margin; of one made elsewhere nothing is checked',
       9_187,
       'none',
     ),
