@@ -171,7 +171,10 @@ export function waitsFor(state: FlowState, settings: StepSettings, open: OpenSea
   if (state.operation?.status === 'unclear') return possible.filter((step) => step === 'confirm' || step === 'deny');
   if (isBusy(state)) return [];
   if (lateSuccessOf(state) !== null) return possible.filter((step) => step === 'confirm' || step === 'accept');
-  if (isUnseen(state)) return possible.filter((step) => step === 'proposal');
+  if (isUnseen(state)) {
+    const isRefused = state.results.proposal?.refused === true;
+    return possible.filter((step) => step === 'proposal' || (step === 'cancel' && isRefused));
+  }
   // Simulated by a balance that somebody gave: the worker's own is still to come.
   const isOwnMissing = state.phase === 'simulated' && state.simulatedKey === null;
   const due: readonly FlowStep[] = isOwnMissing ? ['simulation'] : (dueSteps[state.phase] ?? []);

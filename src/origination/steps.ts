@@ -11,7 +11,7 @@ import type { EpochMs } from '../domain/glossary.ts';
 import { unshownSuccess } from '../wire/operations.ts';
 import { marksOf, unsaidIn } from './differences.ts';
 import { isHeldByDenial, lateSuccessOf, maySettle } from './late-successes.ts';
-import { alreadyEndorsed, isOperation, toldNo, toldNothing, transitions } from './transitions.ts';
+import { alreadyEndorsed, isOperation, readsOnly, toldNo, toldNothing, transitions } from './transitions.ts';
 
 /** An operation is under way: nothing else may be begun before it has ended. */
 export function isBusy(state: FlowState): boolean {
@@ -160,6 +160,7 @@ export function allowsStep(state: FlowState, step: FlowStep, at: EpochMs = state
   if (step === 'deny' && mayTakeBack(state)) return true;
   if (step === 'deny') return state.operation?.status === 'unclear';
   const row = transitions[state.flow][state.phase] ?? {};
+  if (step === 'cancel' && state.phase === 'included') return mayGiveUp(state);
   if (step === 'cancel' && isHeldUp(state, at)) return row.cancel !== undefined;
   return (
     row[step] !== undefined &&
@@ -192,6 +193,15 @@ export function stepsOf(flow: keyof typeof transitions): readonly FlowStep[] {
 /** The service has said what it included, and its last answer was no refusal. A proposal can be asked for once there is one. */
 export function isProposalSaid({ results }: Pick<FlowState, 'results'>): boolean {
   return results.proposal !== undefined && results.proposal.refused !== true;
+}
+
+/** Its code may be mistyped: the service has shown no such proposal, and nothing was sent that may have changed one. */
+function mayGiveUp(state: FlowState): boolean {
+  const without = ['rejected', 'withheld', 'ignored'];
+  const mayHaveChanged = state.steps.some(
+    ({ step, outcome }) => isOperation(step) && !readsOnly(step) && !without.includes(outcome),
+  );
+  return isUnseen(state) && !isBusy(state) && !mayHaveChanged;
 }
 
 /** A proposal made elsewhere that was taken up by a code, and that no answer of the service has shown to exist. */

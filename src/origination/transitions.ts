@@ -175,7 +175,8 @@ export const transitions: Readonly<Record<FlowKind, Partial<Record<FlowPhase, Ro
   withdrawal: {
     started: { simulation: 'simulated', cancel: 'cancelled' },
     simulated: { simulation: 'simulated', inclusion: 'included', cancel: 'cancelled' },
-    included: { ...included('included'), splits: 'included', signers: 'signed' },
+    /** `cancel`: see `mayGiveUp`. */
+    included: { ...included('included'), splits: 'included', signers: 'signed', cancel: 'cancelled' },
     signed: { ...included('signed'), splits: 'signed', signers: 'signed', finalisation: 'finalised' },
     finalised: included('finalised'),
     cancelled: {},

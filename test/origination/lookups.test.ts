@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallbackRecord } from '../../src/domain/records.ts';
-import { nextSteps } from '../../src/origination/next-steps.ts';
+import { nextSteps, waitsFor } from '../../src/origination/next-steps.ts';
+import type { StepAsked } from '../../src/origination/orders.ts';
 import { allowsStep } from '../../src/origination/steps.ts';
 import { readResult } from '../../src/origination/worker-reading.ts';
 import { workerKeyOf } from '../../src/wire/identity.ts';
+import { readOperationAnswer } from '../../src/wire/operations.ts';
 import { eventually } from '../conformance/backend.ts';
 import { sampleLink } from '../rules/sample-request.ts';
 import { startFlowHouse } from './flow-house.ts';
@@ -101,6 +103,43 @@ test('a proposal made elsewhere is taken up by its code once: its state, instalm
   await eventually(() => sent.length > 0);
   assert.match(sent[0]!.body, /"CodigoProposta":"e3b0c442-98fc-4c14-9afb-f4c8996fb924"/);
   assert.equal((await state(flowId))!.proposalCode, order.proposalCode);
+});
+
+test('a mistyped code of a proposal made elsewhere is given up: nothing was sent that could be undone', async (context) => {
+  const { front, world, state, reaches } = await startFlowHouse(context);
+  const order = { cpf, birthDate: null, signerCpfs: [], proposalCode: 'deadbeef' };
+  const begun = await front.startWithdrawal({ by: 'ana', key: 'k1' }, order);
+  assert.ok(begun.kind === 'taken', JSON.stringify(begun));
+  const { flowId } = begun.state;
+  const body = '{"HasError":true,"Messages":[{"Code":"PROPOSTA_INEXISTENTE"}]}';
+  const response = { status: 200, body };
+  world.answerTo = ({ operation }) =>
+    ({ ...readOperationAnswer(operation, 200, body), firstByteAt: Date.now(), attempts: 1, response }) as never;
+  const ask = (key: string, step: StepAsked) => front.ask(flowId, { by: 'ana', key }, step);
+  const ended = async (key: string) =>
+    eventually(async () => (await state(flowId))!.steps.find(({ stepId }) => stepId === key)!.outcome !== 'pending');
+  await ask('s1', { step: 'proposal', request: { dto: {} } });
+  await ended('s1');
+  const refused = (await state(flowId))!;
+  assert.ok(nextSteps(refused, settings, null).includes('cancel'));
+  assert.deepEqual(waitsFor(refused, settings, null), ['cancel', 'proposal']);
+  assert.equal((await ask('c1', { step: 'cancel', reason: 'código errado' })).kind, 'taken');
+  await reaches(flowId, 'cancelled');
+  assert.deepEqual(waitsFor((await state(flowId))!, settings, null), []);
+  // It may be taken up again, and what may have changed the proposal is settled first.
+  assert.equal((await front.startWithdrawal({ by: 'ana', key: 'k2' }, order)).kind, 'taken');
+  await reaches(flowId, 'included');
+  const again = (await state(flowId))!;
+  assert.ok(allowsStep(again, 'cancel'));
+  const split = { ...again.steps[0]!, step: 'splits' as const };
+  for (const [outcome, isAllowed] of [
+    ['unclear', false],
+    ['done', false],
+    ['pending', false],
+    ['rejected', true],
+  ] as const) {
+    assert.equal(allowsStep({ ...again, steps: [{ ...split, outcome }] }, 'cancel'), isAllowed, outcome);
+  }
 });
 
 test('the day of birth of the order goes with a simulation that leaves it out', async (context) => {

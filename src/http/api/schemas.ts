@@ -280,7 +280,7 @@ export const withdrawalBody = order(
         .string()
         .regex(/^[\w-]{1,60}$/, 'send the code of the proposal, 1 to 60 letters, digits and hyphens')
         .optional(),
-      'Code of a proposal that was made elsewhere, 1 to 60 characters: its state, instalments, splits and account can be asked for at once. Left out: the proposal is made here. The service names no CPF of a proposal: look first whose it is',
+      'Code of a proposal that was made elsewhere, 1 to 60 characters: its state, instalments, splits and account can be asked for at once. Left out: the proposal is made here. The service names no CPF of a proposal: look first whose it is. Until the service has shown such a proposal the step `cancel` gives up a mistyped code',
       'e3b0c442-98fc-4c14-9afb-f4c8996fb924',
       'CodigoProposta',
     ),
@@ -739,7 +739,7 @@ const sentAgain =
 /** What follows from a step, where its summary does not say it. */
 export const stepNotes: Partial<Record<(typeof flowSteps)[number], Partial<Record<FlowKind, string>>>> = {
   deny: {
-    contract: `${sentAgain}. An endorsement that the service said no to, or that counts as done, is not sent again by itself: the flow is \`endorsement-refused\` then`,
+    contract: `${sentAgain}. An endorsement that the service said no to, or that counts as done, is not sent again by itself: the flow is \`endorsement-refused\` then. One that was shown to be done is denied by another person than who ordered, signed or confirmed it, and then settled by a second one (\`lateSuccesses\`)`,
     renegotiation: sentAgain,
     withdrawal:
       'Nothing is sent by itself: the step of the operation can be asked for again, and `cancel` ends the flow where `nextSteps` names it',
