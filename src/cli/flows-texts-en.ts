@@ -53,7 +53,7 @@ export const flowsEn: Texts['flows'] = {
     none: 'Nothing waits for a person.',
     more: (count) => `And ${count} more; --limit shows more.`,
     fieldsFrom:
-      'FIELDS is a file with the fields of the step: lance contracts example ID --step STEP shows them, and of amend what the flow has.',
+      'FIELDS is a file with the fields of the step: lance contracts example ID --step STEP shows them, and of amend what the flow has; for the other kinds it goes without ID, as lance renegotiations example --step STEP.',
   },
   historyHeader: ['When', 'Record', 'What it says'],
   /** Records of the log, and the fields of them that are said. */
@@ -177,7 +177,7 @@ export const flowsEn: Texts['flows'] = {
     pending: 'under way',
     done: 'done',
     rejected: 'refused by the service',
-    withheld: 'withheld by a rule',
+    withheld: 'not sent: withheld by a rule, or given up before',
     unclear: 'unclear',
     ignored: 'was not possible',
   },
@@ -273,7 +273,8 @@ export const flowsEn: Texts['flows'] = {
     `${path} is refused:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
   tooLong: (path, bytes, limit) =>
     `${path} has ${bytes} bytes, more than the ${limit} of the setting api.bodyLimitBytes.`,
-  unreadable: (path, why) => `${path} is no file with JSON in it. ${why}`.trimEnd(),
+  unreadable: (path, why) =>
+    why === 'ENOENT' ? `There is no file ${path}.` : `${path} is no file with JSON in it. ${why}`.trimEnd(),
   badStep: (step, steps) => `${step} is no step of this kind of flow: ${steps.join(', ')}.`,
   labels: {
     phase: 'Phase',
@@ -292,6 +293,7 @@ export const flowsEn: Texts['flows'] = {
     operation: 'Operation',
     code: 'Request code',
     note: 'Credit note',
+    noteProposal: 'Proposal of the note',
     noteLoan: 'Note: loan',
     noteIof: 'Note: IOF',
     noteInsurance: 'Note: insurance',

@@ -54,7 +54,7 @@ export const flowsPt = {
     none: 'Nada espera por uma pessoa.',
     more: (count: number) => `E mais ${count}; --limit mostra mais.`,
     fieldsFrom:
-      'CAMPOS é um arquivo com os campos do passo: lance contracts example ID --step PASSO mostra quais são, e de amend o que o fluxo tem.',
+      'CAMPOS é um arquivo com os campos do passo: lance contracts example ID --step PASSO mostra quais são, e de amend o que o fluxo tem; para os outros tipos é sem ID, como lance renegotiations example --step PASSO.',
   },
   historyHeader: ['Quando', 'Registro', 'O que diz'],
   /** Records of the log, and the fields of them that are said. */
@@ -194,7 +194,7 @@ export const flowsPt = {
     pending: 'em andamento',
     done: 'feito',
     rejected: 'recusado pelo serviço',
-    withheld: 'retido por uma regra',
+    withheld: 'não enviado: retido por uma regra, ou abandonado antes',
     unclear: 'em dúvida',
     ignored: 'não era possível',
   },
@@ -281,7 +281,8 @@ export const flowsPt = {
     `${path} foi recusado:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
   tooLong: (path: string, bytes: number, limit: number) =>
     `${path} tem ${bytes} bytes, mais que os ${limit} da configuração api.bodyLimitBytes.`,
-  unreadable: (path: string, why: string) => `${path} não é um arquivo com JSON. ${jsonFaultPt(why)}`.trimEnd(),
+  unreadable: (path: string, why: string) =>
+    why === 'ENOENT' ? `Não há o arquivo ${path}.` : `${path} não é um arquivo com JSON. ${jsonFaultPt(why)}`.trimEnd(),
   badStep: (step: string, steps: readonly string[]) =>
     `${step} não é passo deste tipo de fluxo: ${steps.map(stepPt).join(', ')}.`,
   labels: {
@@ -301,6 +302,7 @@ export const flowsPt = {
     operation: 'Operação',
     code: 'Código da requisição',
     note: 'CCB',
+    noteProposal: 'Proposta da CCB',
     noteLoan: 'CCB: empréstimo',
     noteIof: 'CCB: IOF',
     noteInsurance: 'CCB: seguro',

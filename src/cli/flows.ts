@@ -223,6 +223,7 @@ export function flowText(
     [labels.situation, situationText(texts.flows, state.situation, settings.situations)],
     [labels.code, view.requestCode],
     [labels.note, view.note?.noteNumber ?? null],
+    [labels.noteProposal, view.note?.proposalCode ?? null],
     [labels.noteLoan, money(note?.loanCents)],
     [labels.noteIof, money(note?.iofCents)],
     [labels.noteInsurance, money(note?.insuranceCents)],

@@ -8,7 +8,8 @@ export const mappingEn: Texts['mapping'] = {
     file: 'JSON file with a sample of the webhook of new requests',
     own: 'mapping to try; without it, the one of LANCE_MAPPING or the one shipped',
   },
-  unreadable: (path, why) => `${path} is no file with JSON in it. ${why}`.trimEnd(),
+  unreadable: (path, why) =>
+    why === 'ENOENT' ? `There is no file ${path}.` : `${path} is no file with JSON in it. ${why}`.trimEnd(),
   labels: { event: 'What it is', understood: 'Understood', elements: 'Elements', letter: 'Kept unread' },
   element: (pointer) => `Element at ${pointer}`,
   noRequest: '(nothing in it looks like a loan request)',

@@ -9,7 +9,8 @@ export const mappingPt = {
     file: 'arquivo JSON com uma amostra do webhook de novas solicitações',
     own: 'mapeamento a experimentar; sem ele, o de LANCE_MAPPING ou o que vem junto',
   },
-  unreadable: (path: string, why: string) => `${path} não é um arquivo com JSON. ${jsonFaultPt(why)}`.trimEnd(),
+  unreadable: (path: string, why: string) =>
+    why === 'ENOENT' ? `Não há o arquivo ${path}.` : `${path} não é um arquivo com JSON. ${jsonFaultPt(why)}`.trimEnd(),
   labels: { event: 'O que é', understood: 'Entendido', elements: 'Elementos', letter: 'Guardado sem ler' },
   element: (pointer: string) => `Elemento em ${pointer}`,
   noRequest: '(nada nele parece uma solicitação de empréstimo)',

@@ -562,6 +562,10 @@ const whole: readonly Sentence[] = [
   [/^it is the note of the flow (.*); the note of this flow is (.*)$/, 'é a CCB do fluxo $1; a CCB deste fluxo é $2'],
   [/^it is the note of the flow (.*)$/, 'é a CCB do fluxo $1'],
   [
+    /^it is not the proposal that the note of this flow names: that is (.*), and the note (.*)$/,
+    'não é a proposta que a CCB deste fluxo nomeia: ela é $1, e a CCB, $2',
+  ],
+  [
     /^it is not the note of this flow; the note of this flow is (.*)$/,
     'não é a CCB deste fluxo; a CCB deste fluxo é $1',
   ],

@@ -536,6 +536,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
           : owner === flowId
             ? 'it is a note of this flow that was replaced'
             : `it is the note of the flow ${owner}`;
+      if (owner === undefined && proposalField.test(name) && note !== null && ownProposal !== null) {
+        const text = `it is not the proposal that the note of this flow names: that is ${ownProposal}, and the note ${note.noteNumber}`;
+        return refusal('breach', 'note-of-this-flow', `content.${path}`, text);
+      }
       const own = note === null ? '' : `; the note of this flow is ${note.noteNumber}`;
       return refusal('breach', 'note-of-this-flow', `content.${path}`, why + own);
     }

@@ -38,7 +38,7 @@ test('a signature that names another proposal than that of its note is refused',
     [{ codigoProposta: other }, 'codigoProposta', /of the flow c-702.*this flow is N-3/],
     [{ numeroContrato: 'N-3', codigoProposta: other.toUpperCase() }, 'codigoProposta', /of the flow c-702/],
     [{ numeroContrato: 'N-3', dados: { ref: [other] } }, 'dados.ref.0', /of the flow c-702/],
-    [{ numeroContrato: 'N-3', CodigoProposta: uuid(9) }, 'CodigoProposta', /not the note of this flow/],
+    [{ numeroContrato: 'N-3', CodigoProposta: uuid(9) }, 'CodigoProposta', /proposal that the note of this flow names/],
     [{ numeroContrato: 'N-2', codigoProposta: own }, 'numeroContrato', /of the flow c-702/],
     [{ codigoProposta: 'N-3' }, 'codigoProposta', /not the note of this flow/],
   ] as const) {

@@ -376,3 +376,32 @@ test('nobody is asked to say that a lost bid is contemplated', () => {
     assert.match(problem, /resolve 1 --as contemplated/, phase);
   }
 });
+
+test('a signature that names the proposal of the bid is told which one its note names', async (context) => {
+  const { start, noted, sign, state } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  const refused = await sign('c-701', { codigoProposta: 'proposal', assinatura: 'b' });
+  assert.deepEqual(refusedBy(refused), [['note-of-this-flow', 'content.codigoProposta']]);
+  const text = `it is not the proposal that the note of this flow names: that is ${uuid(1)}, and the note N-1`;
+  assert.ok(refused.kind === 'refused' && refused.breaches[0]!.problem === text, JSON.stringify(refused));
+  const shown = flowText(createFormat('en'), (await state('c-701'))!, { open: null, settings });
+  assert.match(shown, new RegExp(`^Proposal of the note +${uuid(1)}$`, 'm'));
+});
+
+test('a file that is not there is said to be none, and a signature that was given up is not said to be withheld', async (context) => {
+  for (const language of ['en', 'pt'] as const) {
+    const { flows, mapping } = createFormat(language).texts;
+    for (const text of [flows.unreadable('x.json', 'ENOENT'), mapping.unreadable('x.json', 'ENOENT')])
+      assert.match(text, /^(?:There is no file|Não há o arquivo) x\.json\.$/);
+  }
+  const { start, noted, sign, ask, reaches, state, world } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  world.isOpen = false;
+  await sign('c-701', { numeroContrato: 'N-1', assinatura: 'b' });
+  await ask('c-701', { step: 'cancel', reason: 'x' });
+  await reaches('c-701', 'cancelled');
+  const shown = flowText(createFormat('en'), (await state('c-701'))!, { open: null, settings });
+  assert.match(shown, /sign \(ana\): not sent: withheld by a rule, or given up before$/m);
+});
