@@ -138,6 +138,8 @@ export const flowsEn: Texts['flows'] = {
     'incomplete-success': 'a success that leaves out what it should say',
     'unshown-success': 'the answer to the endorsement does not say that it was taken; read it in the results',
     'told-no': 'a callback says no in its words, and reports no error; read it in the history',
+    'told-no-of-contract':
+      'a callback under the code of the contract itself says that its endorsement was refused; read it in the history',
     'told-nothing': 'a callback reports no error and shows no success in words that are known; read it in the history',
     denied: 'somebody has said that it was not done',
     'rejected-on-retry': 'refused when sent again, so the first time may have been taken',

@@ -152,6 +152,8 @@ export const flowsPt = {
     'incomplete-success': 'um sucesso que omite o que devia dizer',
     'unshown-success': 'a resposta à averbação não diz que foi aceita; leia-a nos resultados',
     'told-no': 'um callback diz que não em suas palavras, sem informar erro; leia-o no histórico',
+    'told-no-of-contract':
+      'um callback sob o código do próprio contrato diz que a averbação foi recusada; leia-o no histórico',
     'told-nothing': 'um callback não informa erro nem mostra sucesso em palavras conhecidas; leia-o no histórico',
     denied: 'alguém disse que não foi feito',
     'rejected-on-retry': 'recusado ao ser enviado de novo; a primeira vez pode ter valido',

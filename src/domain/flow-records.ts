@@ -275,6 +275,8 @@ export type FlowTold = OfFlow & {
   shows?: EventShown;
   /** Of `operation`: nobody is asked any more what became of the endorsement; absent: an earlier version wrote it, and somebody is. */
   settles?: true;
+  /** Of `operation`: under the code of a contract it tells of the endorsement of that contract; absent: an earlier version wrote it, and it is a doubt about the note. */
+  endorses?: true;
   errors: readonly string[];
   sealed: string;
 };

@@ -421,6 +421,7 @@ const flowRecord = byName('kind', {
     denies: added(isTrue),
     shows: added(shown),
     settles: added(isTrue),
+    endorses: added(isTrue),
     ...{ errors: texts, sealed: text },
   }),
   'link-told': object({

@@ -319,6 +319,11 @@ function toldBy(record: CallbackRecord): Told | null {
   const of = isLinkQuery ? ('link-query' as const) : ('operation' as const);
   const told = { at, requestCode, of, note: null, errors, sealed };
   const said = isLinkQuery ? {} : denies ? { denies } : { settles: true as const };
-  const marks = { ...said, ...(shows === undefined ? {} : { shows }), ...(unread ? { unread } : {}) };
+  const marks = {
+    ...(isLinkQuery ? {} : { endorses: true as const }),
+    ...said,
+    ...(shows === undefined ? {} : { shows }),
+    ...(unread ? { unread } : {}),
+  };
   return { kind: 'told', flowId, ...told, ...marks };
 }

@@ -40,7 +40,15 @@ import {
 } from './late-successes.ts';
 import { isSameNote, noteCodes, notesToldAgain, unreadMark, withToldAgain } from './notes.ts';
 import { allowsRecord, isShownDone, isToldNo, mayTakeBack } from './steps.ts';
-import { deniedByPerson, isAside, isFinished, isOperation, toldNo, toldNothing } from './transitions.ts';
+import {
+  deniedByPerson,
+  isAside,
+  isFinished,
+  isOperation,
+  toldNo,
+  toldNoOfContract,
+  toldNothing,
+} from './transitions.ts';
 
 /** Flow ids of events begin with this; their request code follows. */
 export const eventPrefix = 'event:';
@@ -618,6 +626,7 @@ function isOurs(state: FlowState, record: FlowTold): boolean {
 }
 
 function takeEvent(before: FlowState, told: FlowTold): FlowState {
+  if (tellsOfEndorsement(before, told)) return takeEndorsementEvent(before, told, true);
   const isOfOtherKind = isUnderOwnCode(before, told) && told.of !== before.flow;
   if (isUnderOwnCode(before, told) && (told.unread || !isGeneration(told.of))) return takeUnread(before, told);
   const record = isOfOtherKind ? { ...told, of: before.flow as FlowTold['of'] } : told;
@@ -685,6 +694,16 @@ function isUnderOwnCode(
   return requestCode !== null && isSameCode(requestCode, code);
 }
 
+/**
+ * Told of its endorsement under the code of its contract, once that was sent. Words that show nothing bar what would lend again where
+ * it was refused, as all that is unread does.
+ */
+function tellsOfEndorsement(state: FlowState, told: FlowTold): boolean {
+  if (!told.endorses || told.unread || !isUnderOwnCode(state, told)) return false;
+  const isSent = state.operation?.operation === 'endorsement' && move(state, 'told-done') !== null;
+  return isSent && !(state.phase === 'endorsement-refused' && told.shows === 'nothing');
+}
+
 /** Callbacks that could not be read and are remembered: the oldest go first. */
 const unreadBodiesKept = 20;
 
@@ -750,17 +769,20 @@ function doneAfterAll(state: FlowState, { note, holder }: FlowTold): FlowState {
 const endorsementEventsKept = 20;
 
 /** The latest of different events counts. One that was told before may be delivered again much later, and changes nothing. */
-function takeEndorsementEvent(state: FlowState, record: FlowTold): FlowState {
+function takeEndorsementEvent(state: FlowState, record: FlowTold, isOfContract = false): FlowState {
   const { requestCode, bodyKey, errors } = record;
   const before = state.endorsementEvents ?? [];
   const isRepeated = bodyKey !== undefined && before.includes(bodyKey);
-  const isCurrent = isSameCode(requestCode, state.endorsementCode ?? '');
+  const isCurrent = isOfContract || isSameCode(requestCode, state.endorsementCode ?? '');
   // One that shows neither may be a success.
   const mayBeDone = errors.length === 0 && record.shows !== undefined;
   if (isRepeated || (!isCurrent && !mayBeDone)) return stray(state);
   const endorsementEvents = [...before, ...(bodyKey === undefined ? [] : [bodyKey])].slice(-endorsementEventsKept);
   const known = endorsementEvents.length === 0 ? state : { ...state, endorsementEvents };
   if (!isCurrent) return takeLateEvent(known, record, bodyOf(record));
+  if (isOfContract && (errors.length > 0 || record.denies)) {
+    return takeDoubt(known, record, toldNoOfContract) ?? stray(known);
+  }
   const denial = denialOf(known);
   if (denial !== null && (errors.length > 0 || record.denies) && isSameCode(requestCode, denial.code ?? '')) {
     const told = { errors: errors.length > 0 ? errors : [toldNo], errorsIn: bodyOf(record) };
@@ -781,7 +803,7 @@ function takeEndorsementEvent(state: FlowState, record: FlowTold): FlowState {
   return { ...next, errors, errorsIn: bodyOf(record) };
 }
 
-/** Its words say no, or nothing that is known, and its error list is empty: somebody has to say what it is. Null: nobody waits for it. */
+/** Its words say no, or nothing that is known, and its error list is empty; or it is told under the code of the contract: somebody has to say what it is. Null: nobody waits for it. */
 function takeDoubt(state: FlowState, record: FlowTold, reason: string): FlowState | null {
   const moved = move(state, 'told-denied');
   if (moved === null || moved.operation?.operation !== 'endorsement') return null;

@@ -18,7 +18,7 @@ import {
   withoutSignature,
 } from './fold-steps.ts';
 import { takeLateAnswer } from './late-successes.ts';
-import { alreadyEndorsed, isAside, readsOnly } from './transitions.ts';
+import { alreadyEndorsed, isAside, readsOnly, toldNoOfContract } from './transitions.ts';
 
 /** How often the bytes of an operation are known to have been written. */
 export function attemptsOf({ attempts, unknowns }: FlowOperationState): number {
@@ -202,8 +202,13 @@ function accept(state: FlowState, operation: FlowOperationState, record: FlowAns
     errors: [],
     operation: { ...operation, status: 'done' as const, retryAt: null, reason: null },
   };
-  const marked = markStep(done, operation.stepId, 'done');
   const kept = { at: record.at, sealedAnswer: record.sealedAnswer };
+  // It was denied already, and is no more than sent.
+  if (operation.status === 'unclear' && operation.reason === toldNoOfContract) {
+    const known = { ...state, results: { ...state.results, [operation.operation]: kept } };
+    return result.requestCode === null ? known : named(known, result.requestCode);
+  }
+  const marked = markStep(done, operation.stepId, 'done');
   const ofInclusion = operation.operation === 'inclusion' && operation.sealedRequest !== null;
   const whole = ofInclusion ? { ...kept, sealedRequest: operation.sealedRequest } : kept;
   const answered = { ...marked, results: { ...state.results, [operation.operation]: whole } };

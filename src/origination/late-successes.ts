@@ -61,12 +61,14 @@ export function takeLateAnswer(state: FlowState, at: EpochMs, intentId: string, 
 /** An event of an endorsement that no transition of the flow takes. Words that show nothing are a mark too, for they may be a success. */
 export function takeLateEvent(
   state: FlowState,
-  { at, requestCode, shows }: FlowTold,
+  { at, requestCode, shows, endorses }: FlowTold,
   errorsIn: SealedWords,
 ): FlowState {
   const own = inFlight(state);
-  const isOf = ({ operation, code }: OperationGivenUp) =>
-    operation === 'endorsement' && code !== null && isSameCode(code, requestCode);
+  // Under the code of a contract that was given up it is about that one's endorsement.
+  const isOf = ({ operation, code, of }: OperationGivenUp) =>
+    operation === 'endorsement' &&
+    (isSameCode(code ?? '', requestCode) || (endorses === true && isSameCode(of?.requestCode ?? '', requestCode)));
   const late = (state.operationsGivenUp ?? []).find(isOf) ?? (own !== null && isOf(own) ? own : undefined);
   if (late === undefined || late.isSettled) return stray(state);
   if (shows === 'success') return marked(state, { ...late, at });

@@ -11,7 +11,15 @@ import type { EpochMs } from '../domain/glossary.ts';
 import { unshownSuccess } from '../wire/operations.ts';
 import { marksOf, unsaidIn } from './differences.ts';
 import { isHeldByDenial, lateSuccessOf, maySettle } from './late-successes.ts';
-import { alreadyEndorsed, isOperation, readsOnly, toldNo, toldNothing, transitions } from './transitions.ts';
+import {
+  alreadyEndorsed,
+  isOperation,
+  readsOnly,
+  toldNo,
+  toldNoOfContract,
+  toldNothing,
+  transitions,
+} from './transitions.ts';
 
 /** An operation is under way: nothing else may be begun before it has ended. */
 export function isBusy(state: FlowState): boolean {
@@ -110,10 +118,12 @@ export function standingForLoan({ by, steps }: Pick<FlowState, 'by' | 'steps'>):
   return [...(by === null ? [] : [by]), ...own.map((step) => step.by)];
 }
 
+const saysNo: ReadonlySet<string> = new Set([unshownSuccess, toldNo, toldNoOfContract, toldNothing]);
+
 /** The service said no to an endorsement, in whatever form: the same signature is not sent to it once more by itself. */
 export function isToldNo({ phase, operation }: FlowState): boolean {
   const reason = operation?.reason ?? null;
-  return phase === 'endorsement-unclear' && (reason === unshownSuccess || reason === toldNo || reason === toldNothing);
+  return phase === 'endorsement-unclear' && reason !== null && saysNo.has(reason);
 }
 
 /** The contract that is told late is endorsed, says who has looked: nothing of another one is under way. */

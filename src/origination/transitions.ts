@@ -40,6 +40,8 @@ export const alreadyEndorsed = 'already-endorsed';
 
 /** Why an endorsement is unclear, or was refused: the words of an event say no, or nothing that is known; a person says that it was not done. */
 export const toldNo = 'told-no';
+/** A no under the code of its contract: it does not say which endorsement it is about. */
+export const toldNoOfContract = 'told-no-of-contract';
 export const toldNothing = 'told-nothing';
 export const deniedByPerson = 'denied';
 

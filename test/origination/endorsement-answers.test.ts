@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';
 import mapping from '../../config/request-mapping.json' with { type: 'json' };
-import { evolve } from '../../src/origination/evolve.ts';
+import type { FlowTold } from '../../src/domain/flow-records.ts';
+import { evolve, evolveAll } from '../../src/origination/evolve.ts';
 import { nextSteps, waitsFor } from '../../src/origination/next-steps.ts';
 import type { StepAsked } from '../../src/origination/orders.ts';
+import { shownErrors } from '../../src/origination/shown-flows.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
 import { readWebhook } from '../../src/wire/webhook.ts';
 import { eventually } from '../conformance/backend.ts';
@@ -112,8 +114,8 @@ test('a denial of what was unclear does not take back an endorsement that the se
 });
 
 /** What the service tells of its endorsement, as the webhook of a desk reads it. */
-function callback(payload: object) {
-  const body = JSON.stringify({ CodigoRequisicao: code, Endpoint: endpoint, Payload: payload });
+function callback(payload: object, requestCode = code) {
+  const body = JSON.stringify({ CodigoRequisicao: requestCode, Endpoint: endpoint, Payload: payload });
   const reading = readWebhook(body, { mapping: mapping as never, vault: createTestVault(), receivedAt: 1, now: 1 });
   assert.ok(reading.kind === 'entries' && reading.entries[0]?.topic === 'callbacks');
   return reading.entries[0].record as never;
@@ -161,4 +163,71 @@ test('a callback whose words nobody knows settles nothing: a person says what be
   await tell(code, callback({ Conteudo: { Mensagem: 'Contrato averbado' } }));
   await reaches('c-701', 'endorsed');
   assert.deepEqual((await state('c-701'))!.lateSuccesses, []);
+});
+
+test('a denial under the code of the contract itself makes its endorsement unclear, and names the cause', async (context) => {
+  const { ask, state, reaches, alarms, tell } = await signed(context, taken[1]!);
+  await reaches('c-701', 'endorsed');
+  const { requestCode } = (await state('c-701'))!;
+  const before = alarms.length;
+  const denial = callback(
+    { Conteudo: { Mensagem: 'Contrato recusado' }, Erros: ['Averbação negada pela Dataprev'] },
+    requestCode!,
+  );
+  await tell(requestCode!, denial);
+  await reaches('c-701', 'endorsement-unclear');
+  await eventually(() => alarms.slice(before).includes('operation-unclear'));
+  assert.deepEqual(alarms.slice(before), ['operation-unclear']);
+  const unclear = (await state('c-701'))!;
+  assert.deepEqual([unclear.errors, unclear.operation?.reason], [['told-no-of-contract'], 'told-no-of-contract']);
+  assert.match(shownErrors(unclear, createTestVault().open).join(), /Averbação negada pela Dataprev/);
+  assert.deepEqual(waitsFor(unclear, settings, null), ['confirm', 'deny']);
+  // A person has looked: delivered again it is nothing new.
+  assert.equal((await ask('c-701', { step: 'confirm', reason: 'portal', requestCode: null })).kind, 'taken');
+  await reaches('c-701', 'endorsed');
+  const { strays } = (await state('c-701'))!;
+  await tell(requestCode!, denial);
+  await eventually(async () => (await state('c-701'))!.strays > strays);
+  assert.equal((await state('c-701'))!.phase, 'endorsed');
+  // In words alone, and denied by a person.
+  await tell(requestCode!, callback({ Conteudo: { Mensagem: 'Averbação recusada' }, Erros: [] }, requestCode!));
+  await reaches('c-701', 'endorsement-unclear');
+  assert.equal((await ask('c-701', { step: 'deny', reason: 'portal' })).kind, 'taken');
+  await reaches('c-701', 'endorsement-refused');
+  // And a success there is one of this contract.
+  await tell(requestCode!, callback({ Conteudo: { Mensagem: 'Contrato averbado' }, Erros: [] }, requestCode!));
+  await reaches('c-701', 'endorsed');
+});
+
+test('an answer that takes an endorsement does not undo a denial that came before it', async (context) => {
+  const { state, history, reaches } = await signed(context, taken[1]!);
+  await reaches('c-701', 'endorsed');
+  const records = await history('c-701');
+  const answeredAt = records.findLastIndex(({ kind }) => kind === 'answered');
+  const { requestCode } = (await state('c-701'))!;
+  const told: FlowTold = {
+    ...{ kind: 'told', flowId: 'c-701', at: Date.now(), requestCode: requestCode!, of: 'operation', note: null },
+    ...{ holder: null, endorses: true, settles: true, bodyKey: 'b', errors: ['E1'], sealed: '' },
+  };
+  const denied = evolveAll([...records.slice(0, answeredAt), told], settings)!;
+  assert.deepEqual([denied.phase, denied.operation?.status], ['endorsement-unclear', 'unclear']);
+  const answered = evolve(denied, records[answeredAt]!, settings)!;
+  assert.deepEqual([answered.phase, answered.endorsementCode], ['endorsement-unclear', code]);
+  const { endorses: _, ...earlier } = told;
+  const old = evolveAll([...records, earlier], settings)!;
+  assert.equal(old.phase, 'endorsed', 'a record of an earlier version folds as it did');
+});
+
+test('a success under the code of a contract that was given up is a late one', async (context) => {
+  const { ask, front, state, reaches, alarms, tell } = await signed(context, taken[1]!);
+  await reaches('c-701', 'endorsed');
+  const { requestCode } = (await state('c-701'))!;
+  const as = (by: string, step: StepAsked) => front.ask('c-701', { by, key: `k-${by}` }, step);
+  assert.equal((await as('bruno', { step: 'deny', reason: 'portal' })).kind, 'taken');
+  assert.equal((await as('carla', { step: 'accept', reason: 'portal' })).kind, 'taken');
+  assert.equal((await ask('c-701', { step: 'regenerate', reason: 'de novo' })).kind, 'taken');
+  await reaches('c-701', 'unclear');
+  await tell(requestCode!, callback({ Conteudo: { Mensagem: 'Contrato averbado' }, Erros: [] }, requestCode!));
+  await eventually(() => alarms.includes('success-late'));
+  assert.equal((await state('c-701'))!.lateSuccesses?.length, 1);
 });

@@ -20,7 +20,7 @@ import {
   shownWorker,
 } from '../../origination/shown-flows.ts';
 import { shownPayments } from '../../origination/shown-payments.ts';
-import { deniedByPerson, toldNo, toldNothing } from '../../origination/transitions.ts';
+import { deniedByPerson, toldNo, toldNoOfContract, toldNothing } from '../../origination/transitions.ts';
 import { marginValidityMs } from '../../wire/checks/worker-credit.ts';
 import { withoutCpfs } from '../../wire/hidden-cpf.ts';
 import { type OperationResult, unshownSuccess } from '../../wire/operations.ts';
@@ -38,6 +38,7 @@ type OwnReason =
   | 'callback-unread'
   | typeof unshownSuccess
   | typeof toldNo
+  | typeof toldNoOfContract
   | typeof toldNothing
   | typeof deniedByPerson
   | 'rejected-on-retry'
@@ -63,6 +64,7 @@ const ownReasons: Readonly<Record<OwnReason, true>> = {
   'callback-unread': true,
   [unshownSuccess]: true,
   [toldNo]: true,
+  [toldNoOfContract]: true,
   [toldNothing]: true,
   [deniedByPerson]: true,
   'rejected-on-retry': true,
