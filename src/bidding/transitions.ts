@@ -228,6 +228,8 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
   },
   'winner-failed': {
     proposed: go('proposed', 'commit', 'validity'),
+    // The error may be wrong: whoever has looked says so.
+    ...contemplatedByOperator,
   },
   /** Said by a person alone, who may have been mistaken: another one, or the same, says how it went. */
   cancelled: {

@@ -3,6 +3,7 @@ import type { FlowKind, FlowStep } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import { stepBodies } from '../http/api/schemas.ts';
 import { latestFlows } from '../origination/latest-flows.ts';
+import { withLostBids } from '../origination/lost-bids.ts';
 import { type StepSettings, waitsFor, waitsForPerson } from '../origination/next-steps.ts';
 import type { OpenSealed } from '../origination/shown-flows.ts';
 import { needsCode } from '../origination/steps.ts';
@@ -27,7 +28,8 @@ function kindOf(flow: FlowKind): string {
 export async function listNext(world: CommandWorld, { limit, json }: { limit: number; json: boolean }): Promise<void> {
   const { terminal, format } = world;
   const { next: texts } = format.texts.flows;
-  await withReader(world, async ({ flows, log }, place) => {
+  await withReader(world, async ({ flows: stored, log, views }, place) => {
+    const flows = withLostBids(stored, views);
     const open = openWith(world, place);
     const settings = place.flows;
     const isShown = (state: FlowState) => waitsForPerson(state, settings, open);

@@ -26,12 +26,13 @@ import { eventsToShow } from '../origination/events-of-nobody.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
 import { latestFlows } from '../origination/latest-flows.ts';
+import { withLostBids } from '../origination/lost-bids.ts';
 import { nextSteps, type StepSettings, waitsFor, waitsForPerson } from '../origination/next-steps.ts';
 import { noteIndex, notesToldAgain, unreadMark } from '../origination/notes.ts';
 import { type Asker, flowMeant, renegotiationTerms, storedKey } from '../origination/orders.ts';
 import { type OpenSealed, shownAmount, shownRecord, shownWorker } from '../origination/shown-flows.ts';
 import { type PaymentShown, shownPayments } from '../origination/shown-payments.ts';
-import { isToldNo, isUnseen, mayTakeBack, stepsOf } from '../origination/steps.ts';
+import { goesOnAsItIs, isToldNo, isUnseen, mayTakeBack, stepsOf } from '../origination/steps.ts';
 import { deniedByPerson, isFinished } from '../origination/transitions.ts';
 import { readUnfolded, type UnfoldedFlows } from '../origination/unfolded.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
@@ -53,7 +54,8 @@ export async function listFlows(
 ): Promise<void> {
   const { terminal, format } = world;
   const { texts } = format;
-  await withReader(world, async ({ flows, log, views }, place) => {
+  await withReader(world, async ({ flows: stored, log, views }, place) => {
+    const flows = withLostBids(stored, views);
     const open = openWith(world, place);
     const { phase, limit } = options;
     const isShown = (state: FlowState) => !options.waiting || waitsForPerson(state, place.flows, open);
@@ -157,7 +159,8 @@ export function phasesOf(flow: FlowKind): readonly string[] {
 /** Throws `not-found`. */
 export async function showFlow(world: CommandWorld, flow: FlowKind, flowId: string, json: boolean): Promise<void> {
   const { terminal, format } = world;
-  await withReader(world, async ({ flows, log }, place) => {
+  await withReader(world, async ({ flows: stored, log, views }, place) => {
+    const flows = withLostBids(stored, views);
     const open = openWith(world, place);
     const { row, records, state: ahead } = await (await readUnfolded({ flows, log })).read(flowId);
     const state = row ?? ahead;
@@ -439,7 +442,7 @@ function nextTexts(
   const { step: named, amendsAsItIs, denied } = texts.flows;
   const isRefused = isToldNo(state) || mayTakeBack(state);
   const deniedSends = state.flow === 'withdrawal' ? denied.asked : isRefused ? denied.refused : denied.sent;
-  const isHalted = state.phase === 'refused' || state.phase === 'withheld';
+  const isHalted = goesOnAsItIs(state);
   return nextSteps(state, settings, open).map((step) => {
     if (state.flow === 'event') return texts.flows.closeIt(state.flowId);
     if (step === 'amend' && isHalted) return `${named(step)} (${amendsAsItIs})`;
@@ -750,7 +753,8 @@ async function withFront(
   const { terminal, format, clock } = world;
   const { flows: texts } = format.texts;
   const { flows: settings, pricing, addresses } = world.writing();
-  await withReader(world, async ({ log, flows, views, control, appendBeside }) => {
+  await withReader(world, async ({ log, flows: stored, views, control, appendBeside }) => {
+    const flows = withLostBids(stored, views);
     const vault = await vaultOf(world, { log });
     const unfolded = await readUnfolded({ flows, log });
     const front = createFlowFront({

@@ -281,6 +281,8 @@ export type FlowState = {
   strays: number;
   /** One of its records could not be processed: nothing is done for it. Absent: it is not so. */
   frozen?: FrozenMark;
+  /** Of a contract as people read it: its bid failed or has ended, so nothing is signed or lent of it. Absent: it is not so. In no row. */
+  lostBid?: FlowBreach;
   /** Where its records stand. Absent: its first ones were folded by an earlier version. */
   places?: RecordPlaces;
 };

@@ -518,7 +518,8 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
 /** Where a person has said that the bid is contemplated, no event may say more: the flow goes on, if need be without the codes of a proposal. */
 function saidByPerson(won: RequestState | undefined): Omit<NonNullable<RequestState['winner']>, 'requestCode'> | null {
   if (won?.phase !== 'contemplated' || won.resolution?.as !== 'contemplated') return null;
-  return won.winner ?? { proposalCode: null, proposalNumber: null, validUntil: null, errors: [] };
+  // Its errors are what the person has contradicted.
+  return { ...(won.winner ?? { proposalCode: null, proposalNumber: null, validUntil: null }), errors: [] };
 }
 
 /** Of an earlier generation: what is told under it may be of that one. */

@@ -45,6 +45,7 @@ import { eventsOfNobody, expectedNote, isOfOtherLoan } from './events-of-nobody.
 import { eventPrefix, evolve, proposalIndex } from './evolve.ts';
 import { denialOf, lateSuccessOf, maySettle, successSettled, unsettledBefore } from './late-successes.ts';
 import { keyIndex, workerIndex } from './ledger.ts';
+import { withLostBids } from './lost-bids.ts';
 import { barriersTo, nextSteps } from './next-steps.ts';
 import { holdersOf, noteIndex, noteProposalIndex, notesToldAgain, stillHolds, unreadMark } from './notes.ts';
 import {
@@ -82,6 +83,8 @@ import {
 import { react } from './react.ts';
 import {
   allowsStep,
+  bindsLender,
+  goesOnAsItIs,
   isBusy,
   isProposalConfirmed,
   isShownDone,
@@ -220,9 +223,6 @@ function isWrittenOtherwise(code: string): boolean {
 
 const proposalWithHyphens = 'send the code of the proposal with its hyphens, as the service writes it';
 
-/** Steps that bind the lender further. */
-const bindingSteps: ReadonlySet<StepAsked['step']> = new Set(['sign', 'regenerate', 'amend', 'deny']);
-
 /** Steps that change a proposal that is included. */
 const changesProposal: ReadonlySet<StepAsked['step']> = new Set([
   'splits',
@@ -233,10 +233,11 @@ const changesProposal: ReadonlySet<StepAsked['step']> = new Set([
 
 export function createFlowFront(world: FrontWorld): FlowFront {
   const { vault, clock, flows, settings, pricing, addresses } = world;
+  const shown = withLostBids({ read: flows.read, query: flows.query }, world.views);
 
   const hashOf = (asked: unknown): string => vault.pseudonym(`order:${canonical(asked)}`);
   const possible = (state: FlowState) => nextSteps(state, settings, vault.open, clock.now());
-  const rowOf = async (flowId: string) => (await flows.read([flowId])).get(flowId) ?? null;
+  const rowOf = async (flowId: string) => (await shown.read([flowId])).get(flowId) ?? null;
   const stateOf = async (flowId: string) =>
     world.unfolded === null ? rowOf(flowId) : (await world.unfolded.read(flowId)).state;
 
@@ -403,12 +404,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
 
   /** The refusal of a binding step whose bid is lost; null: the step may be taken. */
   async function bidLost(state: FlowState, { step }: StepAsked): Promise<FrontResult | null> {
-    const { flow, phase, subject } = state;
-    const { requestId } = subject;
-    // That what was told late is settled binds nobody.
-    const takesNote = step === 'accept' && phase === 'cancelled' && lateSuccessOf(state) === null;
-    const binds = bindingSteps.has(step) || takesNote;
-    if (flow !== 'contract' || requestId === null || !binds) return null;
+    const { requestId } = state.subject;
+    if (requestId === null || !bindsLender(state, step)) return null;
     const won = (await world.views.read([requestId])).get(requestId)?.state;
     return won !== undefined && isLost(won.phase) ? bidNotWon(won) : null;
   }
@@ -1003,7 +1000,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const isEmpty = [asked.link, authorisationNumber, asked.contract, asked.renegotiation].every(
       (part) => part === undefined,
     );
-    const sendsAgain = state.phase === 'refused' || state.phase === 'withheld';
+    const sendsAgain = goesOnAsItIs(state);
     if (isEmpty && !sendsAgain && allowsStep(state, 'amend')) {
       const text = 'send what changes: terms, link or authorisationNumber; as it is the flow goes on by itself';
       return refusal('breach', 'amends-something', 'step', text);

@@ -16,7 +16,7 @@ import { beyondTolerance, doubtsOf, noteFactsOf, unsaidIn } from './differences.
 import { lateSuccessOf, successSettled, unsettledBefore } from './late-successes.ts';
 import { unreadMark } from './notes.ts';
 import { type OpenSealed, shownAmount, splitsBeyondLoan } from './shown-flows.ts';
-import { allowsStep, isBusy, isProposalSaid, isUnseen, lendsAgain, mayTakeOver } from './steps.ts';
+import { allowsStep, bindsLender, isBusy, isProposalSaid, isUnseen, lendsAgain, mayTakeOver } from './steps.ts';
 
 export type StepSettings = Pick<FlowSettings, 'noteTolerance' | 'finalisationEnabled' | 'situations'>;
 
@@ -33,9 +33,14 @@ export function barriersTo(
   const late = lateSuccessOf(state);
   // What is to be settled is settled whatever else stands in the way.
   if (late !== null && step === 'accept') return [];
+  const lost = bindsLender(state, step) ? lostBidOf(state) : [];
   const unsettled = unsettledBefore(state, step);
   const settled = unsettled === null ? [] : [successSettled(unsettled, mayTakeOver(state))];
-  return [...settled, ...checksOf(step, state, settings, open)].filter((check) => check !== null);
+  return [...lost, ...settled, ...checksOf(step, state, settings, open)].filter((check) => check !== null);
+}
+
+function lostBidOf({ lostBid }: FlowState): readonly FlowBreach[] {
+  return lostBid === undefined ? [] : [lostBid];
 }
 
 function checksOf(step: FlowStep, state: FlowState, settings: StepSettings, open: OpenSealed): readonly Check[] {
@@ -145,6 +150,8 @@ export function barriersNow(state: FlowState, settings: StepSettings, open: Open
   const late = lateSuccessOf(state);
   const ofLate = late === null ? [] : [successSettled(late, mayTakeOver(state))];
   const found = [
+    // Whatever is due: nobody may lend of it, and no step says so where none is.
+    ...(state.phase === 'cancelled' ? [] : lostBidOf(state)),
     ...ofLate,
     ...renegotiationBeyond(state, settings),
     ...due.flatMap((step) => barriersTo(step, state, settings, open)),

@@ -187,6 +187,20 @@ export function lendsAgain({ phase, operation }: FlowState, step: FlowStep): boo
   return isEndorsed && lendingAgain.has(step);
 }
 
+/** Stands still, and may be amended without a change. */
+export function goesOnAsItIs({ phase }: FlowState): boolean {
+  return phase === 'refused' || phase === 'withheld' || phase === 'failed';
+}
+
+/** Steps that bind the lender further. */
+const bindingSteps: ReadonlySet<FlowStep> = new Set(['sign', 'regenerate', 'amend', 'deny']);
+
+/** Not taken of a contract whose bid is lost. That what was told late is settled binds nobody. */
+export function bindsLender(state: FlowState, step: FlowStep): boolean {
+  const takesNote = step === 'accept' && state.phase === 'cancelled' && lateSuccessOf(state) === null;
+  return state.flow === 'contract' && (bindingSteps.has(step) || takesNote);
+}
+
 /** The service goes on with what was done under a code of its own. */
 export function needsCode({ operation }: FlowState): boolean {
   const named = operation?.operation;

@@ -171,7 +171,8 @@ export const transitions: Readonly<Record<FlowKind, Partial<Record<FlowPhase, Ro
     },
     ...generation('awaiting-signature'),
     ...endorsement,
-    failed: { proposed: 'preparing' },
+    /** Once another event or a person has contradicted the error. */
+    failed: { proposed: 'preparing', amend: 'waiting-proposal' },
   },
   renegotiation: { ...generation('renegotiated'), renegotiated: { accept: 'renegotiated', proposal: 'renegotiated' } },
   withdrawal: {

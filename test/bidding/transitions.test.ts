@@ -266,6 +266,9 @@ test('contemplated before its bid was named, or against what was settled', () =>
   assert.equal(evolve(lost, contemplated(), settings).exposure, 'committed');
   const failed = folded(requested(), claimed(), answered(accepted), ended([bid('ours')]), contemplated(['refused']));
   assert.deepEqual(standingOf(failed), { phase: 'winner-failed', exposure: 'released', timer: null });
+  // A person has seen that the error was wrong.
+  const said = evolve(failed, resolved('contemplated'), settings);
+  assert.deepEqual(standingOf(said), { phase: 'contemplated', exposure: 'committed', timer: 'validity' });
 });
 
 test('called unsent, and among the published bids all the same', () => {

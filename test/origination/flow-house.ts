@@ -153,6 +153,7 @@ export async function startFlowHouse(
       flows: store.flows,
       log: store.log,
       control: store.control,
+      views,
     },
     history: async (flowId: string) =>
       (await store.log.readKey('flows', flowId)).map(({ record }) => record as FlowRecord),

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { evolve } from '../../src/bidding/evolve.ts';
 import type { FlowState } from '../../src/domain/flow-states.ts';
 import type { CallbackRecord } from '../../src/domain/records.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
@@ -10,7 +11,8 @@ import { stepAsked } from '../../src/http/api/requests.ts';
 import { stepBodies } from '../../src/http/api/schemas.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import type { FlowFront } from '../../src/origination/front.ts';
-import { nextSteps } from '../../src/origination/next-steps.ts';
+import { withLostBids } from '../../src/origination/lost-bids.ts';
+import { barriersNow, nextSteps } from '../../src/origination/next-steps.ts';
 import { noteIndex } from '../../src/origination/notes.ts';
 import { shownErrors, shownRecord } from '../../src/origination/shown-flows.ts';
 import { linkKeyOf, workerKeyOf } from '../../src/wire/identity.ts';
@@ -19,6 +21,7 @@ import { type Prepared, readOperationAnswer } from '../../src/wire/operations.ts
 import {
   accepted,
   answered,
+  settings as bidSettings,
   claimed,
   contemplated,
   folded,
@@ -32,6 +35,7 @@ import { sampleLink, sampleRequest } from '../rules/sample-request.ts';
 import { orderOf, startFlowHouse } from './flow-house.ts';
 import { sampleNote } from './flow-world.ts';
 import { plainVault, settings } from './orders.ts';
+import { refusedBy, takingHouse, uuid } from './taking-house.ts';
 
 const workerKey = workerKeyOf(plainVault, '52998224725');
 const ours = requested({ request: { ...sampleRequest, workerKey } });
@@ -119,6 +123,62 @@ test('a bid that failed, or that a person ended, gets no contract and no signatu
   }
   assert.equal(sent.length, before);
   assert.equal((await front.ask(flowId, { by: 'ana', key: 'x' }, { step: 'cancel', reason: 'lost' })).kind, 'taken');
+});
+
+test('a bid that failed after its contract was generated says why nothing is signed, and goes on by the word of a person', async (context) => {
+  const house = await takingHouse(context);
+  const { won, ask, start, noted, sign, reaches } = house;
+  await start('701');
+  const winning = won.get('701')!;
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  const people = withLostBids(house.flows, house.views);
+  const seen = async () => {
+    const [state] = await people.query({ flow: 'contract', phase: null, code: null, limit: 9, before: null });
+    assert.deepEqual((await people.read(['c-701'])).get('c-701'), state);
+    return flowView(state!, plainVault.open as never, settings);
+  };
+  assert.deepEqual([(await seen()).nextSteps.includes('sign'), (await seen()).barriers], [true, []]);
+  const failed = evolve(winning, { ...proposed(['Proposta recusada']), proposalCode: null }, bidSettings);
+  won.set('701', failed);
+  const { nextSteps: steps, barriers, waitsFor } = await seen();
+  assert.deepEqual([steps, waitsFor], [['cancel', 'proposal'], ['cancel']]);
+  assert.deepEqual(
+    barriers.map(({ rule }) => rule),
+    ['bid-won'],
+  );
+  assert.match(barriers[0]!.problem, /is winner-failed, not contemplated.*lance bids resolve 701 --as contemplated/);
+  assert.deepEqual(refusedBy(await sign('c-701', { numeroContrato: 'N-1' })), [['bid-won', 'requestId']]);
+  const early = await ask('c-701', { step: 'confirm', reason: 'x', requestCode: null });
+  assert.ok(
+    early.kind === 'refused' && /possible now: cancel, proposal$/.test(early.breaches[0]!.problem),
+    JSON.stringify(early),
+  );
+  won.set('701', evolve(failed, resolved('contemplated'), bidSettings));
+  assert.deepEqual([(await seen()).nextSteps.includes('sign'), (await seen()).barriers], [true, []]);
+  await sign('c-701', { numeroContrato: 'N-1' });
+  await reaches('c-701', 'endorsed');
+});
+
+test('a contract that was ordered before its proposal failed goes on where a person says that the bid is contemplated', async (context) => {
+  const { front, won, reaches, state, flows, views } = await startFlowHouse(context);
+  won.set(requestId, folded(ours, claimed(), answered(accepted), contemplated()));
+  await front.startContract({ by: 'ana', key: 'k1' }, orderOf(requestId));
+  const flowId = `c-${requestId}`;
+  await reaches(flowId, 'waiting-proposal');
+  const failed = folded(ours, claimed(), answered(accepted), contemplated(), proposed(['Proposta recusada']));
+  won.set(requestId, failed);
+  await reaches(flowId, 'failed');
+  const amend = () => front.ask(flowId, { by: 'ana', key: randomUUID() }, { step: 'amend' });
+  assert.deepEqual(refusedBy(await amend()), [['bid-won', 'requestId']]);
+  const shown = (await withLostBids(flows, views).read([flowId])).get(flowId)!;
+  assert.deepEqual(
+    [nextSteps(shown, settings, null), barriersNow(shown, settings, null).map(({ rule }) => rule)],
+    [[], ['bid-won']],
+  );
+  won.set(requestId, evolve(failed, resolved('contemplated'), bidSettings));
+  assert.equal((await amend()).kind, 'taken');
+  await reaches(flowId, 'preparing');
+  assert.deepEqual((await state(flowId))!.errors, []);
 });
 
 test('a detail that names the link otherwise is taken by the code of its query; of another worker it is not (line 3)', async (context) => {

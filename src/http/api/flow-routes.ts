@@ -10,6 +10,7 @@ import { eventsToShow } from '../../origination/events-of-nobody.ts';
 import type { FlowFront, FrontResult } from '../../origination/front.ts';
 import { latestFlows } from '../../origination/latest-flows.ts';
 import { requestIndex } from '../../origination/ledger.ts';
+import { withLostBids } from '../../origination/lost-bids.ts';
 import { type StepSettings, waitsFor, waitsForPerson } from '../../origination/next-steps.ts';
 import { type Asker, flowMeant } from '../../origination/orders.ts';
 import type { FlowStore } from '../../origination/ports.ts';
@@ -53,7 +54,7 @@ export type FlowRouteParts = {
   front: FlowFront;
   flows: Omit<FlowStore, 'apply'>;
   log: Pick<EventLog, 'readKey' | 'read' | 'ends'>;
-  views: Pick<Views, 'applied' | 'findByBid' | 'missing'>;
+  views: Pick<Views, 'applied' | 'findByBid' | 'missing' | 'read'>;
   append: (entries: readonly NewEntry[]) => Promise<void>;
   clock: Clock;
   vault: Vault;
@@ -81,7 +82,7 @@ export function stepsNear(path: string): { flow: KindPath['flow']; steps: readon
 }
 
 export function addFlowRoutes(app: ApiApp, given: FlowRouteParts): void {
-  const parts = { ...given, turns: createTurns() };
+  const parts = { ...given, flows: withLostBids(given.flows, given.views), turns: createTurns() };
   addStarts(app, parts);
   for (const kind of flowKindPaths) {
     addReads(app, parts, kind);
