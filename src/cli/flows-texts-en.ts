@@ -291,6 +291,7 @@ export const flowsEn: Texts['flows'] = {
     rate: 'Rate',
     insurance: 'Insurance',
     payments: 'Money goes to',
+    namedProposal: 'Proposal, as last named',
     proposal: 'Proposal code',
     operation: 'Operation',
     code: 'Request code',

@@ -300,6 +300,7 @@ export const flowsPt = {
     rate: 'Taxa',
     insurance: 'Seguro',
     payments: 'O dinheiro vai para',
+    namedProposal: 'Proposta, como nomeada por último',
     proposal: 'Código da proposta',
     operation: 'Operação',
     code: 'Código da requisição',

@@ -234,8 +234,8 @@ const whole: readonly Sentence[] = [
     'os lançamentos deste fluxo somam $1 centavos, e o empréstimo $2: assim nada é assinado nem finalizado; resolva com o serviço e consulte de novo a proposta (passo proposal) quando ele tiver corrigido',
   ],
   [
-    /^the service answered with another proposal than it was asked for, or named none, so nothing of it counts: find out from the service why, and ask again$/,
-    'o serviço respondeu com outra proposta, não a que foi consultada, ou sem nomear nenhuma, então nada dela vale: apure com o serviço o motivo e consulte de novo',
+    /^the service answered with another proposal than it was asked for, or named none, so nothing of it counts \(namedProposal says which\): find out from the service why, and ask again; where it knows the proposal of a withdrawal by that code alone, begin a withdrawal with that code as proposalCode$/,
+    'o serviço respondeu com outra proposta, não a que foi consultada, ou sem nomear nenhuma, então nada dela vale (namedProposal diz qual): apure com o serviço o motivo e consulte de novo; se ele só conhece a proposta de um saque por esse código, comece um saque com esse código em proposalCode',
   ],
   [
     /^the service answered with the balance of another worker, so nothing was simulated: find out from the service why, and simulate again$/,

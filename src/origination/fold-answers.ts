@@ -291,7 +291,7 @@ const contradictions: Readonly<Record<Contradiction, Omit<FlowBreach, 'rule'>>> 
   'proposal-of-flow': {
     field: 'step',
     problem:
-      'the service answered with another proposal than it was asked for, or named none, so nothing of it counts: find out from the service why, and ask again',
+      'the service answered with another proposal than it was asked for, or named none, so nothing of it counts (namedProposal says which): find out from the service why, and ask again; where it knows the proposal of a withdrawal by that code alone, begin a withdrawal with that code as proposalCode',
   },
   'simulation-readable': {
     field: 'step',

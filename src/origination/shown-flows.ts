@@ -14,7 +14,7 @@ import { withoutCpf, withoutCpfs } from '../wire/hidden-cpf.ts';
 import { isJsonObject, type JsonValue, parseJson, scalarsIn } from '../wire/json.ts';
 import { shownCode, shownError } from '../wire/plain-ids.ts';
 import { errorsOf } from '../wire/service-errors.ts';
-import { isToldOf, proposalRecord, simulationAnswer } from '../wire/withdrawals.ts';
+import { isToldOf, namedOtherwise, proposalRecord, simulationAnswer } from '../wire/withdrawals.ts';
 import { shownKey } from './orders.ts';
 import type { ContractOrder, LookupOrder, RenegotiationOrder, StepRequests, WithdrawalOrder } from './preparation.ts';
 
@@ -129,6 +129,14 @@ export function shownDifferences(state: FlowState, open: OpenSealed): readonly N
   const beyond = splitsBeyondLoan(state, open);
   if (beyond === null) return state.differences;
   return [...state.differences, { field: 'splitCents', ours: beyond.splitCents, theirs: beyond.loanCents }];
+}
+
+/** What the last answer about the proposal of a withdrawal names it by, other than its code; null: nothing, or whoever looks may not see it. */
+export function namedProposal({ flow, flowId, proposalCode, results }: FlowState, open: OpenSealed): string | null {
+  const sealed = results.proposal?.sealedAnswer ?? null;
+  if (flow !== 'withdrawal' || open === null || sealed === null || proposalCode === null) return null;
+  const answer = proposalRecord.decode(opened(open, sealedPlaces.flowAnswer(flowId), sealed) as JsonValue);
+  return answer.kind === 'decoded' ? namedOtherwise(answer.value, [proposalCode]) : null;
 }
 
 /** What an answer says is credited, else financed, which is not less; null: it says nothing, or is of another proposal. */

@@ -1,6 +1,6 @@
 /** Withdrawal-backed loans, Pascal case, both ways (contract, /FGTS endpoints and the resources they carry). */
 import type { AmountCents } from '../domain/glossary.ts';
-import { isSameCode } from '../domain/request-codes.ts';
+import { guidOf, isSameCode } from '../domain/request-codes.ts';
 import { isJsonObject, type JsonObject, parseJson, scalarsIn } from './json.ts';
 import {
   cpf,
@@ -387,13 +387,31 @@ export function isToldOfAsked(asked: string, answer: ProposalRecord): boolean {
   );
 }
 
-/** Whether an answer is of a proposal with one of these codes: it names at least one, and each that it names is of them. */
+/**
+ * Whether an answer is of a proposal with one of these codes. `Codigo` says so where it stands there; `CodigoProposta` beside it may be
+ * a number of another form (contract, Proposal record), but not the code of another proposal.
+ */
 export function isToldOf(
   { code, proposalCode }: Pick<ProposalRecord, 'code' | 'proposalCode'>,
   codes: readonly string[],
 ): boolean {
-  const told = [code, proposalCode].filter((each) => typeof each === 'string' && each.trim() !== '');
-  return told.length > 0 && told.every((each) => codes.some((known) => isSameCode(known, each!)));
+  const isOwn = (told: string) => codes.some((known) => isSameCode(known, told));
+  const [named, beside] = [said(code), said(proposalCode)];
+  if (named === null) return beside !== null && isOwn(beside);
+  return isOwn(named) && (beside === null || guidOf(beside) === null || isOwn(beside));
+}
+
+/** What an answer names its proposal by that is none of these codes; null: nothing else. */
+export function namedOtherwise(
+  { code, proposalCode }: Pick<ProposalRecord, 'code' | 'proposalCode'>,
+  codes: readonly string[],
+): string | null {
+  const told = [code, proposalCode].map(said);
+  return told.find((each) => each !== null && !codes.some((known) => isSameCode(known, each))) ?? null;
+}
+
+function said(code: string | null): string | null {
+  return code === null || code.trim() === '' ? null : code;
 }
 
 const updatedInstallment = message({

@@ -104,6 +104,29 @@ test('insurance that nobody ordered is a difference', async (context) => {
   assert.deepEqual((await state(flowId))!.differences, [{ field: 'insuranceCents', ours: 0, theirs: 5_000 }]);
 });
 
+test('a proposal is known by its code, whatever its number is, and what else is named is shown', async (context) => {
+  const { bodies, simulate, include, step, state, flowId } = await withdrawing(context);
+  await simulate({ cpf: '52998224725' });
+  await include();
+  const query = async (codes: object) => {
+    bodies.proposal = JSON.stringify({ ...proposedWhole, ...codes });
+    await step({ step: 'proposal', request: { dto: {} } });
+    return flowView((await state(flowId))!, plainVault.open as never, settings);
+  };
+  const told = await query({ Codigo: 'p-1', CodigoProposta: '2026000123' });
+  assert.deepEqual([told.breaches, told.namedProposal], [[], '2026000123']);
+  assert.ok(told.nextSteps.includes('signers') && told.nextSteps.includes('splits'));
+  assert.match(
+    flowText(createFormat('en'), (await state(flowId))!, { open: plainVault.open as never, settings }),
+    /2026000123/,
+  );
+  const other = await query({ Codigo: 'p-9', CodigoProposta: 'p-1' });
+  assert.deepEqual([other.breaches.map(({ rule }) => rule), other.namedProposal], [['proposal-of-flow'], 'p-9']);
+  assert.match(other.breaches[0]!.problem, /namedProposal.*begin a withdrawal with that code as proposalCode/);
+  assert.equal(flowView((await state(flowId))!, null, settings).namedProposal, null);
+  assert.equal((await query({ Codigo: 'p-1', CodigoProposta: 'p-1' })).namedProposal, null);
+});
+
 test('splits are not held to the amount of another proposal', async (context) => {
   const { bodies, simulate, include, step, state, flowId } = await withdrawing(context);
   await simulate({ cpf: '52998224725' });

@@ -20,12 +20,15 @@ test('of the proposal that was asked for, in each code that it names', () => {
   assert.equal(told({ Codigo: code.toUpperCase(), CodigoProposta: null }), 2);
   assert.equal(told({ Codigo: code, CodigoProposta: code }), 2);
   assert.equal(told({ CodigoProposta: code }), 2);
+  // The contract has a number of another form beside the code.
+  for (const number of ['2026000123', '000123', 'another'])
+    assert.equal(told({ Codigo: code, CodigoProposta: number }), 2);
 });
 
 test('an answer about another proposal tells nothing', () => {
   assert.equal(told({ Codigo: 'other-code' }), null);
   assert.equal(told({ Codigo: 'other-code', CodigoProposta: code }), null);
-  assert.equal(told({ Codigo: code, CodigoProposta: 'another' }), null);
+  assert.equal(told({ Codigo: code, CodigoProposta: '0a2c4e68-0000-4000-8000-000000000002' }), null);
   assert.equal(told({}), null);
   assert.equal(told({ Codigo: '', CodigoProposta: null }), null);
   assert.equal(told({ Codigo: 'other-code', CodigoProposta: 'another' }), null);

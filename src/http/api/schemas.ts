@@ -945,6 +945,12 @@ export const flowSchema = answerNamed(
       '0a2c4e68-0000-4000-8000-000000000002',
       'CodigoProposta',
     ),
+    namedProposal: said(
+      z.string().nullable(),
+      'Of a withdrawal, for operators and admins: what the last answer to the step `proposal` names the proposal by, other than `proposalCode`: its own number, or, with the rule `proposal-of-flow` in `breaches`, another proposal; null: nothing else',
+      '2026000123',
+      'CodigoProposta',
+    ),
     situation: saidOfParts(
       z
         .object({

@@ -11,6 +11,7 @@ import { barriersNow, nextSteps, type StepSettings, waitsFor } from '../../origi
 import { notesGivenUp, notesToldAgain } from '../../origination/notes.ts';
 import { flowCursor } from '../../origination/ports.ts';
 import {
+  namedProposal,
   type OpenSealed,
   openedOnce,
   shownAmount,
@@ -124,6 +125,7 @@ export function flowView(state: FlowState, mayOpen: OpenSealed, settings: StepSe
           },
     requestCode: requestCodeOf(state),
     proposalCode: state.proposalCode ?? state.proposal?.code ?? null,
+    namedProposal: namedProposal(state, open),
     situation:
       state.situation === null
         ? null
