@@ -272,6 +272,8 @@ export type FlowState = {
   unusableFigures?: readonly LoanFigure[];
   /** Of a withdrawal: why its proposal has ended, as was last said of it; absent or null: nothing says that it has. */
   ending?: ProposalEnding | null;
+  /** Of a withdrawal that is signed: the service refused its finalisation as done already, and a person may confirm that. Absent: it did not, or an earlier version folded it. */
+  saidFinalised?: true;
   /** `links`: of a lookup. */
   results: { readonly [O in FlowOperation | 'links']?: FlowResultKept };
   /** What an event holds, and whose it turned out to be. */

@@ -39,7 +39,7 @@ import {
   withoutPastDenials,
 } from './late-successes.ts';
 import { isSameNote, noteCodes, notesToldAgain, unreadMark, withToldAgain } from './notes.ts';
-import { allowsRecord, isShownDone, isToldNo, mayTakeBack } from './steps.ts';
+import { allowsRecord, isSaidFinalised, isShownDone, isToldNo, mayTakeBack } from './steps.ts';
 import {
   deniedByPerson,
   isAside,
@@ -442,8 +442,14 @@ function keepLatest(state: FlowState, most: number) {
   return oldest === -1 ? state.steps : state.steps.toSpliced(oldest, 1);
 }
 
-/** Somebody has looked: what was unclear was done. */
+/** Somebody has looked: what was unclear, or refused as done already, was done. */
 function confirm(state: FlowState, record: FlowAsked): FlowState {
+  if (isSaidFinalised(state)) {
+    const { saidFinalised: _, ...rest } = state;
+    const own = state.operation?.operation === 'finalisation' ? { ...state.operation, status: 'done' as const } : null;
+    const known = { ...rest, operation: own ?? state.operation, breaches: [], errors: [], errorsIn: null };
+    return move(own === null ? known : markStep(known, own.stepId, 'done'), 'finalisation')!;
+  }
   const operation = state.operation!;
   const done = markStep({ ...state, operation: { ...operation, status: 'done' } }, operation.stepId, 'done');
   if (state.flow === 'withdrawal') {

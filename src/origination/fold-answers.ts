@@ -18,7 +18,7 @@ import {
   withoutSignature,
 } from './fold-steps.ts';
 import { takeLateAnswer } from './late-successes.ts';
-import { alreadyEndorsed, isAside, readsOnly, toldNoOfContract } from './transitions.ts';
+import { alreadyEndorsed, alreadyFinalised, isAside, readsOnly, toldNoOfContract } from './transitions.ts';
 
 /** How often the bytes of an operation are known to have been written. */
 export function attemptsOf({ attempts, unknowns }: FlowOperationState): number {
@@ -332,7 +332,8 @@ function reject(
     operation: { ...operation, status: 'rejected', reason: code, retryAt: null },
   };
   const marked = markStep(rejected, operation.stepId, 'rejected');
-  if (state.flow === 'withdrawal') return marked;
+  const isDoneAlready = operation.operation === 'finalisation' && code === alreadyFinalised;
+  if (state.flow === 'withdrawal') return isDoneAlready ? { ...marked, saidFinalised: true } : marked;
   return move(marked, 'rejected') ?? stray(state);
 }
 

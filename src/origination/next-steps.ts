@@ -16,7 +16,16 @@ import { beyondTolerance, doubtsOf, noteFactsOf, unsaidIn } from './differences.
 import { lateSuccessOf, successSettled, unsettledBefore } from './late-successes.ts';
 import { unreadMark } from './notes.ts';
 import { type OpenSealed, shownAmount, splitsBeyondLoan } from './shown-flows.ts';
-import { allowsStep, bindsLender, isBusy, isProposalSaid, isUnseen, lendsAgain, mayTakeOver } from './steps.ts';
+import {
+  allowsStep,
+  bindsLender,
+  isBusy,
+  isProposalSaid,
+  isSaidFinalised,
+  isUnseen,
+  lendsAgain,
+  mayTakeOver,
+} from './steps.ts';
 
 export type StepSettings = Pick<FlowSettings, 'noteTolerance' | 'finalisationEnabled' | 'situations'>;
 
@@ -178,6 +187,7 @@ export function waitsFor(state: FlowState, settings: StepSettings, open: OpenSea
   if (state.operation?.status === 'unclear') return possible.filter((step) => step === 'confirm' || step === 'deny');
   if (isBusy(state)) return [];
   if (lateSuccessOf(state) !== null) return possible.filter((step) => step === 'confirm' || step === 'accept');
+  if (isSaidFinalised(state)) return possible.filter((step) => step === 'confirm');
   if (isUnseen(state)) {
     const isRefused = state.results.proposal?.refused === true;
     return possible.filter((step) => step === 'proposal' || (step === 'cancel' && isRefused));

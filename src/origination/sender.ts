@@ -10,7 +10,7 @@ import { isToldOfAsked, type ProposalRecord, simulationProblemOfAsked, unusableI
 import { attemptsOf, type Contradiction } from './fold-answers.ts';
 import type { LoanService } from './ports.ts';
 import { type ForeignSplits, foreignSplits } from './shown-payments.ts';
-import { alreadyEndorsed } from './transitions.ts';
+import { alreadyEndorsed, alreadyFinalised } from './transitions.ts';
 
 /** What is sent of an intent, and what binds it. */
 type Intent = Pick<NonNullable<FlowOperationState['intent']>, 'intentId' | 'path' | 'idempotencyKey' | 'sealedBody'>;
@@ -105,6 +105,12 @@ export function createFlowSender(parts: {
 
 /** The contract shows no codes of refusals; the words are Portuguese whatever the code is. */
 const saysEndorsed = /\bj[aá][ _-]?averbad[oa]\b|_ja_?averbad[oa]/i;
+const saysFinalised =
+  /\bj[aá][ _-]?(?:(?:foi|est[aá]|se encontra|encontra-se)[ _-])?finalizad[oa]\b|_ja_?(?:foi_?|esta_?)?finalizad[oa]/i;
+const doneAlready: { readonly [O in OperationName]?: { words: RegExp; code: string } } = {
+  endorsement: { words: saysEndorsed, code: alreadyEndorsed },
+  finalisation: { words: saysFinalised, code: alreadyFinalised },
+};
 
 function resultOf(
   prepared: Prepared,
@@ -120,8 +126,9 @@ function resultOf(
     }
     case 'rejected': {
       const words = [result.code, ...result.errors.flatMap(({ code, text }) => [code, text])];
-      const isDone = prepared.operation === 'endorsement' && words.some((text) => saysEndorsed.test(text ?? ''));
-      const code = isDone ? alreadyEndorsed : shownCode(result.code);
+      const done = doneAlready[prepared.operation];
+      const isDone = done !== undefined && words.some((text) => done.words.test(text ?? ''));
+      const code = isDone ? done.code : shownCode(result.code);
       return { kind: 'rejected', code, errors: result.errors.map(lineOf) };
     }
     case 'unknown':

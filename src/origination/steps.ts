@@ -149,9 +149,14 @@ export function allowsRecord(
   return step === 'accept' ? mayAccept(state) : allowsStep(state, step, at);
 }
 
+/** The service refused the finalisation as done already, and nothing else is under way: a person who has seen that it is confirms it. */
+export function isSaidFinalised(state: FlowState): boolean {
+  return state.saidFinalised === true && state.phase === 'signed' && !isBusy(state);
+}
+
 /** What was unclear or refused was done. */
 function mayConfirm(state: FlowState): boolean {
-  return state.operation?.status === 'unclear' || mayBeEndorsed(state);
+  return state.operation?.status === 'unclear' || mayBeEndorsed(state) || isSaidFinalised(state);
 }
 
 /** The note, or what is said of the proposal, as it is. */

@@ -35,8 +35,9 @@ type LoanTrigger =
  */
 export type FlowTrigger = LoanTrigger | FlowOperation | 'link-told' | 'claimed-by' | 'given-up';
 
-/** Our code of a refusal that says so: what the service writes is sealed. */
+/** Our codes of refusals that say so: what the service writes is sealed. */
 export const alreadyEndorsed = 'already-endorsed';
+export const alreadyFinalised = 'already-finalised';
 
 /** Why an endorsement is unclear, or was refused: the words of an event say no, or nothing that is known; a person says that it was not done. */
 export const toldNo = 'told-no';

@@ -127,6 +127,31 @@ test('a proposal is known by its code, whatever its number is, and what else is 
   assert.equal((await query({ Codigo: 'p-1', CodigoProposta: 'p-1' })).namedProposal, null);
 });
 
+test('a finalisation that the service calls done already is confirmed by a person, whatever was asked for after it', async (context) => {
+  const { bodies, simulate, include, step, state, flowId, ask } = await withdrawing(context, whole);
+  await simulate({ cpf: '52998224725' });
+  await include();
+  bodies.proposal = JSON.stringify({ ...proposedWhole, Codigo: 'p-1' });
+  await step({ step: 'proposal', request: { dto: {} } });
+  await step({ ...signed });
+  const seen = async () => flowView((await state(flowId))!, plainVault.open as never, settings);
+  const confirm = { step: 'confirm', reason: 'visto no portal', requestCode: null } as const;
+  assert.equal((await ask(flowId, confirm)).kind, 'refused');
+  bodies.finalisation = '{"hasError":true,"messages":[{"code":"P","description":"Proposta não finalizada"}]}';
+  await step({ step: 'finalisation', request: {} });
+  assert.ok(!(await seen()).nextSteps.includes('confirm'), 'said in other words');
+  bodies.finalisation = '{"hasError":true,"messages":[{"code":"P","description":"Proposta já finalizada"}]}';
+  await step({ step: 'finalisation', request: {} });
+  await step({ step: 'proposal', request: { dto: {} } });
+  const { phase, nextSteps: steps, waitsFor } = await seen();
+  assert.deepEqual([phase, steps.includes('confirm'), waitsFor], ['signed', true, ['confirm']]);
+  assert.equal((await ask(flowId, confirm)).kind, 'taken');
+  const done = await seen();
+  assert.deepEqual([done.phase, done.errors, done.waitsFor], ['finalised', [], []]);
+  assert.ok(!done.nextSteps.includes('finalisation') && done.nextSteps.includes('account-update'));
+  assert.equal((await ask(flowId, confirm)).kind, 'refused');
+});
+
 test('splits are not held to the amount of another proposal', async (context) => {
   const { bodies, simulate, include, step, state, flowId } = await withdrawing(context);
   await simulate({ cpf: '52998224725' });
