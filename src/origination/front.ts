@@ -523,7 +523,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       if (proposalField.test(name) ? isOwnProposal : noteField.test(name) ? isOwnNumber : isOwnNumber || isOwnProposal)
         continue;
       const [ofNote, ofNoteProposal, ...ofSpellings] = indexes(text).map((index) => found.get(index));
-      const ofProposal = ofSpellings.find((each) => each !== undefined);
+      const ofProposal = ofSpellings.find((each) => each !== undefined && mayMean(each, text, name));
       // What a won bid became has a code of its own: of this flow it may stand where no field is called so.
       const owner = ofNote ?? ofNoteProposal ?? (ofProposal === flowId ? undefined : ofProposal);
       if (owner === undefined && !noteField.test(name) && !proposalField.test(name)) continue;
@@ -653,9 +653,13 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const indexes = (text: string) => [...spellingsOf(text).map(proposalIndex), noteProposalIndex(text)];
     const found = await flows.findByCode([...new Set(named.flatMap(({ text }) => indexes(text)))]);
     for (const { path, text } of named) {
+      const ofNote = found.get(noteProposalIndex(text));
       const owner = indexes(text)
         .map((index) => found.get(index))
-        .find((each) => each !== undefined && each !== flowId);
+        .find(
+          (each) =>
+            each !== undefined && each !== flowId && (each === ofNote || mayMean(each, text, path.split('.').at(-1)!)),
+        );
       if (owner === undefined) continue;
       const problem = `it is the proposal of the flow ${owner}: ask there, or leave it out`;
       return refusal('breach', 'locator-kept', `${parent}.${path}`, problem);
@@ -1119,6 +1123,17 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     startLookup: whole(startLookup),
     ask: async (flowId, asker, asked) => notFilledIn(asked) ?? ask(flowId, asker, asked),
   };
+}
+
+const shortestCode = 6;
+
+/**
+ * Whether a value that is the code of a flow's proposal means that one, where a field has another name. What a won bid became is told
+ * by `codigo` beside a message (contract, Proposal included event), which may be the code of a result: many flows have the same one.
+ */
+function mayMean(owner: string, text: string, name: string): boolean {
+  if (!owner.startsWith(contractId('')) || proposalField.test(name)) return true;
+  return guidOf(text) !== null || (text.length >= shortestCode && /[1-9]/.test(text));
 }
 
 /** What was told late is settled before anything else. */

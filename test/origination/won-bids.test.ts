@@ -785,6 +785,47 @@ test('a query or an account update that names a proposal of another flow is refu
   assert.equal(sent.length, 0);
 });
 
+test('a result code that several wins have is no code of their proposals, and keeps nothing back', async (context) => {
+  const { world, won, start, noted, sign, reaches, ask, front, state, flows } = await takingHouse(context);
+  const { answerTo } = world;
+  const rejected = {
+    kind: 'rejected',
+    code: 'E1',
+    errors: [],
+    ...heard,
+    response: { status: 400, body: '{}' },
+  } as const;
+  world.answerTo = (prepared, most) => (prepared.operation === 'proposal' ? rejected : answerTo(prepared, most));
+  const codes = ['0', 'SUCESSO', '00', 'prop-77'];
+  const { set } = won;
+  for (const [index, proposalCode] of codes.entries()) {
+    won.set = (id, bid) => set.call(won, id, { ...bid, winner: { ...bid.winner!, proposalCode } });
+    for (const requestId of [`70${index}`, `71${index}`]) await start(requestId);
+    await noted(`c-70${index}`, { noteNumber: `N-70${index}`, proposalCode: uuid(index) });
+    await noted(`c-71${index}`, { noteNumber: `N-71${index}`, proposalCode: uuid(50 + index) });
+    assert.equal((await state(`c-70${index}`))!.proposal?.code, proposalCode);
+  }
+  const order = { cpf: '39053344705', birthDate: null, signerCpfs: [], proposalCode: uuid(99) };
+  const begun = await front.startWithdrawal({ by: 'ana', key: 'w' }, order);
+  assert(begun.kind === 'taken');
+  for (const [index, code] of codes.entries()) {
+    const content = { numeroContrato: `N-70${index}`, resultadoLiveness: code };
+    const query = { step: 'proposal', request: { dto: { CodigoProposta: uuid(99), digito: code } } } as const;
+    if (code === 'prop-77') {
+      assert.equal((await flows.findByCode([`proposal:${code}`])).size, 1);
+      assert.deepEqual(refusedBy(await ask(begun.state.flowId, query)), [['locator-kept', 'dto.digito']]);
+      continue;
+    }
+    const asked = await ask(begun.state.flowId, query);
+    assert.equal(asked.kind, 'taken', JSON.stringify(asked));
+    await eventually(async () =>
+      (await state(begun.state.flowId))!.steps.every(({ outcome }) => outcome !== 'pending'),
+    );
+    assert.equal((await sign(`c-70${index}`, content)).kind, 'taken', code);
+    await reaches(`c-70${index}`, 'endorsed');
+  }
+});
+
 test('a second withdrawal of a worker beside one under way is refused, unless it is meant', async (context) => {
   const { front, reaches } = await startFlowHouse(context);
   const order = { cpf: '52998224725', birthDate: null, signerCpfs: [] };
