@@ -534,8 +534,12 @@ const whole: readonly Sentence[] = [
     '$1 negou o que foi mostrado como feito, então outra pessoa o resolve, com um token ou login próprio: $2',
   ],
   [
-    /^it was shown that this contract is endorsed, so another person than (.*) denies it, with a token or a log-in of their own: (.*)$/,
-    'foi mostrado que este contrato está averbado, então quem o nega é outra pessoa, que não $1, com um token ou login próprio: $2',
+    /^it was shown that this contract is endorsed, so whoever denies it does so with a token or a log-in of their own: (.*)$/,
+    'foi mostrado que este contrato está averbado, então quem o nega usa um token ou login próprio: $1',
+  ],
+  [
+    /^the service told that this contract was endorsed, so another person than (.*) settles it, with a token or a log-in of their own: (.*)$/,
+    'o serviço informou que este contrato foi averbado, então quem o resolve é outra pessoa, que não $1, com um token ou login próprio: $2',
   ],
   [
     /^the very same splits were sent before, under another key, and taken; if the payee is to get as much once more, send an entry with another fieldId or day$/,
@@ -632,6 +636,14 @@ const whole: readonly Sentence[] = [
   [
     /^the service told late that an operation was done that counts as not done here, or as given up: (.*)\. Find out there: another one would be a second loan or payment\. Once it is undone or settled there, take the step accept with a reason$/,
     'o serviço informou tarde que foi feita uma operação que aqui consta como não feita, ou abandonada: $1. Verifique lá: outra seria um segundo empréstimo ou pagamento. Depois que for desfeita ou resolvida lá, use a etapa accept com um motivo',
+  ],
+  [
+    /^the service told late that an operation was done that counts as not done here, or as given up: (.*)\. Find out there: another one would be a second loan or payment\. If its contract is endorsed, take the step confirm; once it is undone or settled there, a person who neither ordered the contract nor signed or confirmed it takes the step accept with a reason, with a token or a log-in of their own$/,
+    'o serviço informou tarde que foi feita uma operação que aqui consta como não feita, ou abandonada: $1. Verifique lá: outra seria um segundo empréstimo ou pagamento. Se o contrato dela está averbado, use a etapa confirm; depois que for desfeita ou resolvida lá, quem não pediu o contrato nem o assinou ou confirmou usa a etapa accept com um motivo, com um token ou login próprio',
+  ],
+  [
+    /^the service told late that an operation was done that counts as not done here, or as given up: (.*)\. Find out there: another one would be a second loan or payment\. Once it is undone or settled there, a person who neither ordered the contract nor signed or confirmed it takes the step accept with a reason, with a token or a log-in of their own$/,
+    'o serviço informou tarde que foi feita uma operação que aqui consta como não feita, ou abandonada: $1. Verifique lá: outra seria um segundo empréstimo ou pagamento. Depois que for desfeita ou resolvida lá, quem não pediu o contrato nem o assinou ou confirmou usa a etapa accept com um motivo, com um token ou login próprio',
   ],
   [
     /^the service told late of an operation, in words that do not show whether it was done, and it counts as not done here, or as given up: (.*)\. Find out there: another one would be a second loan or payment\. If its contract is endorsed, take the step confirm; once it is undone or settled there, take the step accept with a reason$/,

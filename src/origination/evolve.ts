@@ -787,7 +787,7 @@ function takeEndorsementEvent(state: FlowState, record: FlowTold, isOfContract =
   const known = endorsementEvents.length === 0 ? state : { ...state, endorsementEvents };
   if (!isCurrent) return takeLateEvent(known, record, bodyOf(record));
   if (isOfContract && (errors.length > 0 || record.denies)) {
-    return takeDoubt(known, record, toldNoOfContract) ?? stray(known);
+    return takeDoubt(known, record, toldNoOfContract) ?? besideDenial(known, record);
   }
   const denial = denialOf(known);
   if (denial !== null && (errors.length > 0 || record.denies) && isSameCode(requestCode, denial.code ?? '')) {
@@ -814,10 +814,17 @@ function takeDoubt(state: FlowState, record: FlowTold, reason: string): FlowStat
   const moved = move(state, 'told-denied');
   if (moved === null || moved.operation?.operation !== 'endorsement') return null;
   const { wasShown: _, ...rest } = moved.operation;
-  const isShown = reason === toldNothing && isShownDone(state) ? { wasShown: true as const } : {};
+  // Only a no under its own code says that what was shown is none.
+  const isShown = reason !== toldNo && isShownDone(state) ? { wasShown: true as const } : {};
   const operation = { ...rest, ...isShown, status: 'unclear' as const, retryAt: null, reason };
   const told = { errors: [reason], errorsIn: bodyOf(record) };
   return { ...markStep({ ...moved, operation }, operation.stepId, 'unclear'), ...told };
+}
+
+/** A no under the code of the contract does not say which endorsement it is about: beside a denial it is shown, and settles nothing. */
+function besideDenial(state: FlowState, record: FlowTold): FlowState {
+  if (denialOf(state) === null) return stray(state);
+  return { ...stray(state), errors: [...new Set([...state.errors, toldNoOfContract])], errorsIn: bodyOf(record) };
 }
 
 /** Nobody is asked any more what became of it; that it failed may be wrong all the same. */

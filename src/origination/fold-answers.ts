@@ -205,7 +205,8 @@ function accept(state: FlowState, operation: FlowOperationState, record: FlowAns
   const kept = { at: record.at, sealedAnswer: record.sealedAnswer };
   // It was denied already, and is no more than sent.
   if (operation.status === 'unclear' && operation.reason === toldNoOfContract) {
-    const known = { ...state, results: { ...state.results, [operation.operation]: kept } };
+    const shown = { ...operation, wasShown: true as const };
+    const known = { ...state, operation: shown, results: { ...state.results, [operation.operation]: kept } };
     return result.requestCode === null ? known : named(known, result.requestCode);
   }
   const marked = markStep(done, operation.stepId, 'done');

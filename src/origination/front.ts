@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { unreadClaimId } from '../bidding/evolve.ts';
 import type { EventLog, MarginCache, NewEntry, Views } from '../bidding/ports.ts';
-import { isKnown, person } from '../bidding/rule-book.ts';
+import { isKnown } from '../bidding/rule-book.ts';
 import { sleep } from '../bidding/sleep.ts';
 import type { FlowSettings } from '../config/sections.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -43,7 +43,14 @@ import {
 } from './differences.ts';
 import { eventsOfNobody, expectedNote, isOfOtherLoan } from './events-of-nobody.ts';
 import { eventPrefix, evolve, proposalIndex } from './evolve.ts';
-import { denialOf, lateSuccessOf, maySettle, successSettled, unsettledBefore } from './late-successes.ts';
+import {
+  denialOf,
+  lateSuccessOf,
+  maySettle,
+  standingForLoan,
+  successSettled,
+  unsettledBefore,
+} from './late-successes.ts';
 import { keyIndex, workerIndex } from './ledger.ts';
 import { withLostBids } from './lost-bids.ts';
 import { barriersTo, nextSteps } from './next-steps.ts';
@@ -94,7 +101,6 @@ import {
   mayTakeBack,
   mayTakeOver,
   needsCode,
-  standingForLoan,
 } from './steps.ts';
 import { isFinished } from './transitions.ts';
 import type { UnfoldedFlows } from './unfolded.ts';
@@ -1166,19 +1172,25 @@ function successUnsettled(late: LateSuccess, state: FlowState, field: string): F
   return refusal('breach', rule, field, problem);
 }
 
-/** That a shown success is none takes two people: one who denies it, who has not stood for it, and one who settles it. */
+/**
+ * That a shown success is none takes two people: one who denies it and another who settles it, or, where the service tells it late, one
+ * who has not stood for the loan.
+ */
 function oneAlone(state: FlowState, { by, via }: Asker, step: FlowStep): FrontResult | null {
   const who = { by, ...(via === undefined ? {} : { via }) };
   const late = lateSuccessOf(state);
-  if (step === 'accept' && late !== null && !maySettle(late, who)) {
-    const text = `${late.denied!.by} denied what was shown to be done, so another person settles it, with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/accept`;
+  if (step === 'accept' && late !== null && !maySettle(late, who, state)) {
+    if (late.denied === undefined) {
+      const standing = [...new Set(standingForLoan(state))].join(', ');
+      const text = `the service told that this contract was endorsed, so another person than ${standing} settles it, with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/accept`;
+      return refusal('not-allowed', 'second-person', 'step', text);
+    }
+    const text = `${late.denied.by} denied what was shown to be done, so another person settles it, with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/accept`;
     return refusal('not-allowed', 'second-person', 'step', text);
   }
   if (step !== 'deny' || !isShownDone(state)) return null;
-  const standing = standingForLoan(state);
-  if (isKnown(who) && !standing.some((name) => person(name) === person(by))) return null;
-  const names = [...new Set(standing)].join(', ');
-  const text = `it was shown that this contract is endorsed, so another person than ${names} denies it, with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/deny`;
+  if (isKnown(who)) return null;
+  const text = `it was shown that this contract is endorsed, so whoever denies it does so with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/deny`;
   return refusal('not-allowed', 'second-person', 'step', text);
 }
 

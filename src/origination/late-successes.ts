@@ -120,9 +120,13 @@ export function successSettled({ operation, code, unshown, denied }: LateSuccess
     const problem = `it was shown that this operation was done, and ${denied.by} says that it was not: ${named}. Find out there: another one would be a second loan. If its contract is endorsed, take the step confirm; once it is undone or settled there, another person than ${denied.by} takes the step accept with a reason, with a token or a log-in of their own`;
     return { rule: 'success-settled', field: 'step', problem };
   }
+  const isShown = operation === 'endorsement' && !unshown;
+  const way = isShown
+    ? 'a person who neither ordered the contract nor signed or confirmed it takes the step accept with a reason, with a token or a log-in of their own'
+    : 'take the step accept with a reason';
   const wayOut = mayTakeOver
-    ? 'If its contract is endorsed, take the step confirm; once it is undone or settled there, take the step accept with a reason'
-    : 'Once it is undone or settled there, take the step accept with a reason';
+    ? `If its contract is endorsed, take the step confirm; once it is undone or settled there, ${way}`
+    : `Once it is undone or settled there, ${way}`;
   const told = unshown
     ? 'the service told late of an operation, in words that do not show whether it was done, and it counts as not done here, or as given up'
     : 'the service told late that an operation was done that counts as not done here, or as given up';
@@ -154,9 +158,21 @@ export function withDenial(
   return { ...denied, lateSuccesses: [...others, mark] };
 }
 
-/** A person other than who denied it, each known by a token or a log-in: a name that was typed says nothing of who typed it. */
-export function maySettle({ denied }: LateSuccess, who: Pick<FlowAsked, 'by' | 'via'>): boolean {
-  return denied === undefined || (isKnown(who) && person(who.by) !== person(denied.by));
+/** Who ordered the contract, had it endorsed or confirmed that it is. */
+export function standingForLoan({ by, steps }: Pick<FlowState, 'by' | 'steps'>): readonly string[] {
+  const own = steps.filter(({ step, outcome }) => (step === 'sign' || step === 'confirm') && outcome !== 'ignored');
+  return [...(by === null ? [] : [by]), ...own.map((step) => step.by)];
+}
+
+/**
+ * Of one that was denied a person other than who denied it; of an endorsement that the service has shown to be done one who did not
+ * stand for the loan. Each is known by a token or a log-in: a name that was typed says nothing of who typed it.
+ */
+export function maySettle(late: LateSuccess, who: Pick<FlowAsked, 'by' | 'via'>, state: FlowState): boolean {
+  const { denied, operation, unshown } = late;
+  if (denied === undefined && (operation !== 'endorsement' || unshown)) return true;
+  const others = denied === undefined ? standingForLoan(state) : [denied.by];
+  return isKnown(who) && !others.some((name) => person(name) === person(who.by));
 }
 
 /** Its contract counts as endorsed again; or the flow has gone on, as an earlier version let it. */

@@ -12,7 +12,7 @@ import { doubtsOf } from './differences.ts';
 import { nextSlot } from './evolve.ts';
 import { denialOf, lateSuccessOf, unsettledBefore } from './late-successes.ts';
 import { dueAgainAt } from './steps.ts';
-import { alreadyEndorsed, deniedByPerson } from './transitions.ts';
+import { alreadyEndorsed, deniedByPerson, toldNoOfContract } from './transitions.ts';
 
 export const flowAlarms = [
   'flow-frozen',
@@ -281,7 +281,9 @@ export function alarmsOf(before: FlowState | null, after: FlowState, settings: F
   if (isNew || isOtherwise) alarms.push('note-differs');
   if (after.lateNote != null && after.lateNote.at !== before?.lateNote?.at) alarms.push('note-unexpected');
   const isDenied = denialOf(after) !== null && denialOf(after)?.at !== (before && denialOf(before)?.at);
-  if (isDenied) alarms.push('success-denied');
+  const isDeniedToo =
+    denialOf(after) !== null && after.errors.includes(toldNoOfContract) && after.errorsIn !== before?.errorsIn;
+  if (isDenied || isDeniedToo) alarms.push('success-denied');
   else if ((after.lateSuccesses ?? []).length > (before?.lateSuccesses ?? []).length) alarms.push('success-late');
   const isSaidAnew = after.differences !== before?.differences || after.ending !== before.ending;
   const isDoubtful = after.flow === 'withdrawal' && doubtsOf(after, settings).length > 0;

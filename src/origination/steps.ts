@@ -6,7 +6,7 @@ import {
   type FlowStep,
   flowSteps,
 } from '../domain/flow-records.ts';
-import type { FlowState } from '../domain/flow-states.ts';
+import type { FlowState, LateSuccess } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { unshownSuccess } from '../wire/operations.ts';
 import { marksOf, unsaidIn } from './differences.ts';
@@ -112,12 +112,6 @@ export function isShownDone(state: FlowState): boolean {
   return operation?.operation === 'endorsement' && operation.status === 'unclear' && operation.wasShown === true;
 }
 
-/** Who ordered the contract, had it endorsed or confirmed that it is. */
-export function standingForLoan({ by, steps }: Pick<FlowState, 'by' | 'steps'>): readonly string[] {
-  const own = steps.filter(({ step, outcome }) => (step === 'sign' || step === 'confirm') && outcome !== 'ignored');
-  return [...(by === null ? [] : [by]), ...own.map((step) => step.by)];
-}
-
 const saysNo: ReadonlySet<string> = new Set([unshownSuccess, toldNo, toldNoOfContract, toldNothing]);
 
 /** The service said no to an endorsement, in whatever form: the same signature is not sent to it once more by itself. */
@@ -132,6 +126,11 @@ export function mayTakeOver(state: FlowState): boolean {
   return lateSuccessOf(state)?.operation === 'endorsement' && phase !== 'endorsed' && !isBusy(state);
 }
 
+/** Earlier versions took it of anybody, and wrote not how they knew who it was. */
+function isOfEarlierVersion({ denied }: LateSuccess, { via }: Pick<FlowAsked, 'via'>): boolean {
+  return denied === undefined && via === undefined;
+}
+
 /** What a step that is written means stands in its record: since it was asked for the flow may have gone on. */
 export function allowsRecord(
   state: FlowState,
@@ -142,7 +141,7 @@ export function allowsRecord(
   if (lateIntentId !== undefined) {
     const late = state.lateSuccesses?.find(({ intentId }) => intentId === lateIntentId);
     if (late === undefined) return false;
-    if (step === 'accept') return maySettle(late, record);
+    if (step === 'accept') return isOfEarlierVersion(late, record) || maySettle(late, record, state);
     return mayTakeOver(state) && lateSuccessOf(state)!.intentId === lateIntentId;
   }
   if (step === 'confirm') return corrects ? mayCorrect(state) : mayConfirm(state);

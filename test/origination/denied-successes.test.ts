@@ -47,7 +47,14 @@ async function signed(context: TestContext, refusal?: string) {
     const known = { kind: 'operation-event', at: Date.now(), requestCode: code, endpoint, errors: [] } as const;
     return tell(code, { ...known, ...said, sealed: `{"n":${bodies}}` });
   };
-  return { ...house, asks, event, code };
+  /** What is told of the endorsement under the code of the contract. */
+  const sayOfContract = async (errors: readonly string[]) => {
+    bodies += 1;
+    const { requestCode } = (await state('c-701'))!;
+    const said = { kind: 'operation-event', at: Date.now(), requestCode: requestCode!, endpoint, errors } as const;
+    await tell(requestCode!, { ...said, sealed: `{"n":${bodies}}` });
+  };
+  return { ...house, asks, event, sayOfContract, code };
 }
 
 const deny = { step: 'deny', reason: 'arrependido' } as const;
@@ -59,10 +66,9 @@ const lending = [
 ] as const satisfies StepAsked[];
 const anew: readonly FlowStep[] = ['sign', 'regenerate', 'cancel'];
 
-test('a shown success is denied by another person than who ordered it, and nothing is lent again until a second one settles it', async (context) => {
+test('a shown success is denied by a known person, and nothing is lent again until a second one settles it', async (context) => {
   const { asks, state, reaches, alarms, sent } = await signed(context);
-  assert.deepEqual(refusedBy(await asks('ana', deny)), [['second-person', 'step']]);
-  assert.deepEqual(refusedBy(await asks(' Ana', deny)), [['second-person', 'step']]);
+  assert.deepEqual(refusedBy(await asks('ana', deny, { via: 'offline' })), [['second-person', 'step']]);
   assert.deepEqual(refusedBy(await asks('bruno', deny, { via: 'offline' })), [['second-person', 'step']]);
   assert.equal((await asks('bruno', deny)).kind, 'taken');
   await reaches('c-701', 'endorsement-refused');
@@ -110,10 +116,13 @@ test('a known answer that it is endorsed already is not forgotten once it was co
   assert.deepEqual(nextSteps((await state('c-701'))!, settings, null), ['confirm']);
   assert.equal((await asks('bruno', { step: 'confirm', reason: 'portal', requestCode: null })).kind, 'taken');
   await reaches('c-701', 'endorsed');
-  for (const by of ['ana', 'bruno']) assert.deepEqual(refusedBy(await asks(by, deny)), [['second-person', 'step']]);
-  assert.equal((await asks('carla', deny)).kind, 'taken');
+  // Both stand for the loan: one of them may deny it, and the other one settle that.
+  assert.equal((await asks('bruno', deny)).kind, 'taken');
   await reaches('c-701', 'endorsement-refused');
   for (const step of lending) assert.deepEqual(refusedBy(await asks('ana', step)), [['success-settled', 'step']]);
+  assert.deepEqual(refusedBy(await asks('bruno', accept)), [['second-person', 'step']]);
+  assert.equal((await asks('ana', accept)).kind, 'taken');
+  assert.ok(nextSteps((await state('c-701'))!, settings, null).includes('regenerate'));
   // Nothing is lost by a person who knows better.
   assert.equal((await asks('ana', { step: 'confirm', reason: 'está lá', requestCode: null })).kind, 'taken');
   await reaches('c-701', 'endorsed');
@@ -142,10 +151,37 @@ test('a success that was shown stays shown after words that show nothing', async
   const { asks, state, reaches, event } = await signed(context);
   await event({ shows: 'nothing' });
   await reaches('c-701', 'endorsement-unclear');
-  assert.deepEqual(refusedBy(await asks('ana', deny)), [['second-person', 'step']]);
+  assert.deepEqual(refusedBy(await asks('ana', deny, { via: 'offline' })), [['second-person', 'step']]);
+  assert.equal((await asks('ana', deny)).kind, 'taken');
+  await reaches('c-701', 'endorsement-refused');
+  assert.deepEqual(nextSteps((await state('c-701'))!, settings, null), ['confirm', 'accept']);
+});
+
+test('a success that was shown stays shown after a no under the code of its contract, which is not its own', async (context) => {
+  const { asks, state, reaches, history, alarms, sayOfContract } = await signed(context);
+  await sayOfContract(['E1']);
+  await reaches('c-701', 'endorsement-unclear');
+  assert.equal((await state('c-701'))!.operation?.wasShown, true);
   assert.equal((await asks('bruno', deny)).kind, 'taken');
   await reaches('c-701', 'endorsement-refused');
   assert.deepEqual(nextSteps((await state('c-701'))!, settings, null), ['confirm', 'accept']);
+  for (const step of lending) assert.deepEqual(refusedBy(await asks('ana', step)), [['success-settled', 'step']]);
+  // Told anew after the denial it settles nothing, and is shown.
+  const before = alarms.length;
+  await sayOfContract(['E2']);
+  await eventually(async () => (await state('c-701'))!.errors.includes('told-no-of-contract'));
+  const denied = (await state('c-701'))!;
+  assert.deepEqual([denied.errors, denied.lateSuccesses?.length], [['denied', 'told-no-of-contract'], 1]);
+  assert.equal(denied.errorsIn?.sealed, '{"n":2}');
+  await eventually(() => alarms.slice(before).includes('success-denied'));
+  await sayOfContract(['E3']);
+  await eventually(() => alarms.slice(before).filter((alarm) => alarm === 'success-denied').length === 2);
+  // An answer that comes after such a no, too.
+  const records = await history('c-701');
+  const answeredAt = records.findLastIndex(({ kind }) => kind === 'answered');
+  const no = records.find((record) => record.kind === 'told' && record.endorses === true)!;
+  const late = evolveAll([...records.slice(0, answeredAt), no, records[answeredAt]!], settings)!;
+  assert.deepEqual([late.phase, late.operation?.wasShown], ['endorsement-unclear', true]);
 });
 
 test('one person denies what the service itself denies', async (context) => {

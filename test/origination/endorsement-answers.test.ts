@@ -166,7 +166,7 @@ test('a callback whose words nobody knows settles nothing: a person says what be
 });
 
 test('a denial under the code of the contract itself makes its endorsement unclear, and names the cause', async (context) => {
-  const { ask, state, reaches, alarms, tell } = await signed(context, taken[1]!);
+  const { ask, front, state, reaches, alarms, tell } = await signed(context, taken[1]!);
   await reaches('c-701', 'endorsed');
   const { requestCode } = (await state('c-701'))!;
   const before = alarms.length;
@@ -189,11 +189,13 @@ test('a denial under the code of the contract itself makes its endorsement uncle
   await tell(requestCode!, denial);
   await eventually(async () => (await state('c-701'))!.strays > strays);
   assert.equal((await state('c-701'))!.phase, 'endorsed');
-  // In words alone, and denied by a person.
+  // In words alone, and denied by one person and another.
   await tell(requestCode!, callback({ Conteudo: { Mensagem: 'Averbação recusada' }, Erros: [] }, requestCode!));
   await reaches('c-701', 'endorsement-unclear');
-  assert.equal((await ask('c-701', { step: 'deny', reason: 'portal' })).kind, 'taken');
+  const as = (by: string, step: StepAsked) => front.ask('c-701', { by, key: `k-${by}` }, step);
+  assert.equal((await as('bruno', { step: 'deny', reason: 'portal' })).kind, 'taken');
   await reaches('c-701', 'endorsement-refused');
+  assert.equal((await as('carla', { step: 'accept', reason: 'portal' })).kind, 'taken');
   // And a success there is one of this contract.
   await tell(requestCode!, callback({ Conteudo: { Mensagem: 'Contrato averbado' }, Erros: [] }, requestCode!));
   await reaches('c-701', 'endorsed');

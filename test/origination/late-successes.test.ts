@@ -1,5 +1,6 @@
 /** What counts as not done, and is told later to be done, is shown and settled by a person before anything more is lent. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { FlowOperation, FlowRecord, FlowTold } from '../../src/domain/flow-records.ts';
 import type { FlowState } from '../../src/domain/flow-states.ts';
@@ -55,7 +56,7 @@ async function denied(context: Parameters<typeof takingHouse>[0]) {
 }
 
 test('a success under the code of a denied endorsement bars the signature of the next contract', async (context) => {
-  const { ask, noted, sign, state, reaches, alarms, sent, code, tellDone, late } = await denied(context);
+  const { ask, front, noted, sign, state, reaches, alarms, sent, code, tellDone, late } = await denied(context);
   assert.equal((await ask('c-701', { step: 'regenerate', reason: 'de novo' })).kind, 'taken');
   await noted('c-701', { noteNumber: 'N-2', proposalCode: uuid(2) });
   await tellDone();
@@ -73,8 +74,18 @@ test('a success under the code of a denied endorsement bars the signature of the
   const content = { numeroContrato: 'N-2', assinatura: 'b' };
   assert.deepEqual(refusedBy(await sign('c-701', content)), [['success-settled', 'step']]);
   const before = sent.length;
-  // It is undone at the service, says who has looked.
-  assert.equal((await ask('c-701', { step: 'accept', reason: 'desfeita no portal' })).kind, 'taken');
+  // It is undone at the service, says who has looked: nobody who stands for the loan, and no name that was only typed.
+  const accept = { step: 'accept', reason: 'desfeita no portal' } as const;
+  for (const who of [
+    { by: 'ana' },
+    { by: ' Ana', via: 'api' },
+    { by: 'ana', via: 'offline' },
+    { by: 'eva', via: 'offline' },
+  ] as const)
+    assert.deepEqual(refusedBy(await front.ask('c-701', { ...who, key: randomUUID() }, accept)), [
+      ['second-person', 'step'],
+    ]);
+  assert.equal((await front.ask('c-701', { by: 'carla', key: 'k-late', via: 'api' }, accept)).kind, 'taken');
   assert.equal((await sign('c-701', content)).kind, 'taken');
   await reaches('c-701', 'endorsed');
   assert.equal(sent.length, before + 1);
@@ -114,13 +125,14 @@ test('what was signed when it is told is not endorsed, and a cancelled flow that
 });
 
 test('what is told late of a cancelled flow is settled though its bid is lost', async (context) => {
-  const { ask, reaches, state, won, tellDone, late } = await denied(context);
+  const { ask, front, reaches, state, won, tellDone, late } = await denied(context);
   assert.equal((await ask('c-701', { step: 'cancel', reason: 'desistiu' })).kind, 'taken');
   await reaches('c-701', 'cancelled');
   await tellDone();
   await late();
   won.set('701', lost('701'));
-  assert.equal((await ask('c-701', { step: 'accept', reason: 'desfeita no portal' })).kind, 'taken');
+  const settling = { step: 'accept', reason: 'desfeita no portal' } as const;
+  assert.equal((await front.ask('c-701', { by: 'carla', key: 'k-late' }, settling)).kind, 'taken');
   assert.deepEqual((await state('c-701'))!.lateSuccesses, []);
 });
 
@@ -480,7 +492,7 @@ test('the way out that is named is one that may be taken', () => {
     answered('endorsement', 3, accepted('q-2')),
   ]);
   assert.deepEqual(waitsFor(endorsedTwice, settings, null), ['accept']);
-  assert.doesNotMatch(told(endorsedTwice).problem, /confirm/);
+  assert.doesNotMatch(told(endorsedTwice).problem, /step confirm/);
   const generation = folded([
     ...[...noted.slice(0, 3), answered('contract', 1, unheard), asked(flowId, 'deny', 'd', startAt + 30), amended],
     answered('contract', 1, accepted('q-1')),

@@ -739,7 +739,7 @@ const sentAgain =
 /** What follows from a step, where its summary does not say it. */
 export const stepNotes: Partial<Record<(typeof flowSteps)[number], Partial<Record<FlowKind, string>>>> = {
   deny: {
-    contract: `${sentAgain}. An endorsement that the service said no to, or that counts as done, is not sent again by itself: the flow is \`endorsement-refused\` then. One that was shown to be done is denied by another person than who ordered, signed or confirmed it, and then settled by a second one (\`lateSuccesses\`)`,
+    contract: `${sentAgain}. An endorsement that the service said no to, or that counts as done, is not sent again by itself: the flow is \`endorsement-refused\` then. One that was shown to be done is denied with a token or a log-in of one's own, and then settled by a second person (\`lateSuccesses\`)`,
     renegotiation: sentAgain,
     withdrawal:
       'Nothing is sent by itself: the step of the operation can be asked for again, and `cancel` ends the flow where `nextSteps` names it',
@@ -1045,7 +1045,7 @@ export const flowSchema = answerNamed(
           ),
         }),
       ),
-      'Operations that count as not done here, or as given up, and that the service told late to be done, or that were shown to be done and are denied by a person. Nothing is signed, included, split or finalised before the oldest one is settled: where its contract is endorsed, the step `confirm` takes it over; once it is undone or settled at the service, the step `accept` with a reason says so. Of one that is denied (`deniedBy`) another person says so, nothing is generated again, cancelled or ordered anew before, and a callback of the service settles it too',
+      'Operations that count as not done here, or as given up, and that the service told late to be done, or that were shown to be done and are denied by a person. Nothing is signed, included, split or finalised before the oldest one is settled: where its contract is endorsed, the step `confirm` takes it over; once it is undone or settled at the service, the step `accept` with a reason says so: of an endorsement that was told to be done a person who neither ordered the contract nor signed or confirmed it. Of one that is denied (`deniedBy`) another person says so, nothing is generated again, cancelled or ordered anew before, and a callback of the service under the code of the endorsement settles it too (a failure under the code of the contract does not)',
     ),
     earlierNotes: said(
       z.array(z.string()),
