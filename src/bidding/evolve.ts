@@ -3,6 +3,7 @@
  * needs are in the records; `earlier` stands for those of records that were written before records carried any.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import { type CapOperation, type CapStanding, capOperationOf, isPromised } from '../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { timeAlone } from '../domain/histogram.ts';
@@ -305,12 +306,28 @@ function triggerOf(state: RequestState, record: LifeRecord): Trigger | null {
     case 'contemplated':
     case 'proposed':
       if (isSurelyUnsent(state)) return null;
+      if (isContradicted(state, record)) return null;
       return record.errors.length > 0 ? 'winner-error' : record.kind;
     case 'resolved':
       return isSurelyUnsent(state) ? null : `resolved-${record.as}`;
     default:
       return record satisfies never;
   }
+}
+
+/** A person has seen that this very error is wrong: the service delivers its events more than once. */
+function isContradicted({ resolution }: RequestState, { requestCode, errors }: Contemplated | Proposed): boolean {
+  return (resolution?.contradicts ?? []).some((known) => isDeepStrictEqual(known, { requestCode, errors }));
+}
+
+function contradictedBy(
+  { phase, winner, resolution }: RequestState,
+  { as }: Resolved,
+): Pick<NonNullable<RequestState['resolution']>, 'contradicts'> {
+  const before = resolution?.contradicts ?? [];
+  const isError = as === 'contemplated' && phase === 'winner-failed' && winner !== null && winner.errors.length > 0;
+  const contradicts = isError ? [...before, { requestCode: winner.requestCode, errors: winner.errors }] : before;
+  return contradicts.length === 0 ? {} : { contradicts };
 }
 
 /**
@@ -427,7 +444,10 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, earlier
       };
       break;
     case 'resolved':
-      if (moved) next.resolution = { as: record.as, by: record.by, reason: record.reason, at: record.at };
+      if (moved) {
+        const said = { as: record.as, by: record.by, reason: record.reason, at: record.at };
+        next.resolution = { ...said, ...contradictedBy(state, record) };
+      }
       break;
     default:
       record satisfies never;

@@ -92,6 +92,8 @@ export type AuctionResult = {
 /** Money promised for this request: reserved at the claim, then released or committed, once. */
 export type ExposureStatus = 'none' | 'held' | 'committed' | 'released';
 
+type ContradictedError = { requestCode: string; errors: readonly string[] };
+
 export type RequestState = {
   requestId: RequestId;
   phase: Phase;
@@ -124,7 +126,14 @@ export type RequestState = {
   } | null;
   /** Winner events under a code that other requests have as well, the last of each kind: of none until a person says so. Absent: none. */
   unclaimed?: { contemplated?: UnclaimedEvent; proposed?: UnclaimedEvent };
-  resolution: { as: Resolution; by: string; reason: string; at: EpochMs } | null;
+  resolution: {
+    as: Resolution;
+    by: string;
+    reason: string;
+    at: EpochMs;
+    /** Errors of winner events that a person has said to be wrong: delivered again they change nothing. Absent: none. */
+    contradicts?: readonly ContradictedError[];
+  } | null;
   exposure: ExposureStatus;
   decidedAt: EpochMs | null;
   /** When something is due if no record comes first, and what. */

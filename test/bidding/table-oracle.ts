@@ -2,6 +2,7 @@
  * The transition table read a second time: what a record means for a request, told in other words than `evolve` does, and
  * histories to compare the two on.
  */
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { evolve } from '../../src/bidding/evolve.ts';
 import { settle, settleByBids } from '../../src/bidding/settlement.ts';
@@ -103,6 +104,7 @@ export function triggerOf(state: RequestState | null, record: AuctionRecord): Tr
     case 'contemplated':
     case 'proposed':
       if (wasNeverSent(state)) return null;
+      if (state?.resolution?.contradicts?.some(({ errors }) => isDeepStrictEqual(errors, record.errors))) return null;
       return record.errors.length > 0 ? 'winner-error' : record.kind;
     case 'resolved':
       return wasNeverSent(state) ? null : `resolved-${record.as}`;

@@ -25,6 +25,7 @@ import {
   offer,
   outside,
   passed,
+  proposed,
   rejected,
   requested,
   requestId,
@@ -269,6 +270,15 @@ test('contemplated before its bid was named, or against what was settled', () =>
   // A person has seen that the error was wrong.
   const said = evolve(failed, resolved('contemplated'), settings);
   assert.deepEqual(standingOf(said), { phase: 'contemplated', exposure: 'committed', timer: 'validity' });
+  // Delivered again, it is the error that was wrong, whatever was told since; another one is news.
+  for (const state of [said, evolve(said, proposed(), settings), evolve(said, resolved('contemplated'), settings)])
+    for (const again of [contemplated(['refused']), proposed(['refused'])])
+      assert.equal(evolve(state, again, settings).exposure, 'committed');
+  const failedAnew = evolve(said, proposed(['late']), settings);
+  assert.deepEqual(standingOf(failedAnew), { phase: 'winner-failed', exposure: 'released', timer: null });
+  const saidAnew = evolve(failedAnew, resolved('contemplated'), settings);
+  for (const errors of [['refused'], ['late']])
+    assert.equal(evolve(saidAnew, proposed(errors), settings).exposure, 'committed');
 });
 
 test('called unsent, and among the published bids all the same', () => {
