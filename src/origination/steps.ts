@@ -225,15 +225,21 @@ export function isProposalSaid({ results }: Pick<FlowState, 'results'>): boolean
 
 /** Its code may be mistyped: the service has shown no such proposal, and nothing was sent that may have changed one. */
 function mayGiveUp(state: FlowState): boolean {
-  const without = ['rejected', 'withheld', 'ignored'];
+  // What a person denied was unclear before, and ends as what the service refused.
+  const isDenied = state.steps.some(({ step, outcome }) => step === 'deny' && outcome === 'done');
+  const without = [...(isDenied ? [] : ['rejected']), 'withheld', 'ignored'];
   const mayHaveChanged = state.steps.some(
     ({ step, outcome }) => isOperation(step) && !readsOnly(step) && !without.includes(outcome),
   );
   return isUnseen(state) && !isBusy(state) && !mayHaveChanged;
 }
 
-/** A proposal made elsewhere that was taken up by a code, and that no answer of the service has shown to exist. */
-export function isUnseen({ flow, proposalCode, results }: FlowState): boolean {
+/** A proposal made elsewhere that was taken up by a code, and that no answer of the service has ever shown to exist. */
+export function isUnseen(state: FlowState): boolean {
+  const { flow, proposalCode, results, situation, saidFigures, saidFinalised } = state;
+  if (flow !== 'withdrawal' || proposalCode === null) return false;
   const answered = Object.values(results).some((kept) => kept !== undefined && kept.refused !== true);
-  return flow === 'withdrawal' && proposalCode !== null && !answered;
+  // The result of a query that is refused later takes the place of what was shown.
+  const wasSaid = situation !== null || saidFigures !== undefined || saidFinalised === true;
+  return !answered && !wasSaid && !isAnswered(state);
 }

@@ -140,6 +140,21 @@ test('a mistyped code of a proposal made elsewhere is given up: nothing was sent
   ] as const) {
     assert.equal(allowsStep({ ...again, steps: [{ ...split, outcome }] }, 'cancel'), isAllowed, outcome);
   }
+  // One that was unclear and that a person denied may have changed it all the same.
+  const denied = [
+    { ...split, outcome: 'rejected' },
+    { ...split, step: 'deny', outcome: 'done' },
+  ] as const;
+  assert.ok(!allowsStep({ ...again, steps: denied }, 'cancel'));
+  // Once shown it stays shown, whatever a later query is answered.
+  const query = { ...again.steps[0]!, step: 'proposal' as const };
+  const seen = [
+    { steps: [{ ...query, outcome: 'done' as const }] },
+    { situation: 2 },
+    { saidFigures: {} },
+    { saidFinalised: true as const },
+  ];
+  for (const change of seen) assert.ok(!allowsStep({ ...again, ...change }, 'cancel'), JSON.stringify(change));
 });
 
 test('the day of birth of the order goes with a simulation that leaves it out', async (context) => {
