@@ -95,8 +95,8 @@ export function renegotiationEstimate(
     ? Math.round((installmentCents * (1 - (1 + rate) ** -openInstallments)) / rate)
     : loanCents;
   if (owedCents === null || owedCents <= 0 || owedCents > mostLoanCents) return null;
-  const kept = { ...loanTermsOf(terms, at, settings), insuranceCents: 0, iofFinanced: false };
-  return financeReleased(owedCents, kept).installmentCents;
+  // The loan is at most the debt and the tax on it, as in `expectedRenegotiation`.
+  return financeReleased(owedCents, { ...loanTermsOf(terms, at, settings), insuranceCents: 0 }).installmentCents;
 }
 
 /** Of a renegotiation only the rate can be told before its note comes. */

@@ -381,15 +381,22 @@ export function entryCents({ amountCents, slipCents, extra }: ProposalEntry): Am
 export function isToldOfAsked(asked: string, answer: ProposalRecord): boolean {
   const query = parseJson(asked);
   const named = query.kind === 'parsed' ? scalarsIn(query.value, { longest: 128, most: 1_000 }) : [];
+  const naming = named.filter(({ path, text }) => namesProposal(path) || guidOf(text) !== null);
   return isToldOf(
     answer,
-    named.map(({ text }) => text),
+    naming.map(({ text }) => text),
   );
 }
 
+/** A page or a status of a query may be the number of another proposal. */
+function namesProposal(path: string): boolean {
+  const name = path.split('.').findLast((part) => !/^\d+$/.test(part)) ?? '';
+  return /propost|proposal/i.test(name) || /^(?:codigo|numero|id)$/i.test(name);
+}
+
 /**
- * Whether an answer is of a proposal with one of these codes. `Codigo` says so where it stands there; `CodigoProposta` beside it may be
- * a number of another form (contract, Proposal record), but not the code of another proposal.
+ * Whether an answer is of a proposal with one of these codes. `Codigo` says so where it stands there. Beside a code that no other
+ * proposal has, `CodigoProposta` may be a number of another form (contract, Proposal record); beside a number both have to match.
  */
 export function isToldOf(
   { code, proposalCode }: Pick<ProposalRecord, 'code' | 'proposalCode'>,
@@ -398,7 +405,8 @@ export function isToldOf(
   const isOwn = (told: string) => codes.some((known) => isSameCode(known, told));
   const [named, beside] = [said(code), said(proposalCode)];
   if (named === null) return beside !== null && isOwn(beside);
-  return isOwn(named) && (beside === null || guidOf(beside) === null || isOwn(beside));
+  const isOfOtherForm = guidOf(named) !== null && beside !== null && guidOf(beside) === null;
+  return isOwn(named) && (beside === null || isOfOtherForm || isOwn(beside));
 }
 
 /** What an answer names its proposal by that is none of these codes; null: nothing else. */

@@ -211,10 +211,18 @@ test('the new instalment is estimated from what is open of the old loan, else fr
   const at = Date.parse('2026-03-03T15:00:00Z');
   const of = (openInstallments: number | null, change: object = {}) =>
     renegotiationEstimate(terms, { note: { ...note, ...change }, openInstallments }, at, pricing)!;
-  // 45,000 cents a month at 2 % are worth 404,216 over ten months: about 37,060 a month at 1.5 % over twelve.
-  assert.ok(Math.abs(of(10) - 37_060) < 1_500, String(of(10)));
-  assert.ok(Math.abs(of(null) - 55_008) < 2_200, String(of(null)));
+  // 45,000 cents a month at 2 % are worth 404,216 over ten months: with its tax about 38,600 a month at 1.5 % over twelve.
+  assert.ok(Math.abs(of(10) - 38_600) < 500, String(of(10)));
+  assert.ok(Math.abs(of(null) - 57_300) < 700, String(of(null)));
   assert.equal(of(null, { loanCents: null }), null);
+  // What the service lends at most: the debt and the tax on it.
+  const loan = financeReleased(600_000, {
+    ...{ rateHundredths: 150, dueDays: payrollDueDays(dayOf(at), 12, pricing.payrollCalendar) },
+    ...{ dayCount: pricing.dayCount, rounding: pricing.rounding, insuranceCents: 0, iof: pricing.iof },
+    iofFinanced: true,
+  });
+  assert.ok(loan.financedCents === 600_000 + loan.iofCents && loan.iofCents > 0);
+  assert.equal(of(null), loan.installmentCents);
 });
 
 test('insurance or a figure that cannot be read is settled by a person, and the flow has come to its end', async (context) => {

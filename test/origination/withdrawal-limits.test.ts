@@ -107,24 +107,25 @@ test('insurance that nobody ordered is a difference', async (context) => {
 test('a proposal is known by its code, whatever its number is, and what else is named is shown', async (context) => {
   const { bodies, simulate, include, step, state, flowId } = await withdrawing(context);
   await simulate({ cpf: '52998224725' });
+  bodies.inclusion = JSON.stringify({ HasError: false, CodigoProposta: code });
   await include();
   const query = async (codes: object) => {
     bodies.proposal = JSON.stringify({ ...proposedWhole, ...codes });
     await step({ step: 'proposal', request: { dto: {} } });
     return flowView((await state(flowId))!, plainVault.open as never, settings);
   };
-  const told = await query({ Codigo: 'p-1', CodigoProposta: '2026000123' });
+  const told = await query({ Codigo: code, CodigoProposta: '2026000123' });
   assert.deepEqual([told.breaches, told.namedProposal], [[], '2026000123']);
   assert.ok(told.nextSteps.includes('signers') && told.nextSteps.includes('splits'));
   assert.match(
     flowText(createFormat('en'), (await state(flowId))!, { open: plainVault.open as never, settings }),
     /2026000123/,
   );
-  const other = await query({ Codigo: 'p-9', CodigoProposta: 'p-1' });
+  const other = await query({ Codigo: 'p-9', CodigoProposta: code });
   assert.deepEqual([other.breaches.map(({ rule }) => rule), other.namedProposal], [['proposal-of-flow'], 'p-9']);
   assert.match(other.breaches[0]!.problem, /namedProposal.*begin a withdrawal with that code as proposalCode/);
   assert.equal(flowView((await state(flowId))!, null, settings).namedProposal, null);
-  assert.equal((await query({ Codigo: 'p-1', CodigoProposta: 'p-1' })).namedProposal, null);
+  assert.equal((await query({ Codigo: code, CodigoProposta: code })).namedProposal, null);
 });
 
 test('a finalisation that the service calls done already is confirmed by a person, whatever was asked for after it', async (context) => {
