@@ -29,7 +29,8 @@ function byId(state: FlowState): [string, FlowState] {
   return [state.flowId, state];
 }
 
-/** Of one that has ended nothing is kept back; a cancelled one may be taken up. */
+/** Of one that has ended nothing is kept back; a cancelled one may be taken up, and an endorsed one denied. */
 function hangsOnBid({ flow, phase, subject }: FlowState): boolean {
-  return flow === 'contract' && subject.requestId !== null && (phase === 'cancelled' || !isFinished(phase));
+  const mayGoOn = phase === 'cancelled' || phase === 'endorsed' || !isFinished(phase);
+  return flow === 'contract' && subject.requestId !== null && mayGoOn;
 }

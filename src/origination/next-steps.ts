@@ -26,6 +26,7 @@ import {
   lendsAgain,
   mayTakeOver,
 } from './steps.ts';
+import { isFinished } from './transitions.ts';
 
 export type StepSettings = Pick<FlowSettings, 'noteTolerance' | 'finalisationEnabled' | 'situations'>;
 
@@ -160,7 +161,7 @@ export function barriersNow(state: FlowState, settings: StepSettings, open: Open
   const ofLate = late === null ? [] : [successSettled(late, mayTakeOver(state))];
   const found = [
     // Whatever is due: nobody may lend of it, and no step says so where none is.
-    ...(state.phase === 'cancelled' ? [] : lostBidOf(state)),
+    ...(isFinished(state.phase) ? [] : lostBidOf(state)),
     ...ofLate,
     ...renegotiationBeyond(state, settings),
     ...due.flatMap((step) => barriersTo(step, state, settings, open)),

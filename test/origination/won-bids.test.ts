@@ -146,6 +146,14 @@ test('a bid that failed after its contract was generated says why nothing is sig
     barriers.map(({ rule }) => rule),
     ['bid-won'],
   );
+  // A denial of an endorsed one would be refused, too, and is not offered.
+  const before = (await house.state('c-701'))!;
+  const operation = { operation: 'endorsement', status: 'done' } as never;
+  const done = { ...before, phase: 'endorsed' as const, operation };
+  const read = async (_flowIds: readonly string[]) => new Map([['c-701', done]]);
+  const endorsed = (await withLostBids({ ...house.flows, read }, house.views).read(['c-701'])).get('c-701')!;
+  assert.ok(nextSteps(done, settings, null).includes('deny'));
+  assert.ok(!nextSteps(endorsed, settings, null).includes('deny'));
   assert.match(barriers[0]!.problem, /is winner-failed, not contemplated.*lance bids resolve 701 --as contemplated/);
   assert.deepEqual(refusedBy(await sign('c-701', { numeroContrato: 'N-1' })), [['bid-won', 'requestId']]);
   const early = await ask('c-701', { step: 'confirm', reason: 'x', requestCode: null });
