@@ -30,6 +30,9 @@ export type Evidence = {
   unsent: Passed | null;
   /** The best answer so far: what it proves about our bid. */
   answer: { proof: Proof; outcome: BidOutcome } | null;
+  /** The error that made its win fail, and those that a person has called wrong: code and texts, as JSON. */
+  winnerError: string | null;
+  contradicted: Set<string>;
   ended: Ended | null;
   /** Statistics keys known when the auction's end was first read; null before. */
   learntUnder: readonly string[] | null;
@@ -58,6 +61,8 @@ export function noEvidence(): Evidence {
     pass: null,
     unsent: null,
     answer: null,
+    winnerError: null,
+    contradicted: new Set(),
     ended: null,
     learntUnder: null,
     unclaimed: new Map(),
@@ -203,7 +208,10 @@ function absorbOwnWinner(evidence: Evidence, record: WinnerRecord): void {
   if (standingOf(evidence).end === 'passed' && !mayBeSent(evidence)) return;
   const end = evidence.word?.end;
   if (record.errors.length > 0) {
-    if (end !== 'cancelled') evidence.word = { end: 'winner-failed', money: 'released', validUntil: null };
+    const error = JSON.stringify([record.requestCode, record.errors]);
+    if (end === 'cancelled' || end === 'winner-failed' || evidence.contradicted.has(error)) return;
+    evidence.winnerError = error;
+    evidence.word = { end: 'winner-failed', money: 'released', validUntil: null };
     return;
   }
   const isLater =
@@ -233,7 +241,7 @@ const awaiting: readonly Phase[] = ['accepted', 'accepted-presumed', 'foreign-bi
 
 function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { kind: 'resolved' }>): void {
   const { end } = standingOf(evidence);
-  const mayStillWin = record.as === 'contemplated' && (end === 'rejected' || end === 'lost' || end === 'expired');
+  const mayStillWin = record.as === 'contemplated' && ['rejected', 'lost', 'expired', 'winner-failed'].includes(end);
   const mayBeBid = end === 'passed' && mayBeSent(evidence) && record.as !== 'expired';
   // Cancelled by a person, it may have been by mistake.
   const mayBeCorrected = end === 'cancelled' && ['won', 'contemplated', 'lost', 'not-landed'].includes(record.as);
@@ -247,6 +255,8 @@ function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { k
       if (!won) evidence.word = { end: 'won', money: 'committed', validUntil: null };
       return;
     case 'contemplated':
+      // Delivered again, the error that a person has called wrong is no news.
+      if (end === 'winner-failed' && evidence.winnerError !== null) evidence.contradicted.add(evidence.winnerError);
       if (!won) evidence.word = { end: 'contemplated', money: 'committed', validUntil: null };
       for (const kind of ['contemplated', 'proposed'] as const) {
         const event = evidence.unclaimed.get(kind);
