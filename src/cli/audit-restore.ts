@@ -4,6 +4,7 @@
  */
 import type { NewEntry } from '../bidding/ports.ts';
 import { lostAnswer, restoredPass } from '../bidding/react.ts';
+import type { StorePlace } from '../config/store-place.ts';
 import type { OriginEntry } from '../domain/audit.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { LostClaim } from '../domain/records.ts';
@@ -54,7 +55,7 @@ export async function acceptRestore(
   const known = [...claims.values()].filter((claim) => claim !== null);
   const promisedCents = known.reduce((sum, { offer }) => sum + offer.amountCents, 0);
   const counts = { claimed: claims.size, withOffer: known.length };
-  const lostOrders = lostOrdersOf(accepted);
+  const lostOrders = lostOrdersOf(place.backend, accepted);
   if (json) {
     terminal.write(JSON.stringify({ ...accepted, ...counts, promisedCents, complete, lostOrders }));
     return;
@@ -62,6 +63,10 @@ export async function acceptRestore(
   const until = complete ? null : format.time(accepted.noBidReceivedBefore);
   const { audit: texts } = format.texts;
   terminal.write(texts.accepted(counts, format.money(promisedCents), until));
+  if (lostOrders === null) {
+    terminal.write(texts.ordersUnknown);
+    return;
+  }
   const orders = orderBooks.flatMap((book) => (lostOrders[book] > 0 ? [texts.lostOrders[book](lostOrders[book])] : []));
   if (orders.length > 0) terminal.write(texts.ordersAgain(orders));
 }
@@ -69,11 +74,13 @@ export async function acceptRestore(
 /** Where people's orders are kept. A token that was revoked in the part that was lost works again. */
 const orderBooks = ['token_book', 'rule_book', 'control_changes'] as const;
 
-function lostOrdersOf({
-  heads,
-  lost,
-}: Pick<SetBackStore, 'heads' | 'lost'>): Record<(typeof orderBooks)[number], number> {
-  const lostOf = (book: string) => Math.max(0, (lost?.[book]?.[0] ?? 0) - (heads[book]?.[0] ?? 0));
+/** Null: nobody knows. On Kafka tokens and controls stand in no chain, and of a lost anchor nothing is left to compare with. */
+function lostOrdersOf(
+  backend: StorePlace['backend'],
+  { heads, lost }: Pick<SetBackStore, 'heads' | 'lost'>,
+): Record<(typeof orderBooks)[number], number> | null {
+  if (backend === 'kafka' || lost === null) return null;
+  const lostOf = (book: string) => Math.max(0, (lost[book]?.[0] ?? 0) - (heads[book]?.[0] ?? 0));
   return {
     token_book: lostOf('token_book'),
     rule_book: lostOf('rule_book'),

@@ -553,6 +553,8 @@ export const en: Texts = {
       rule_book: (count) => `${count} about rule sets and their approval (lance rules history; lance rules approval)`,
       control_changes: (count) => `${count} about pauses, caps and rules (lance controls history; lance cap)`,
     },
+    ordersUnknown:
+      'Which orders of people were lost cannot be told. Look before lance resume: lance tokens list (a token revoked since then works again), lance rules history, lance rules approval, lance controls history, lance cap.',
     ordersAgain: (orders) =>
       `People's orders that were lost, to be given again before lance resume:\n${orders.map((text) => `  ${text}`).join('\n')}`,
     help: {

@@ -566,6 +566,8 @@ export const pt = {
         `${count} sobre conjuntos de regras e sua aprovação (lance rules history; lance rules approval)`,
       control_changes: (count: number) => `${count} sobre pausas, tetos e regras (lance controls history; lance cap)`,
     },
+    ordersUnknown:
+      'Não se sabe que ordens de pessoas se perderam. Veja antes de lance resume: lance tokens list (um token revogado desde então volta a valer), lance rules history, lance rules approval, lance controls history, lance cap.',
     ordersAgain: (orders: readonly string[]) =>
       `Ordens de pessoas que se perderam e precisam ser dadas de novo antes de lance resume:\n${orders.map((text) => `  ${text}`).join('\n')}`,
     help: {

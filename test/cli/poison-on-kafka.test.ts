@@ -131,8 +131,10 @@ await describeOnStack('a log on Kafka spoiled from outside', (stack) => {
     }, /lance run ended with 65/);
     const accepted = await lance(environment, 'audit', 'accept-restore', ...who, '--json');
     assert.equal(accepted.code, 0, accepted.stderr);
-    const { complete, noBidReceivedBefore, at } = JSON.parse(accepted.stdout);
+    const { complete, noBidReceivedBefore, at, lostOrders } = JSON.parse(accepted.stdout);
     assert.equal(complete, false);
+    // Tokens and controls stand in no chain here, and no count must read as if none were lost.
+    assert.equal(lostOrders, null);
     assert.ok(noBidReceivedBefore > at, 'what was received before the restore, or soon after, is not bid for');
     const verdict = JSON.parse((await lance(environment, 'audit', 'verify', '--json')).stdout);
     assert.equal(verdict.kind, 'intact');
