@@ -637,9 +637,10 @@ async function checkRenewal(world: CommandWorld, config: Config, reached: Findin
 function unserved(answer: TokenTrial['answer'], { host = '' }: DoctorFigures): Finding | null {
   if (answer.kind === 'refused' && answer.response.status === nothingThereStatus)
     return found('service', 'fail', 'service-elsewhere', { host, text: `HTTP ${answer.response.status}` });
-  if (answer.kind === 'failed' && troubleOfReason(answer.reason) === 'service-unreachable')
-    return found('service', 'fail', 'service-silent', { host, text: answer.reason });
-  return null;
+  if (answer.kind !== 'failed' || troubleOfReason(answer.reason) !== 'service-unreachable') return null;
+  // One that says itself that it fails may do so for this moment alone.
+  const level = answer.reason.startsWith('status-') ? 'warn' : 'fail';
+  return found('service', level, 'service-silent', { host, text: answer.reason });
 }
 
 function tokenFinding(answer: TokenTrial['answer'], renewalFault: string | null): Finding {
