@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type CapOperation, type CapStanding, capOperationOf, isPromised } from '../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { timeAlone } from '../domain/histogram.ts';
-import type { CapReservation, Offer } from '../domain/offer.ts';
+import type { BidOutcome, CapReservation, Offer } from '../domain/offer.ts';
 import type {
   Answered,
   AuctionRecord,
@@ -326,8 +326,26 @@ function contradictedBy(
 ): Pick<NonNullable<RequestState['resolution']>, 'contradicts'> {
   const before = resolution?.contradicts ?? [];
   const isError = as === 'contemplated' && phase === 'winner-failed' && winner !== null && winner.errors.length > 0;
-  const contradicts = isError ? [...before, { requestCode: winner.requestCode, errors: winner.errors }] : before;
+  const contradicts = isError
+    ? [...before, { requestCode: winner.requestCode, errors: winner.errors }, ...(winner.laterErrors ?? [])]
+    : before;
   return contradicts.length === 0 ? {} : { contradicts };
+}
+
+const laterErrorsKept = 20;
+
+/** Whoever looks at a win that failed looks at all that was said of it. */
+function withLaterError(
+  { phase, winner }: RequestState,
+  { requestCode, errors }: Contemplated | Proposed,
+): RequestState['winner'] {
+  if (phase !== 'winner-failed' || winner === null || errors.length === 0) return winner;
+  const { laterErrors = [] } = winner;
+  const error = { requestCode, errors };
+  const isKnown = [winner, ...laterErrors].some((known) =>
+    isDeepStrictEqual({ requestCode: known.requestCode, errors: known.errors }, error),
+  );
+  return isKnown ? winner : { ...winner, laterErrors: [...laterErrors, error].slice(0, laterErrorsKept) };
 }
 
 /**
@@ -336,12 +354,21 @@ function contradictedBy(
  */
 function mergedAnswer(state: RequestState, record: Answered): Answer {
   const earlier = record.earlierAttemptPossible;
-  const outcome =
-    record.outcome.kind === 'rejected' && earlier
-      ? { kind: 'unknown' as const, reason: `rejected(${record.outcome.code}) after an attempt that may have landed` }
-      : record.outcome;
+  const outcome = earlier ? outcomeAfterEarlier(record.outcome) : record.outcome;
   const attempts = (state.answer?.attempts ?? 0) + record.attempts;
   return { outcome, presumedOurs: record.outcome.kind === 'duplicate' && earlier, at: record.at, attempts };
+}
+
+/** The bid of the earlier attempt may be published under a code that nobody was told, so the codes of this answer exclude nothing. */
+function outcomeAfterEarlier(outcome: BidOutcome): BidOutcome {
+  switch (outcome.kind) {
+    case 'rejected':
+      return { kind: 'unknown', reason: `rejected(${outcome.code}) after an attempt that may have landed` };
+    case 'unknown':
+      return { kind: 'unknown', reason: outcome.reason };
+    default:
+      return outcome;
+  }
 }
 
 function answerTrigger(answer: Answer): Trigger {
@@ -434,7 +461,10 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, earlier
       break;
     case 'contemplated':
     case 'proposed':
-      if (!moved) break;
+      if (!moved) {
+        next.winner = withLaterError(state, record);
+        break;
+      }
       next.winner = {
         requestCode: record.requestCode,
         proposalCode: record.kind === 'proposed' ? record.proposalCode : (state.winner?.proposalCode ?? null),

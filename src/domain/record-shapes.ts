@@ -379,7 +379,7 @@ const subject = object({
 const result = byName('kind', {
   accepted: object({ requestCode: nullable(text), proposalCode: nullable(text), situation: nullable(finite) }),
   rejected: object({ code: text, errors: texts }),
-  unknown: object({ reason: text, names: added(texts) }),
+  unknown: object({ reason: text }),
   'not-sent': object({ reason: text, retryAt: nullable(time) }),
 });
 /** Of a contract there is a request, and of a renegotiation there are terms; both have a worker. */

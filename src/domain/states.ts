@@ -123,6 +123,8 @@ export type RequestState = {
     proposalNumber: string | null;
     validUntil: EpochMs | null;
     errors: readonly string[];
+    /** Others that came while the win had failed. Absent: none. */
+    laterErrors?: readonly ContradictedError[];
   } | null;
   /** Winner events under a code that other requests have as well, the last of each kind: of none until a person says so. Absent: none. */
   unclaimed?: { contemplated?: UnclaimedEvent; proposed?: UnclaimedEvent };

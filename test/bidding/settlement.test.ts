@@ -113,6 +113,9 @@ test('a bid refused in doubt is found by its code alone where it has one, else b
     'committed',
     1,
   ]);
+  // The bid of an attempt before may be published under a code that no answer gave.
+  const retried = answered({ kind: 'unknown', reason: 'refused-in-doubt', names: ['second call'] }, true);
+  assert.deepEqual(standing(folded(requested(), claimed(), retried, ended([bid('first')]))), ['won', 'committed', 1]);
   const late = folded(requested(), claimed(), ended([bid('ours'), bid('twin', { position: 2 })]), start[2]);
   assert.deepEqual(standing(late), ['won', 'committed', 1]);
 });

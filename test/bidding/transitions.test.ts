@@ -279,6 +279,10 @@ test('contemplated before its bid was named, or against what was settled', () =>
   const saidAnew = evolve(failedAnew, resolved('contemplated'), settings);
   for (const errors of [['refused'], ['late']])
     assert.equal(evolve(saidAnew, proposed(errors), settings).exposure, 'committed');
+  // Two errors had come before anybody looked.
+  const failedTwice = evolve(evolve(failedAnew, proposed(['other']), settings), proposed(['late']), settings);
+  const saidOfBoth = evolve(failedTwice, resolved('contemplated'), settings);
+  assert.equal(evolve(saidOfBoth, proposed(['other']), settings).exposure, 'committed');
 });
 
 test('called unsent, and among the published bids all the same', () => {

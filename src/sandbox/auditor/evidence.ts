@@ -30,8 +30,8 @@ export type Evidence = {
   unsent: Passed | null;
   /** The best answer so far: what it proves about our bid. */
   answer: { proof: Proof; outcome: BidOutcome } | null;
-  /** The error that made its win fail, and those that a person has called wrong: code and texts, as JSON. */
-  winnerError: string | null;
+  /** The errors that made its win fail, and those that a person has called wrong: code and texts, as JSON. */
+  winnerErrors: string[];
   contradicted: Set<string>;
   ended: Ended | null;
   /** Statistics keys known when the auction's end was first read; null before. */
@@ -61,7 +61,7 @@ export function noEvidence(): Evidence {
     pass: null,
     unsent: null,
     answer: null,
-    winnerError: null,
+    winnerErrors: [],
     contradicted: new Set(),
     ended: null,
     learntUnder: null,
@@ -191,7 +191,10 @@ function absorbAnswer(evidence: Evidence, record: Answered): void {
   if (end === 'won' || end === 'lost') return;
   const given = evidence.word?.end;
   if (says === 'landed' && (given === 'not-landed' || given === 'expired')) evidence.word = null;
-  evidence.answer = { proof, outcome: record.outcome };
+  // The bid of an earlier attempt may be published under a code that no answer gave.
+  const { kind } = record.outcome;
+  const isUnnamed = record.earlierAttemptPossible && kind === 'unknown';
+  evidence.answer = { proof, outcome: isUnnamed ? { kind, reason: '' } : record.outcome };
   if (evidence.claim === null && known === undefined) evidence.lostClaim = record.lostClaim ?? null;
 }
 
@@ -209,8 +212,9 @@ function absorbOwnWinner(evidence: Evidence, record: WinnerRecord): void {
   const end = evidence.word?.end;
   if (record.errors.length > 0) {
     const error = JSON.stringify([record.requestCode, record.errors]);
-    if (end === 'cancelled' || end === 'winner-failed' || evidence.contradicted.has(error)) return;
-    evidence.winnerError = error;
+    if (end === 'cancelled' || evidence.contradicted.has(error)) return;
+    if (end !== 'winner-failed') evidence.winnerErrors = [];
+    evidence.winnerErrors.push(error);
     evidence.word = { end: 'winner-failed', money: 'released', validUntil: null };
     return;
   }
@@ -256,7 +260,7 @@ function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { k
       return;
     case 'contemplated':
       // Delivered again, the error that a person has called wrong is no news.
-      if (end === 'winner-failed' && evidence.winnerError !== null) evidence.contradicted.add(evidence.winnerError);
+      if (end === 'winner-failed') for (const error of evidence.winnerErrors) evidence.contradicted.add(error);
       if (!won) evidence.word = { end: 'contemplated', money: 'committed', validUntil: null };
       for (const kind of ['contemplated', 'proposed'] as const) {
         const event = evidence.unclaimed.get(kind);
