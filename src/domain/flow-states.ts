@@ -152,6 +152,8 @@ export type OperationGivenUp = {
   };
   /** A person said that it is settled: told again under its code it is nothing new. Absent: nobody did. */
   isSettled?: true;
+  /** What was settled did not show whether it was done: a success that is shown later is news. Absent: it did, or an earlier version folded it. */
+  isSettledUnshown?: true;
 };
 
 /**

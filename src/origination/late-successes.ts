@@ -50,12 +50,11 @@ export function takeLateAnswer(state: FlowState, at: EpochMs, intentId: string, 
   const own = inFlight(state);
   const given = (state.operationsGivenUp ?? []).find((each) => each.intentId === intentId);
   const late = given ?? (own?.intentId === intentId ? own : undefined);
-  const isTold = late?.code === code && (code !== null || late.isSettled === true);
+  const isTold = late?.code === code && (code !== null || isSettledFor(late, 'success'));
   if (late === undefined || isTold) return stray(state);
   const isFound = late.operation === 'endorsement' || generates.has(late.operation);
   const codes = isFound && code !== null ? [...new Set([...state.codes, code])] : state.codes;
-  const { isSettled: _, ...open } = late;
-  return marked({ ...state, codes }, { ...open, code: code ?? late.code, at });
+  return marked({ ...state, codes }, { ...late, code: code ?? late.code, at });
 }
 
 /** An event of an endorsement that no transition of the flow takes. Words that show nothing are a mark too, for they may be a success. */
@@ -70,15 +69,21 @@ export function takeLateEvent(
     operation === 'endorsement' &&
     (isSameCode(code ?? '', requestCode) || (endorses === true && isSameCode(of?.requestCode ?? '', requestCode)));
   const late = (state.operationsGivenUp ?? []).find(isOf) ?? (own !== null && isOf(own) ? own : undefined);
-  if (late === undefined || late.isSettled) return stray(state);
+  if (late === undefined || isSettledFor(late, shows)) return stray(state);
   if (shows === 'success') return marked(state, { ...late, at });
   // Beside what stands there already, whose words stay.
   const told = { errors: [...new Set([...state.errors, toldNothing])], errorsIn: state.errorsIn ?? errorsIn };
   return marked({ ...state, ...told }, { ...late, at, unshown: true });
 }
 
-function marked(state: FlowState, late: LateSuccess): FlowState {
+/** Who settled words that showed nothing has said nothing of a success that is shown later. */
+function isSettledFor({ isSettled, isSettledUnshown }: OperationGivenUp, shows: FlowTold['shows']): boolean {
+  return isSettled === true && !(isSettledUnshown === true && shows === 'success');
+}
+
+function marked(state: FlowState, told: LateSuccess): FlowState {
   const before = state.lateSuccesses ?? [];
+  const { isSettled: _isSettled, isSettledUnshown: _isSettledUnshown, ...late } = told;
   const { at: _, unshown, ...given } = late;
   const others = (state.operationsGivenUp ?? []).filter(({ intentId }) => intentId !== late.intentId);
   const known = { ...stray(state), operationsGivenUp: [...others, given].slice(-mostKept) };
@@ -193,8 +198,10 @@ export function withoutPastDenials(state: FlowState): FlowState {
 export function acceptLate(state: FlowState, intentId: string): FlowState {
   // Should the service still tell of its success, that is news.
   if (denialOf(state)?.intentId === intentId) return settleLate(state, intentId);
+  const isUnshown = state.lateSuccesses?.find((each) => each.intentId === intentId)?.unshown === true;
+  const said = { isSettled: true as const, ...(isUnshown ? { isSettledUnshown: true as const } : {}) };
   const known = (state.operationsGivenUp ?? []).map((each) =>
-    each.intentId === intentId ? { ...each, isSettled: true as const } : each,
+    each.intentId === intentId ? { ...each, ...said } : each,
   );
   return settleLate({ ...state, operationsGivenUp: known }, intentId);
 }

@@ -245,6 +245,64 @@ test('events of earlier versions, failures and denials under a code that is give
   assert.deepEqual(folded([...records, ofOther]).lateSuccesses, []);
 });
 
+test('an acceptance of words that showed nothing does not swallow the success that comes later', () => {
+  const second = { ...sampleNote, noteNumber: '78', proposalCode: uuid(8) };
+  const records: readonly FlowRecord[] = [
+    ...[...noted, sign('sign', 3), intended('endorsement', 3), answered('endorsement', 3, accepted('q-2'))],
+    told({ bodyKey: 'b-1', errors: ['E1'], settles: true, at: startAt + 4 }),
+    ...[asked(flowId, 'regenerate', 'again', startAt + 5), intended('contract', 5)],
+    answered('contract', 5, accepted('q-6')),
+    told({ requestCode: 'q-6', of: 'contract', note: second, at: startAt + 7 }),
+    told({ bodyKey: 'b-2', shows: 'nothing', at: startAt + 8 }),
+  ];
+  assert.deepEqual(
+    folded(records).lateSuccesses?.map(({ unshown }) => unshown),
+    [true],
+  );
+  const accept = (id: string, who: object) => ({
+    ...asked(flowId, 'accept', id, startAt + 9),
+    ...{ lateIntentId: 'i-3', ...who },
+  });
+  const settled = [...records, accept('seen', { by: 'ana', via: 'offline' })];
+  const before = folded(settled);
+  const isBarred = (state: FlowState) =>
+    barriersNow(state, settings, null).some(({ rule }) => rule === 'success-settled');
+  assert.deepEqual([before.phase, isBarred(before)], ['awaiting-signature', false]);
+  const nothing = told({ bodyKey: 'b-3', shows: 'nothing', at: startAt + 10 });
+  assert.deepEqual(folded([...settled, nothing]).lateSuccesses, [], 'words that show nothing are nothing new');
+  const success = told({ bodyKey: 'b-4', shows: 'success', at: startAt + 11 });
+  const shown = folded([...settled, nothing, success]);
+  assert.deepEqual(
+    shown.lateSuccesses?.map(({ intentId, unshown }) => [intentId, unshown]),
+    [['i-3', undefined]],
+  );
+  assert.deepEqual(alarmsOf(before, shown, settings), ['success-late']);
+  assert.ok(isBarred(shown));
+  const all = [...settled, nothing, success];
+  const alone = folded([...all, accept('alone', { by: 'ana', via: 'api' })]);
+  assert.equal(alone.lateSuccesses?.length, 1);
+  const known = [...all, accept('known', { by: 'carla', via: 'api' })];
+  assert.deepEqual(folded(known).lateSuccesses, []);
+  const again = told({ bodyKey: 'b-5', shows: 'success', at: startAt + 12 });
+  assert.deepEqual(folded([...known, again]).lateSuccesses, [], 'what was shown is settled for good');
+});
+
+test('an answer that comes after words without a code that showed nothing were accepted is news', () => {
+  const nothing = told({ requestCode: 'q-1', endorses: true, bodyKey: 'b-1', shows: 'nothing', at: startAt + 32 });
+  const turned: FlowRecord = { kind: 'turned', flowId, at: startAt + 31 };
+  const records = [...unclear, deny, turned, nothing];
+  assert.deepEqual(
+    folded(records).lateSuccesses?.map(({ unshown, code }) => [unshown, code]),
+    [[true, null]],
+  );
+  const seen = { ...asked(flowId, 'accept', 'seen', startAt + 40), lateIntentId: 'i-3' };
+  const late = folded([...records, seen, answered('endorsement', 3, accepted(null))]);
+  assert.deepEqual(
+    late.lateSuccesses?.map(({ intentId, unshown }) => [intentId, unshown]),
+    [['i-3', undefined]],
+  );
+});
+
 test('an inclusion that counts as not done and is answered late is a mark, and nothing is included or split before somebody settled it', () => {
   const w = 'w-1';
   const of = (record: FlowRecord): FlowRecord => ({ ...record, flowId: w });
