@@ -362,7 +362,9 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
   const entry = (outcome: 'pending' | 'done' | 'ignored') => [...steps, { stepId, step, by, at, requestHash, outcome }];
   const takesBack = step === 'deny' && mayTakeBack(state);
   const isUnmarked = takesBack && record.ofEndorsed !== true;
-  if (!allowsRecord(state, record) || isUnmarked) return { ...state, steps: entry('ignored') };
+  // Whoever asked it knew of no success; earlier versions wrote neither how they knew who it was nor what was shown.
+  const isOutdated = step === 'deny' && record.via !== undefined && !record.ofShown && isShownDone(state);
+  if (!allowsRecord(state, record) || isUnmarked || isOutdated) return { ...state, steps: entry('ignored') };
   if (isOperation(step)) {
     const operation: FlowOperationState = {
       operation: step,

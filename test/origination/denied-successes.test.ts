@@ -294,3 +294,24 @@ test('an answer that it is endorsed already is known after a hand-over, too, and
   assert.deepEqual([denied.phase, denied.lateSuccesses?.length], ['endorsement-refused', 1]);
   assert.deepEqual(nextSteps(denied, settings, null), ['confirm', 'accept']);
 });
+
+test('a denial that was asked for before the success was known denies nothing', () => {
+  const isDone = (records: readonly FlowRecord[]) => folded(records).operation?.wasShown;
+  const no: FlowRecord = {
+    ...{ kind: 'told', flowId, at: startAt + 4, holder: null, of: 'operation', requestCode: 'q-1' },
+    ...{ note: null, errors: ['E1'], sealed: '{}', endorses: true, bodyKey: 'b-1' },
+  };
+  const before = [...noted, no];
+  assert.deepEqual([folded(before).phase, isDone(before)], ['endorsement-unclear', undefined]);
+  const shown = [...before, answered('endorsement', 3)];
+  assert.deepEqual([folded(shown).phase, isDone(shown)], ['endorsement-unclear', true]);
+  const asks = (more: object) => ({ ...asked(flowId, 'deny', 'deny', startAt + 30), ...more });
+  const late = folded([...shown, asks({ via: 'api' })]);
+  assert.deepEqual([late.phase, late.steps.at(-1)?.outcome], ['endorsement-unclear', 'ignored']);
+  assert.ok(nextSteps(late, settings, null).includes('deny'), 'who knows of the success may ask again');
+  // Where nothing was shown one person denies, and so it was in records of earlier versions.
+  assert.equal(folded([...before, asks({ via: 'api' })]).phase, 'endorsement-refused');
+  assert.equal(folded([...shown, asks({})]).phase, 'endorsement-refused');
+  const denied = folded([...shown, asks({ via: 'api', ofShown: true })]);
+  assert.deepEqual([denied.phase, denied.lateSuccesses?.length], ['endorsement-refused', 1]);
+});
