@@ -158,12 +158,13 @@ export type OperationGivenUp = {
 
 /**
  * The service told, at a time, that one of those was done; `unshown`: its words do not show whether it was done. `denied`: it was shown
- * to be done, and this person says that it was not; `isOfEarlier`: to a version that let the flow go on after it.
+ * to be done, and this person says that it was not; `isOfEarlier`: to a version that let the flow go on after it;
+ * `isTold`: something was told since that stands as a mark of its own once the flow has gone on.
  */
 export type LateSuccess = OperationGivenUp & {
   at: EpochMs;
   unshown?: true;
-  denied?: { by: string; isOfEarlier?: true };
+  denied?: { by: string; isOfEarlier?: true; isTold?: true };
 };
 
 export type FlowState = {

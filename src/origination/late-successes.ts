@@ -89,9 +89,12 @@ function marked(state: FlowState, told: LateSuccess): FlowState {
   const known = { ...stray(state), operationsGivenUp: [...others, given].slice(-mostKept) };
   const earlier = before.find(({ intentId }) => intentId === late.intentId);
   if (earlier === undefined) return { ...known, lateSuccesses: [...before, late] };
-  // Shown after all.
-  if (unshown || !earlier.unshown) return known;
-  return { ...known, lateSuccesses: before.map((each) => (each === earlier ? late : each)) };
+  const { denied } = earlier;
+  const isFirst = denied?.isOfEarlier === true && !denied.isTold;
+  // Shown after all; or told beside the denial of an earlier version, after which it stands alone.
+  if (!isFirst && (unshown || !earlier.unshown)) return known;
+  const mark = denied === undefined ? late : { ...late, denied: { ...denied, isTold: true as const } };
+  return { ...known, lateSuccesses: before.map((each) => (each === earlier ? mark : each)) };
 }
 
 /** The one that a person settles next; null: there is none. */
@@ -183,13 +186,19 @@ export function maySettle(late: LateSuccess, who: Pick<FlowAsked, 'by' | 'via'>,
 /** Its contract counts as endorsed again; or the flow has gone on, as an earlier version let it. */
 export function withoutPastDenials(state: FlowState): FlowState {
   const { lateSuccesses, phase, operation } = state;
-  const isPast = ({ denied, intentId }: LateSuccess) => {
+  const isDone = ({ intentId }: LateSuccess) => phase === 'endorsed' && operation?.intent?.intentId === intentId;
+  const toldBeside = (late: LateSuccess) => {
+    const { denied, ...told } = late;
+    return denied?.isTold && !isDone(late) ? told : [];
+  };
+  const isPast = (late: LateSuccess) => {
+    const { denied } = late;
     if (denied === undefined) return false;
-    if (phase === 'endorsed') return operation?.intent?.intentId === intentId;
+    if (phase === 'endorsed') return isDone(late);
     return denied.isOfEarlier === true && phase !== 'endorsement-refused';
   };
   if (!lateSuccesses?.some(isPast)) return state;
-  const left = { ...state, lateSuccesses: lateSuccesses.filter((late) => !isPast(late)) };
+  const left = { ...state, lateSuccesses: lateSuccesses.flatMap((late) => (isPast(late) ? toldBeside(late) : late)) };
   if (phase !== 'endorsed' || operation?.status !== 'rejected') return left;
   return { ...left, operation: { ...operation, status: 'done', reason: null } };
 }
@@ -197,8 +206,9 @@ export function withoutPastDenials(state: FlowState): FlowState {
 /** Somebody says that it is undone, or settled otherwise. */
 export function acceptLate(state: FlowState, intentId: string): FlowState {
   // Should the service still tell of its success, that is news.
-  if (denialOf(state)?.intentId === intentId) return settleLate(state, intentId);
-  const isUnshown = state.lateSuccesses?.find((each) => each.intentId === intentId)?.unshown === true;
+  const late = state.lateSuccesses?.find((each) => each.intentId === intentId);
+  const isUnshown = late?.unshown === true;
+  if (late?.denied !== undefined && !isUnshown) return settleLate(state, intentId);
   const said = { isSettled: true as const, ...(isUnshown ? { isSettledUnshown: true as const } : {}) };
   const known = (state.operationsGivenUp ?? []).map((each) =>
     each.intentId === intentId ? { ...each, ...said } : each,

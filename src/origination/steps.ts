@@ -126,9 +126,9 @@ export function mayTakeOver(state: FlowState): boolean {
   return lateSuccessOf(state)?.operation === 'endorsement' && phase !== 'endorsed' && !isBusy(state);
 }
 
-/** Earlier versions took it of anybody, and wrote not how they knew who it was. */
+/** Earlier versions took it of anybody, and wrote not how they knew who it was. They had no mark of a denial, but one of what was told since. */
 function isOfEarlierVersion({ denied }: LateSuccess, { via }: Pick<FlowAsked, 'via'>): boolean {
-  return denied === undefined && via === undefined;
+  return via === undefined && (denied === undefined || denied.isTold === true);
 }
 
 /** What a step that is written means stands in its record: since it was asked for the flow may have gone on. */

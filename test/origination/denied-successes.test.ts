@@ -315,3 +315,46 @@ test('a denial that was asked for before the success was known denies nothing', 
   const denied = folded([...shown, asks({ via: 'api', ofShown: true })]);
   assert.deepEqual([denied.phase, denied.lateSuccesses?.length], ['endorsement-refused', 1]);
 });
+
+test('words that showed nothing beside an old denial bar the signature of the next contract, as they did', () => {
+  const second = { ...sampleNote, noteNumber: '78', proposalCode: uuid(8) };
+  const event = (requestCode: string, change: object): FlowRecord => ({
+    ...{ kind: 'told', flowId, at: startAt + 31, holder: null, of: 'operation', requestCode },
+    ...{ note: null, errors: [], sealed: '{}', ...change },
+  });
+  const nothing = event('q-3', { shows: 'nothing', bodyKey: 'b-1' });
+  const refused = [...noted, answered('endorsement', 3), deniedBefore, nothing];
+  const denied = folded(refused);
+  assert.deepEqual([denied.phase, denied.errors], ['endorsement-refused', ['denied', 'told-nothing']]);
+  assert.deepEqual(nextSteps(denied, settings, null), ['confirm', 'accept'], 'the denial bars what would lend again');
+  const generated = [
+    ...[...refused, asked(flowId, 'regenerate', 'again', startAt + 32), intended('contract', 5)],
+    ...[answered('contract', 5), event('q-5', { of: 'contract', note: second })],
+  ];
+  const next = folded(generated);
+  assert.equal(next.phase, 'awaiting-signature');
+  assert.deepEqual(
+    next.lateSuccesses?.map(({ intentId, unshown, denied }) => [intentId, unshown, denied]),
+    [['i-3', true, undefined]],
+  );
+  assert.ok(barriersNow(next, settings, null).some(({ rule }) => rule === 'success-settled'));
+  assert.deepEqual(waitsFor(next, settings, null).toSorted(), ['accept', 'confirm']);
+  // A success takes the place of words that showed nothing, and an endorsement that counts again needs no mark.
+  const shown = folded([...generated, event('q-3', { shows: 'success', bodyKey: 'b-2' })]);
+  assert.deepEqual(
+    shown.lateSuccesses?.map(({ unshown }) => unshown),
+    [undefined],
+  );
+  const done = folded([...refused, event('q-3', { shows: 'success', settles: true, bodyKey: 'b-2' })]);
+  assert.deepEqual([done.phase, done.lateSuccesses], ['endorsed', []]);
+  // Whoever denied it could settle such words in an earlier version.
+  const seen = { ...asked(flowId, 'accept', 'seen', startAt + 40), lateIntentId: 'i-3' };
+  const settled = folded([...refused, seen]);
+  assert.deepEqual([settled.lateSuccesses, settled.steps.at(-1)?.outcome], [[], 'done']);
+  const again = event('q-3', { shows: 'nothing', bodyKey: 'b-3' });
+  assert.deepEqual(folded([...refused, seen, again]).lateSuccesses, [], 'as it was settled');
+  const known = folded([...refused, { ...seen, via: 'api' }]);
+  assert.deepEqual([known.lateSuccesses?.length, known.steps.at(-1)?.outcome], [1, 'ignored']);
+  const untold = folded([...refused.slice(0, -1), seen]);
+  assert.deepEqual([untold.lateSuccesses?.length, untold.steps.at(-1)?.outcome], [1, 'ignored']);
+});
