@@ -97,9 +97,9 @@ function marked(state: FlowState, told: LateSuccess): FlowState {
   return { ...known, lateSuccesses: before.map((each) => (each === earlier ? mark : each)) };
 }
 
-/** The one that a person settles next; null: there is none. */
-export function lateSuccessOf({ lateSuccesses = [] }: Pick<FlowState, 'lateSuccesses'>): LateSuccess | null {
-  return lateSuccesses[0] ?? null;
+/** The one that a person settles next: one that somebody denies before all others, as it bars most; null: there is none. */
+export function lateSuccessOf(state: Pick<FlowState, 'lateSuccesses'>): LateSuccess | null {
+  return denialOf(state) ?? state.lateSuccesses?.[0] ?? null;
 }
 
 /** Steps and operations after which a loan is paid out, or more of it. */

@@ -142,7 +142,9 @@ export function allowsRecord(
     const late = state.lateSuccesses?.find(({ intentId }) => intentId === lateIntentId);
     if (late === undefined) return false;
     if (step === 'accept') return isOfEarlierVersion(late, record) || maySettle(late, record, state);
-    return mayTakeOver(state) && lateSuccessOf(state)!.intentId === lateIntentId;
+    // Earlier versions took over the oldest one.
+    const isNext = late === lateSuccessOf(state) || late === state.lateSuccesses?.[0];
+    return isNext && late.operation === 'endorsement' && mayTakeOver(state);
   }
   if (step === 'confirm') return corrects ? mayCorrect(state) : mayConfirm(state);
   return step === 'accept' ? mayAccept(state) : allowsStep(state, step, at);

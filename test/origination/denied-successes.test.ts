@@ -184,6 +184,50 @@ test('a success that was shown stays shown after a no under the code of its cont
   assert.deepEqual([late.phase, late.operation?.wasShown], ['endorsement-unclear', true]);
 });
 
+test('beside a contract that is told late the denied one is settled first, as every barrier says', async (context) => {
+  const { asks, state, reaches, event, noted, sign, code, history } = await signed(context);
+  await event({ errors: ['E1'], settles: true });
+  await reaches('c-701', 'endorsement-refused');
+  assert.equal((await asks('ana', lending[1])).kind, 'taken');
+  await noted('c-701', { noteNumber: 'N-2', proposalCode: uuid(2) });
+  assert.equal((await sign('c-701', { numeroContrato: 'N-2', assinatura: 'b' })).kind, 'taken');
+  await reaches('c-701', 'endorsed');
+  await event({ shows: 'success' });
+  await eventually(async () => (await state('c-701'))!.lateSuccesses?.length === 1);
+  assert.equal((await asks('bruno', deny)).kind, 'taken');
+  await reaches('c-701', 'endorsement-refused');
+  const both = (await state('c-701'))!;
+  assert.deepEqual(
+    both.lateSuccesses?.map(({ note, denied }) => [note?.noteNumber, denied?.by]),
+    [
+      ['N-1', undefined],
+      ['N-2', 'bruno'],
+    ],
+  );
+  const second = both.endorsementCode!;
+  const told = barriersNow(both, settings, null).filter(({ rule }) => rule === 'success-settled');
+  assert.equal(told.length, 1);
+  assert.ok(told[0]!.problem.includes(second) && !told[0]!.problem.includes(code));
+  assert.deepEqual(refusedBy(await asks('bruno', accept)), [['second-person', 'step']]);
+  const confirm = { step: 'confirm', reason: 'está lá', requestCode: null } as const;
+  assert.deepEqual(refusedBy(await asks('carla', { ...confirm, requestCode: code })), [
+    ['success-settled', 'requestCode'],
+  ]);
+  const before = await history('c-701');
+  assert.equal((await asks('carla', confirm)).kind, 'taken');
+  await reaches('c-701', 'endorsed');
+  const taken = (await state('c-701'))!;
+  assert.deepEqual([taken.note?.noteNumber, taken.endorsementCode], ['N-2', second]);
+  assert.deepEqual(
+    taken.lateSuccesses?.map(({ note }) => note?.noteNumber),
+    ['N-1'],
+  );
+  // An earlier version took over the oldest one.
+  const { intentId } = both.lateSuccesses![0]!;
+  const old = { ...asked('c-701', 'confirm', 'old', both.changedAt), lateIntentId: intentId };
+  assert.equal(evolveAll([...before, old], settings)!.note?.noteNumber, 'N-1');
+});
+
 test('one person denies what the service itself denies', async (context) => {
   const { asks, state, reaches, event } = await signed(context);
   await event({ shows: 'nothing' });
