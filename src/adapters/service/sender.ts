@@ -1,16 +1,13 @@
 /** Sends with the token at hand, and after a 401 once more with another one where that is wanted; learns from each answer on the way. */
 import { hash } from 'node:crypto';
-import { createRequire } from 'node:module';
-import type undici from 'undici';
+// Its pool alone (lib/dispatcher/pool.js) loads three times as fast, and kept a desk closed after its clock was set right: not understood.
+import { Pool } from 'undici';
 import type { Clock } from '../../domain/clock.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 import type { OperationName } from '../../wire/operations.ts';
 import { type Exchange, exchange, type Post } from './exchange.ts';
 import type { ClockSkew, NetworkTime } from './measures.ts';
 import type { Attempt, Token, TokenEvent, TokenKeeper } from './token.ts';
-
-/** The whole of undici is over a hundred modules, with caches and WebSockets: a start would wait for three times as much. */
-const Pool: typeof undici.Pool = createRequire(import.meta.url)('undici/lib/dispatcher/pool.js');
 
 type Operation = 'bid' | 'link-list' | 'link-detail' | 'token' | OperationName;
 
@@ -29,7 +26,7 @@ export type ServiceEvent =
 
 /** Connections of one purpose to one root: none keeps those of another waiting. */
 export type Lane = {
-  pool: undici.Pool;
+  pool: Pool;
   prefix: string;
   /** The token without `Bearer`: the contract does not show which of the two /FGTS and /Proposta take. */
   bareToken: boolean;
