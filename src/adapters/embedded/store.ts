@@ -310,6 +310,8 @@ const entriesLookedAt = 1_000;
  * of what was lost.
  */
 function endBeforeAcceptance(database: DatabaseSync): number {
+  // A file that has lost its write-ahead log may hold nothing at all.
+  if (!hasLogTables(database)) return 0;
   const log = createLogReader(database);
   let end = log.end('auctions');
   while (end > 0) {
