@@ -192,9 +192,9 @@ function absorbAnswer(evidence: Evidence, record: Answered): void {
   const given = evidence.word?.end;
   if (says === 'landed' && (given === 'not-landed' || given === 'expired')) evidence.word = null;
   // The bid of an earlier attempt may be published under a code that no answer gave.
-  const { kind } = record.outcome;
-  const isUnnamed = record.earlierAttemptPossible && kind === 'unknown';
-  evidence.answer = { proof, outcome: isUnnamed ? { kind, reason: '' } : record.outcome };
+  const { outcome } = record;
+  const isUnnamed = record.earlierAttemptPossible && outcome.kind === 'unknown';
+  evidence.answer = { proof, outcome: isUnnamed ? { kind: outcome.kind, reason: outcome.reason } : outcome };
   if (evidence.claim === null && known === undefined) evidence.lostClaim = record.lostClaim ?? null;
 }
 
