@@ -162,8 +162,8 @@ const mutations: readonly Mutation[] = [
   {
     name: 'a rejection believed after an attempt (defect line 26)',
     file: 'src/bidding/evolve.ts',
-    search: "record.outcome.kind === 'rejected' && earlier",
-    replacement: "record.outcome.kind === 'rejected' && earlier && Date.now() < 0",
+    search: 'earlier ? outcomeAfterEarlier(record.outcome)',
+    replacement: "earlier && record.outcome.kind !== 'rejected' ? outcomeAfterEarlier(record.outcome)",
     caughtAs: ['truth', 'exposure'],
   },
 ];
