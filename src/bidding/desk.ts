@@ -323,7 +323,11 @@ export function createDesk(world: DeskWorld): Desk {
 
   function stillUndecided({ state }: LedgerRow): boolean {
     const { requestId } = state;
-    return ledger.get(requestId)?.state === state && owns(requestId) && !isBusy(requestId);
+    if (ledger.get(requestId)?.state !== state || isBusy(requestId)) return false;
+    if (owns(requestId)) return true;
+    // While the group shares out anew nothing is ours; a partition that stays here is not taken up again after it.
+    agenda.set(requestId, clock.now() + settings.retryFirstMs);
+    return false;
   }
 
   function isBusy(requestId: RequestId): boolean {

@@ -25,6 +25,28 @@ test('an end that was begun when the partition had gone does not keep a later on
   assert.equal(world.state().phase, 'result-missing');
 });
 
+test('what waited for its decision while the group shared out anew is decided right after it, not at its deadline', async () => {
+  const world = await createHandOver();
+  world.control.state = { ...world.control.state, caps: { book: 1 } };
+  await world.pass(settings.controlPollMs + 100);
+  // More than are decided in one go: the others are still in the queue when the first ends come.
+  const ids = Array.from({ length: 100 }, (_, index) => String(8_000_000 + index));
+  let unsettled = false;
+  world.world.onAppended = (_, record) => {
+    if (record.kind !== 'passed' || unsettled) return;
+    unsettled = true;
+    world.unsettle();
+  };
+  await world.arrive(ids);
+  await world.until(() => unsettled);
+  await world.pass(200);
+  const codes = () => world.records().flatMap((record) => (record.kind === 'passed' ? [record.code] : []));
+  assert.ok(codes().length < ids.length, 'all were decided before');
+  world.give('a');
+  await world.until(() => codes().length === ids.length, settings.windowMs / 4);
+  assert.deepEqual([...new Set(codes())], ['cap']);
+});
+
 test('while the controls are stale nothing is decided, for caps by hand are not known', async () => {
   const world = await createHandOver();
   world.control.state = { ...world.control.state, caps: { book: 1 } };

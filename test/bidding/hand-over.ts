@@ -21,7 +21,7 @@ type Name = 'a' | 'b';
 const names: readonly Name[] = ['a', 'b'];
 
 /** One partition, owned by whoever was given it last. */
-function groupByHand(): Group & { give: (name: Name) => void } {
+function groupByHand(): Group & { unsettle: () => void; give: (name: Name) => void } {
   const members = new Map<string, Member & { holds: boolean }>();
   return {
     join: (joining) => {
@@ -35,6 +35,12 @@ function groupByHand(): Group & { give: (name: Name) => void } {
       };
     },
     move: () => {},
+    unsettle: () => {
+      for (const member of members.values()) {
+        member.holds = false;
+        member.onUnsettled();
+      }
+    },
     give: (name) => {
       for (const member of members.values()) {
         member.holds = false;
@@ -125,6 +131,10 @@ export async function createHandOver() {
   const give = (name: Name) => {
     for (const group of Object.values(groups)) group.give(name);
   };
+  /** The group shares out anew: until `give` nobody may act. */
+  const unsettle = () => {
+    for (const group of Object.values(groups)) group.unsettle();
+  };
   for (const name of names) desks[name] = deskOf(name);
   const started = Promise.all(names.map((name) => desks[name].start()));
   // Each waits for its first share, the callbacks for that of the auctions.
@@ -141,20 +151,24 @@ export async function createHandOver() {
     control,
     written,
     give,
+    unsettle,
     pass,
     requestId,
     now: time.now,
-    /** A new request is in the log. */
-    arrive: async () => {
+    /** New requests are in the log. */
+    arrive: async (requestIds: readonly RequestId[] = [requestId]) => {
       const receivedAt = time.now();
-      const request = { ...sampleRequest, receivedAt };
-      const record: AuctionRecord = {
-        ...{ kind: 'requested', requestId, at: receivedAt, request, sealed: 'sealed', rawHash: 'raw' },
-      };
+      const entries = requestIds.map((id) => {
+        const request = { ...sampleRequest, requestId: id, receivedAt };
+        const record: AuctionRecord = {
+          ...{ kind: 'requested', requestId: id, at: receivedAt, request, sealed: 'sealed', rawHash: `raw-${id}` },
+        };
+        return { topic: 'auctions', key: id, record } as const;
+      });
       await Promise.all([
         createEventLog(logWorld, {
           ...{ id: 'door', alive: true, diedAt: 0, frozenAt: 0, frozenUntil: 0, skewMs: 0, stepMs: 0 },
-        }).append([{ topic: 'auctions', key: requestId, record }]),
+        }).append(entries),
         pass(50),
       ]);
     },
