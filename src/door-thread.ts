@@ -2,6 +2,7 @@
  * The thread that reads webhooks, put together here because it has to know the vault: opening, mapping and sealing a hundred
  * requests takes longer than a decision may wait. Each record leaves it as JSON, as the log of one machine keeps it.
  */
+import { flushCompileCache } from 'node:module';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { createVault } from './adapters/vault/vault.ts';
 import type { BodyAnswer, BodyQuestion, DoorThreadData } from './door-reader.ts';
@@ -35,6 +36,8 @@ async function serve(port: MessagePort, { pseudonymKey, ...reading }: DoorThread
     port.postMessage(answerOf(id, reading));
   });
   port.postMessage('up');
+  // A thread keeps what it alone has loaded; see `main.ts`.
+  flushCompileCache();
 }
 
 if (parentPort !== null) await serve(parentPort, workerData as DoorThreadData);

@@ -2,6 +2,7 @@
  * The thread that reads and checks rules, put together here because it has to know the folder: however large or hostile a file
  * is, decisions go on meanwhile. It tells what has come to rest: what two readings one after the other found alike.
  */
+import { flushCompileCache } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { readRuleFiles } from './adapters/system/rule-files.ts';
@@ -67,6 +68,8 @@ async function watch(tell: (word: RuleWord) => void, data: RuleThreadData): Prom
         const asFound = told === null && (postponed === null || postponed === text);
         tell({ kind: 'folder', report: await judge(reading, data), asFound });
         told = text;
+        // A thread keeps what it alone has loaded; see `main.ts`.
+        flushCompileCache();
       }
     }
     seen = text;

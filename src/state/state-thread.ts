@@ -1,5 +1,6 @@
 /** Writes the state files of a process, in a thread of its own so that no disk stalls the fold. */
 import { closeSync, fsyncSync, openSync, renameSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { dirname } from 'node:path';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { openStateFile, removeFile, type StateFile, type StateOrigin, Unusable } from './state-file.ts';
@@ -116,4 +117,8 @@ function take(from: string, path: string): void {
   closeSync(directory);
 }
 
-if (parentPort !== null) serve(parentPort);
+if (parentPort !== null) {
+  serve(parentPort);
+  // A thread keeps what it alone has loaded; see `main.ts`.
+  flushCompileCache();
+}

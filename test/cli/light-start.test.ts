@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { lance, openStage, type Played, startDaemon } from './desk.ts';
 
@@ -69,6 +70,22 @@ test('the start after a kill finds the program compiled', async () => {
   const [version] = readdirSync(compiled);
   assert.ok(version !== undefined);
   // A file for each module, of the program and of its libraries.
-  const kept = readdirSync(join(compiled, version)).length;
-  assert.ok(kept > 500, `${kept} modules were kept`);
+  const kept = () => readdirSync(join(compiled, version)).length;
+  assert.ok(kept() > 500, `${kept()} modules were kept`);
+});
+
+test('what only the threads load is kept for the start after a kill too', async () => {
+  const compiled = join(played.directory, 'compiled-of-threads');
+  const environment = { ...played.environment, NODE_COMPILE_CACHE: compiled };
+  const kept = () => readdirSync(compiled).flatMap((version) => readdirSync(join(compiled, version)));
+  const killed = await startDaemon(environment);
+  await sleep(2_000);
+  killed.signal('SIGKILL');
+  const before = kept().length;
+  // One that ends as it is told to keeps all that any of its threads has loaded.
+  const ended = await startDaemon(environment);
+  await sleep(2_000);
+  await ended.stop();
+  const loadedAnew = kept().length - before;
+  assert.ok(loadedAnew <= 3, `${loadedAnew} modules were compiled again`);
 });

@@ -2,6 +2,7 @@
  * The one writer, in a thread of its own so that no disk stalls the desk. It takes every message that waits, stores them in one
  * transaction and answers them all: under load the cost of a sync is shared by hundreds of entries.
  */
+import { flushCompileCache } from 'node:module';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { inTransaction } from '../../state/sqlite.ts';
 import { createViewWriter } from '../../state/view-rows.ts';
@@ -153,6 +154,8 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
     store(group);
   });
   reply({ kind: 'ready', unfitViews });
+  // A thread keeps what it alone has loaded; see `main.ts`.
+  flushCompileCache();
 }
 
 if (parentPort !== null) {
