@@ -1,6 +1,6 @@
 /** What a folded record means to those who watch: counted, alarmed, timed, and set against what was expected. */
 import { type EpochMs, noRivalCell } from '../domain/glossary.ts';
-import type { Trial } from '../domain/offer.ts';
+import type { PublishedBid, Trial } from '../domain/offer.ts';
 import type { AuctionRecord } from '../domain/records.ts';
 import type { RequestState } from '../domain/states.ts';
 import { surplusOf } from '../pricing/trial.ts';
@@ -8,6 +8,7 @@ import type { Fold } from './ledger.ts';
 import type { DeskEvent, DeskObserver } from './observer.ts';
 import { alarmsOf } from './react.ts';
 import { createRivalWatch, isFollowing } from './rival-watch.ts';
+import { differingBids } from './settlement.ts';
 
 /** Results between two looks at whether rivals follow. */
 const lookEvery = 500;
@@ -71,6 +72,16 @@ function isOfNoBid({ kind }: AuctionRecord, state: RequestState): boolean {
   return (kind === 'contemplated' || kind === 'proposed') && state.phase === 'passed' && state.winner === null;
 }
 
+type Figures = Pick<PublishedBid, 'rateHundredths' | 'amountCents' | 'installments'> & { offGrid?: boolean };
+
+function differenceText(state: RequestState): string {
+  const { claim } = state;
+  const figures = ({ rateHundredths, amountCents, installments, offGrid = false }: Figures) =>
+    `${offGrid ? 'below ' : ''}${(rateHundredths / 100).toFixed(2)} % a month, R$ ${(amountCents / 100).toFixed(2)}, ${installments} installments`;
+  const published = differingBids(state).map((bid) => `${figures(bid)} (code ${bid.bidId})`);
+  return `the bid was published with other figures than were sent: sent ${claim === null ? '?' : figures(claim.offer)}; published ${published.join('; ')}`;
+}
+
 /** Tells of each record once, in the process that folded it. */
 export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: EpochMs) => void {
   const rivals = createRivalWatch();
@@ -109,7 +120,10 @@ export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: Epoc
       const text = 'the service tells of a winner under a code of this request, and the desk surely sent no bid for it';
       observer({ kind: 'alarm', code: 'winner-unknown', requestId, text });
     }
-    for (const alarm of alarmsOf(before, state)) observer({ kind: 'alarm', code: alarm, requestId });
+    for (const code of alarmsOf(before, state)) {
+      const text = code === 'bid-differs' ? differenceText(state) : undefined;
+      observer({ kind: 'alarm', code, requestId, ...(text === undefined ? {} : { text }) });
+    }
     if (record.kind === 'requested') observer({ kind: 'step', step: 'requested-read-back' });
     if (record.kind === 'ended') {
       observer({ kind: 'step', step: 'ended-folded' });

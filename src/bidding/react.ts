@@ -12,6 +12,7 @@ import type { Answered, AuctionRecord, LostClaim, Passed, Resolution } from '../
 import type { Claim, FrozenMark, Phase, RequestState } from '../domain/states.ts';
 import type { ClosedCause } from './bidding-status.ts';
 import { deadlineOf, unreadClaimId, validityEnd } from './evolve.ts';
+import { differingBids } from './settlement.ts';
 
 /** Pass codes of the desk itself; all others are declared by the risk team in `rules/codes.json`. */
 export const deskCodes = [
@@ -42,6 +43,7 @@ export const alarmCodes = [
   'contemplation-late',
   'win-after-loss',
   'bid-after-refusal',
+  'bid-differs',
   'decision-failed',
   'record-undecodable',
   'request-frozen',
@@ -233,7 +235,12 @@ const published: ReadonlySet<Phase> = new Set(['won', 'lost', 'ambiguous']);
 
 /** Alarms of one step, raised once by whoever folds it. */
 export function alarmsOf(before: RequestState | null, after: RequestState): readonly AlarmCode[] {
-  if (before?.phase === after.phase) return [];
+  const isNewlyOther = differingBids(after).length > 0 && (before === null || differingBids(before).length === 0);
+  const ofPhase = before?.phase === after.phase ? [] : alarmsOfPhase(before, after);
+  return isNewlyOther ? [...ofPhase, 'bid-differs'] : ofPhase;
+}
+
+function alarmsOfPhase(before: RequestState | null, after: RequestState): readonly AlarmCode[] {
   const isNewAnswer = isUnclassified(after) && (before === null || !isUnclassified(before));
   const alarms: AlarmCode[] = isNewAnswer ? ['rejected-unclassified'] : [];
   const isRefused = after.answer?.outcome.kind === 'rejected' && after.resolution === null;

@@ -36,6 +36,32 @@ function namesOf(answer: Answer | null): readonly string[] | null {
   }
 }
 
+/**
+ * Bids published under a code of our answer with another rate, amount or term than were sent. The contract lets nobody change a bid,
+ * so either the service has changed it or somebody else bids in our name.
+ */
+export function differingBids({
+  claim,
+  answer,
+  auction,
+}: {
+  claim: Claim | null;
+  answer: Answer | null;
+  auction: AuctionResult | null;
+}): readonly PublishedBid[] {
+  if (claim === null || claim.unread || auction === null) return [];
+  return (namedAmong(auction.candidates, answer) ?? []).filter((bid) => !saysSame(bid, claim));
+}
+
+function saysSame(bid: PublishedBid, { offer }: Claim): boolean {
+  return (
+    !bid.offGrid &&
+    bid.rateHundredths === offer.rateHundredths &&
+    bid.amountCents === offer.amountCents &&
+    bid.installments === offer.installments
+  );
+}
+
 /** Bids that may be ours: by the codes of the answer, else by what our bytes say and when they can have arrived. */
 function ownCandidates(
   claim: Claim,
@@ -49,10 +75,7 @@ function ownCandidates(
   if (claim.unread) return bids;
   return bids.filter(
     (bid) =>
-      !bid.offGrid &&
-      bid.rateHundredths === claim.offer.rateHundredths &&
-      bid.amountCents === claim.offer.amountCents &&
-      bid.installments === claim.offer.installments &&
+      saysSame(bid, claim) &&
       (bid.placedAt === null ||
         (bid.placedAt >= claim.at - stampToleranceMs && bid.placedAt <= deadlineAt + stampToleranceMs)),
   );

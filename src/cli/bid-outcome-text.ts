@@ -1,4 +1,6 @@
 /** How a request ended, how its bid was sent, and the bids that were published: parts of the report in words. */
+import { isDeepStrictEqual } from 'node:util';
+import { differingBids } from '../bidding/settlement.ts';
 import type { Reason } from '../domain/offer.ts';
 import { type BidReport, isWon } from './bid-report.ts';
 import type { Format } from './format.ts';
@@ -113,6 +115,7 @@ export function auctionSection(page: Page, { state, ended }: BidReport, format: 
   const isTold = state.claim !== null && !state.claim.unread;
   const own = new Set(isTold ? state.auction?.candidates.map(({ bidId }) => bidId) : []);
   const mark = own.size > 1 ? show.maybeOurs : show.ours;
+  const differing = differingBids(state);
   const rows = [...ended.bids]
     .sort((left, right) => left.position - right.position)
     .map((bid) => [
@@ -121,7 +124,7 @@ export function auctionSection(page: Page, { state, ended }: BidReport, format: 
       format.money(bid.amountCents),
       String(bid.installments),
       format.time(bid.placedAt),
-      own.has(bid.bidId) ? mark : '',
+      differing.some((other) => isDeepStrictEqual(other, bid)) ? show.oursDiffers : own.has(bid.bidId) ? mark : '',
     ]);
   page.table(show.publishedHeader, rows, [0, 1, 2, 3]);
 }

@@ -342,6 +342,7 @@ export const en: Texts = {
     publishedHeader: ['position', 'rate', 'amount', 'terms', 'time', ''],
     ours: '◄ ours',
     maybeOurs: '◄ ours, perhaps',
+    oursDiffers: '◄ ours, not as sent',
     history: 'History',
     attemptInVain: (kind, cause, count, until) =>
       `${kind === 'query' ? 'query of the link' : 'attempt'} in vain: ${cause}${count === 1 ? '' : ` (${count} times, until ${until})`}`,

@@ -338,6 +338,7 @@ export const pt = {
     publishedHeader: ['posição', 'taxa', 'valor', 'parcelas', 'hora', ''],
     ours: '◄ nosso',
     maybeOurs: '◄ talvez nosso',
+    oursDiffers: '◄ nosso, diferente do enviado',
     history: 'História',
     attemptInVain: (kind: 'attempt' | 'query', cause: string, count: number, until: string) =>
       `${kind === 'query' ? 'consulta do vínculo' : 'tentativa'} em vão: ${cause}${count === 1 ? '' : ` (${count} vezes, até ${until})`}`,

@@ -140,6 +140,21 @@ test('alarms are raised by the step, once', () => {
     [[...claim, answered(accepted)], contemplated(['refused']), ['winner-failed']],
     [[...claim, answered(accepted), ended([bid('ours', { position: 2 })])], contemplated(), ['win-after-loss']],
     [[...claim, answered(accepted), ended([bid('ours')])], contemplated(), []],
+    // Under our code, with figures that we did not send; the end folds as ever.
+    [[...claim, answered(accepted)], ended([bid('ours', { rateHundredths: 249 })]), ['bid-differs']],
+    [[...claim, answered(accepted)], ended([bid('ours', { offGrid: true })]), ['bid-differs']],
+    [[...claim, answered(accepted)], ended([bid('ours', { amountCents: 1, position: 2 })]), ['bid-differs']],
+    [[...claim, answered(accepted)], ended([bid('ours'), bid('ours', { installments: 1 })]), ['bid-differs']],
+    [[...claim, answered(refusal)], ended([bid('ours', { installments: 1 })]), ['bid-after-refusal', 'bid-differs']],
+    [[...claim, answered(accepted), contemplated()], ended([bid('ours', { installments: 1 })]), ['bid-differs']],
+    [[...claim, answered(accepted), ended([bid('ours', { installments: 1 })])], resolved('lost'), []],
+    // What a list may say of our bid beside its figures: its rank, and when it came.
+    [[...claim, answered(accepted)], ended([bid('ours', { position: 9, placedAt: null })]), []],
+    [[...claim, answered(accepted)], ended([bid('ours'), bid('rival', { rateHundredths: 1 })]), []],
+    // Without a code, or without a claim that can be read, nobody knows which bid is ours.
+    [[...claim, answered(unknown)], ended([bid('other', { rateHundredths: 1 })]), []],
+    [[...claim, answered(outside)], ended([bid('other', { rateHundredths: 1 })]), []],
+    [[requested(), answered(accepted)], ended([bid('ours', { rateHundredths: 1 })]), []],
   ];
   for (const [before, record, alarms] of steps) {
     const after = folded(...before, record);

@@ -6,6 +6,7 @@ import type { Fold } from '../../src/bidding/ledger.ts';
 import type { DeskEvent } from '../../src/bidding/observer.ts';
 import type { AuctionRecord } from '../../src/domain/records.ts';
 import type { RequestState } from '../../src/domain/states.ts';
+import { accepted, answered, bid, claimed as claimedBid, ended, folded, requested } from './parts.ts';
 
 type Phase = RequestState['phase'];
 
@@ -49,4 +50,19 @@ test('a pass tells the rule whose reason comes first, or that it was none', () =
 test('a claim that is given up counts its effects no second time', () => {
   const givenUp = { ...passed, claimId: 'i:1', reasons: [{ code: 'cap', rule: null, text: '' }] } as AuctionRecord;
   assert.deepEqual(told(givenUp, stateOf('claimed', 'i:1'), stateOf('passed', 'i:1')), [[[], null]]);
+});
+
+test('a bid published with other figures than were sent is told with both', () => {
+  const before = folded(requested(), claimedBid(), answered(accepted));
+  const record = ended([bid('ours', { rateHundredths: 251, amountCents: 480_050 })]);
+  const events: DeskEvent[] = [];
+  const tell = createFoldTeller((event) => void events.push(event));
+  const row = { state: folded(requested(), claimedBid(), answered(accepted), record) };
+  tell({ row, before, record, readBack: [] } as unknown as Fold, 0);
+  const text =
+    'the bid was published with other figures than were sent: sent 2.50 % a month, R$ 6500.00, 24 installments; published 2.51 % a month, R$ 4800.50, 24 installments (code ours)';
+  assert.deepEqual(
+    events.filter(({ kind }) => kind === 'alarm'),
+    [{ kind: 'alarm', code: 'bid-differs', requestId: row.state.requestId, text }],
+  );
 });
