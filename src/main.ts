@@ -11,6 +11,7 @@ import { inspect } from 'node:util';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type AnchorPlace, anchorFileOf } from './adapters/embedded/anchor.ts';
 import { holdersOfRemoved, holdsDesk, isHeld, tooLittleSpace } from './adapters/embedded/database.ts';
+import { readImportMark } from './adapters/embedded/import-mark.ts';
 import { quickCheck } from './adapters/embedded/quick-check.ts';
 import { openEmbeddedReader } from './adapters/embedded/reader.ts';
 import {
@@ -26,8 +27,9 @@ import { createSteadySystemClock, createSystemClock } from './adapters/system/cl
 import { readRuleFiles } from './adapters/system/rule-files.ts';
 import { createAuditKey } from './adapters/vault/audit-key.ts';
 import { createVault } from './adapters/vault/vault.ts';
+import { away } from './bidding/house.ts';
 import { refuseOtherKey } from './bidding/key-check.ts';
-import type { ControlCopies, Views } from './bidding/ports.ts';
+import type { ControlCopies, HouseMark, Views } from './bidding/ports.ts';
 import { refuseViewsAhead } from './bidding/views-ahead.ts';
 import type { DaemonPlace } from './cli/daemon.ts';
 import { type DemoOptions, demoAuction, demoConfig, demoPace, runStream } from './cli/demo.ts';
@@ -235,6 +237,7 @@ type OpenSharedStore = OpenStore & { giveUpViews: () => Promise<void> };
 async function openStore(config: Config, watchers: StoreWatchers): Promise<OpenStore> {
   switch (config.store.backend) {
     case 'embedded':
+      refuseHalfImport(config.store.dataDir);
       // A start that cannot listen is to leave no directory and no anchor behind.
       if (!holdsDesk(config.store.dataDir)) await createWaitingServer(addressesOf(config)).check();
       return openEmbeddedStore({
@@ -252,6 +255,12 @@ async function openStore(config: Config, watchers: StoreWatchers): Promise<OpenS
     default:
       return config.store satisfies never;
   }
+}
+
+/** Throws `desk-moved` where an import broke off, also before it had made a store. */
+function refuseHalfImport(dataDir: string): void {
+  const mark = readImportMark(dataDir);
+  if (mark !== null) throw away(mark);
 }
 
 /** Where the heads of an embedded log are kept. `journal` hears when that is where a restore would put them back too. */
@@ -495,8 +504,9 @@ async function ownViews({
   return { views: own.views, partitions: own, close: own.close };
 }
 
-/** For commands that move a desk: no daemon has it open, where that can be told. `create`: a store is made where there is none. */
-async function openWhole(place: StorePlace, { create }: { create: boolean }): Promise<OpenStore> {
+/** For commands that move a desk: no daemon has it open, where that can be told. `arriving`: a store is made where there is none. */
+async function openWhole(place: StorePlace, { arriving }: { arriving: HouseMark | null }): Promise<OpenStore> {
+  const create = arriving !== null;
   const onFault = (fault: Fault) => {
     throw fault;
   };
@@ -509,7 +519,7 @@ async function openWhole(place: StorePlace, { create }: { create: boolean }): Pr
         'LANCE_PSEUDONYM_KEY is missing: it signs what the log holds from now on',
       );
     }
-    return openEmbeddedStore({ directory: place.dataDir, onFault, anchor, checkKey: keyCheckHere() });
+    return openEmbeddedStore({ directory: place.dataDir, onFault, anchor, arriving, checkKey: keyCheckHere() });
   }
   if (create && place.stateDir !== null) {
     throw new Fault(
@@ -604,6 +614,7 @@ async function startRefusal(place: StorePlace): Promise<Fault | null> {
 /** For commands beside running desks. */
 async function openReader(place: StorePlace): Promise<DeskReader> {
   if (place.backend === 'embedded') {
+    if (!holdsDesk(place.dataDir)) refuseHalfImport(place.dataDir);
     const { file } = anchorFileOf(place.dataDir, here().audit.anchorFile);
     return openEmbeddedReader({ directory: place.dataDir, anchor: { file, key: auditKeyOf(here()) } });
   }

@@ -16,7 +16,8 @@ export function unreadableHouse(): Fault {
   );
 }
 
-function away(mark: HouseMark | UnreadableMark): Fault {
+/** Why no process may run where this mark is. */
+export function away(mark: HouseMark | UnreadableMark): Fault {
   if (mark.kind === 'unreadable') return unreadableHouse();
   const { kind, file, at } = mark;
   const when = new Date(at).toISOString();
@@ -34,7 +35,7 @@ function away(mark: HouseMark | UnreadableMark): Fault {
     case 'arriving':
       return new Fault(
         'desk-moved',
-        `An import of ${file} into this place, begun on ${when}, goes on or broke off. If it broke off, import the file into another, empty place; the part that is here cannot be used.`,
+        `An import of ${file} into this place, begun on ${when}, goes on or broke off. If it broke off, import the file again; where that is refused, into another, empty place. The part that is here cannot be used.`,
       );
     default:
       return kind satisfies never;

@@ -43,7 +43,7 @@ export async function exportDesk(world: CommandWorld, path: string, json: boolea
   if (existsSync(path)) throw new Fault('not-allowed', texts.move.fileThere(path));
   // Where no desk has ever been, this says so and makes nothing.
   await (await world.openReader(place)).close();
-  const store = await world.openWhole(place, { create: false });
+  const store = await world.openWhole(place, { arriving: null });
   try {
     await refuseRunning(world, store);
     const file = createDeskFile(path, (why) => texts.move.unwritable(path, why));
@@ -74,7 +74,7 @@ export async function undoExport(world: CommandWorld): Promise<void> {
   const { move } = world.format.texts;
   const { store: place } = world.place();
   await (await world.openReader(place)).close();
-  const store = await world.openWhole(place, { create: false });
+  const store = await world.openWhole(place, { arriving: null });
   try {
     const mark = await store.house.read();
     if (mark === null) throw new Fault('not-found', move.notMoved);

@@ -1,7 +1,8 @@
 /** `lance import`: a desk out of a file into an empty place. The views are made there by the fold, when the desk starts. */
 import { resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { refuseOtherKey } from '../bidding/key-check.ts';
-import { callbackPartition, type EventLog, type NewEntry } from '../bidding/ports.ts';
+import { callbackPartition, type EventLog, type HouseMark, type NewEntry } from '../bidding/ports.ts';
 import type { LinkDetail } from '../domain/request.ts';
 import { Fault } from '../errors.ts';
 import { wait } from '../operating/living.ts';
@@ -32,10 +33,16 @@ export async function importDesk(
   await refuseOtherKeyOf(file, world);
   refuseEdited(file, path, world, unsigned);
   const { store: place } = world.place();
-  const store = await world.openWhole(place, { create: true });
+  const arriving = { kind: 'arriving', file: resolve(path), at: world.clock.now() } as const;
+  const store = await world.openWhole(place, { arriving });
   try {
-    await refuseFull(world, store, place.backend);
-    await store.house.write({ kind: 'arriving', file: resolve(path), at: world.clock.now() });
+    if (await isArrived(store, file)) {
+      await store.house.write(null);
+      tellImported(world, path, file.header, json);
+      return;
+    }
+    await refuseFull(world, store, place.backend, arriving);
+    await store.house.write(arriving);
     if (place.backend === 'kafka') {
       await refuseLiving(world, store).catch(async (fault: unknown) => {
         await store.house.write(null);
@@ -43,7 +50,7 @@ export async function importDesk(
       });
     }
     await takeIn(world, store, file, json);
-    const { counts, hash, source, audit } = file.header;
+    const { hash, source, audit } = file.header;
     // The chains begin anew here: what they were before stands in the first entry of this one.
     for (const origin of audit?.origins ?? []) await store.house.addOrigin(origin);
     const from = `${source.backend} ${source.place}`;
@@ -55,13 +62,32 @@ export async function importDesk(
       hash,
     });
     await store.house.write(null);
-    const total = totalOf(counts);
-    if (json)
-      terminal.write(JSON.stringify({ file: resolve(path), records: total, counts, hash, ...placeText(place) }));
-    else terminal.write(move.imported(format.number(total), source.backend, placeText(place).place));
+    tellImported(world, path, file.header, json);
   } finally {
     await store.close();
   }
+}
+
+function tellImported(world: CommandWorld, path: string, header: DeskHeader, json: boolean): void {
+  const { format, terminal } = world;
+  const { counts, hash, source } = header;
+  const place = placeText(world.place().store);
+  const total = totalOf(counts);
+  if (json) terminal.write(JSON.stringify({ file: resolve(path), records: total, counts, hash, ...place }));
+  else terminal.write(format.texts.move.imported(format.number(total), source.backend, place.place));
+}
+
+/** An import of this very file was killed when all was there, and only its mark was left to be taken away. */
+async function isArrived({ house, log, views }: WholeStore, { header }: DeskFile): Promise<boolean> {
+  if ((await house.read())?.kind !== 'arriving') return false;
+  const last = (await house.origins()).at(-1);
+  if (last?.kind !== 'imported' || last.hash !== header.hash) return false;
+  for (const topic of fileTopics) {
+    let arrived = 0;
+    for (const end of (await log.ends(topic)).values()) arrived += end;
+    if (arrived < header.counts[topic]) return false;
+  }
+  return (await views.applied(0)) === 0;
 }
 
 /** Throws `export-unreadable` for a file that is not what the export wrote, and `not-allowed` where nobody can tell. */
@@ -98,9 +124,16 @@ async function refuseOtherKeyOf(file: DeskFile, world: CommandWorld): Promise<vo
   await refuseOtherKey({ read: async () => [], readKey: read, ends: async () => new Map() }, world.createVault(key));
 }
 
-async function refuseFull({ format }: CommandWorld, store: WholeStore, backend: 'embedded' | 'kafka'): Promise<void> {
+/** `own`: the mark of this import, which a new data directory has already. */
+async function refuseFull(
+  { format }: CommandWorld,
+  store: WholeStore,
+  backend: 'embedded' | 'kafka',
+  own: HouseMark,
+): Promise<void> {
   const full = (what: string) => new Fault('not-allowed', format.texts.move.full[backend](what));
-  if ((await store.house.read()) !== null) throw full('house');
+  const mark = await store.house.read();
+  if (mark !== null && !isDeepStrictEqual(mark, own)) throw full('house');
   for (const topic of fileTopics) {
     for (const [partition, end] of await store.log.ends(topic)) {
       if (end > 0) throw full(topic);

@@ -14,7 +14,7 @@ export const moveEn: Texts['move'] = {
   notMoved: 'The desk was never moved from here: there is nothing to undo.',
   movedAlready: (file) => `The desk was moved to ${file}, or is being moved; lance export --undo takes that back.`,
   halfArrived: (file) =>
-    `An import of ${file} into this place did not end: the part that is here cannot be used. Empty the place, or import into another one.`,
+    `An import of ${file} into this place did not end: the part that is here cannot be used. Import the file again; where that is refused, empty the place or import into another one.`,
   notPaused: 'The desk is not paused. Pause it (lance pause), stop every process, then export.',
   living: (names) => `A process runs on this place (${names}). Stop every lance run first, the doors too.`,
   behind: (count) =>

@@ -15,7 +15,7 @@ export const movePt = {
   movedAlready: (file: string) =>
     `A mesa foi mudada para ${file}, ou está sendo; lance export --undo desfaz a mudança.`,
   halfArrived: (file: string) =>
-    `Uma importação de ${file} para este lugar não terminou: a parte que está aqui não serve. Esvazie o lugar ou importe para outro.`,
+    `Uma importação de ${file} para este lugar não terminou: a parte que está aqui não serve. Importe o arquivo de novo; se isso for recusado, esvazie o lugar ou importe para outro.`,
   notPaused: 'A mesa não está em pausa. Ponha em pausa (lance pause), pare todos os processos e depois exporte.',
   living: (names: string) =>
     `Há um processo rodando neste lugar (${names}). Pare antes todo lance run, também os que só recebem webhooks.`,

@@ -6,6 +6,7 @@ import type {
   ControlArchive,
   EventLog,
   House,
+  HouseMark,
   MarginCache,
   NewEntry,
   QueryAnswer,
@@ -104,9 +105,10 @@ export type CommandWorld = {
   /** Rejects with `data-directory-unusable`, or with what a server of the store did not do. */
   openReader: (store: StorePlace) => Promise<DeskReader>;
   /**
-   * Rejects with `data-directory-in-use` where a daemon holds it. `create`: an empty store is made where there is none.
+   * Rejects with `data-directory-in-use` where a daemon holds it. `arriving`: the mark of an import, for which an empty store is made where
+   * there is none. In a new data directory it is durable before anything else is written, and what an import left there that was killed is removed.
    */
-  openWhole: (store: StorePlace, options: { create: boolean }) => Promise<WholeStore>;
+  openWhole: (store: StorePlace, options: { arriving: HouseMark | null }) => Promise<WholeStore>;
   /**
    * Opens a store that was set back, and says what of it is lost; null where it was not. Rejects with `data-directory-in-use` as
    * `openWhole`, and with `pseudonym-key-changed`; with `store-set-back` where an embedded

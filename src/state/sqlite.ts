@@ -48,7 +48,7 @@ export function inTransaction<R>(database: DatabaseSync, work: () => R): R {
 }
 
 /** What SQLite writes beside a file has the mode of that file. */
-const besideEndings = ['', '-wal', '-shm', '-journal'];
+export const besideEndings = ['', '-wal', '-shm', '-journal'];
 const ownerOnly = 0o600;
 
 /** SQLite would wait for the other end of a pipe. */
@@ -123,7 +123,7 @@ function ownerOf(directory: string): number | null {
 }
 
 /** Not `recursive: true`: that never returns where a parent exists but refuses children with ENOENT, as /proc does. */
-function makeDirectory(directory: string): void {
+export function makeDirectory(directory: string): void {
   if (existsSync(directory)) return;
   makeDirectory(dirname(directory));
   mkdirSync(directory, { mode: 0o700 });

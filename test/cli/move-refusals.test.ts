@@ -1,11 +1,13 @@
 /** What keeps a desk from moving, and a file from being taken in: on the embedded backend, where nothing else has to run. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
 import { anchorFileOf } from '../../src/adapters/embedded/anchor.ts';
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
 import { createAuditKey } from '../../src/adapters/vault/audit-key.ts';
@@ -18,7 +20,7 @@ import { requested, settings } from '../bidding/parts.ts';
 import { auctionEntry, linkDetail, stateOf } from '../conformance/samples.ts';
 import { settings as flowSettings } from '../origination/orders.ts';
 import { runningClock } from '../sandbox/clocks.ts';
-import { lance, pseudonymKey } from './desk.ts';
+import { lance, mainFile, pseudonymKey } from './desk.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'lance-move-'));
 const environment = {
@@ -190,6 +192,83 @@ test('what arrives: every record under its key, what was dealt with, margins of 
   await refused(['run'], 78, /import of c into this place.*broke off/, home);
   await refused(['export', file('d')], 65, /did not end/, home);
   await refused(['export', '--undo'], 65, /did not end/, home);
+});
+
+/** What a start says that is refused; a desk that began is ended. */
+async function startRefused(home: typeof environment): Promise<string> {
+  const options = { env: { ...process.env, ...home }, timeout: 30_000 } as const;
+  const ended = await promisify(execFile)(process.execPath, [mainFile, 'run'], options).catch(
+    (fault: unknown) => fault,
+  );
+  const { code, stderr } = ended as { code?: unknown; stderr: string };
+  assert.equal(code, 78, stderr);
+  return stderr;
+}
+
+const killer = new URL('./kill-at-write.ts', import.meta.url).href;
+
+async function readAll({ log }: EmbeddedStore) {
+  const topics = ['auctions', 'callbacks', 'dead-letters', 'inputs', 'flows'] as const;
+  return Promise.all(topics.map((topic) => log.read(topic, 0, 0, 100)));
+}
+
+/**
+ * Of one of the two threads: the import is killed at one write after the other, until it comes to its end. `every`: so many writes further each time,
+ * from any of the first ones on, so that many runs meet all of them.
+ */
+async function killEverywhere(
+  thread: 'main' | 'thread',
+  every: number,
+  wanted: Awaited<ReturnType<typeof readAll>>,
+): Promise<number> {
+  let marked = 0;
+  for (let at = 1 + Math.floor(Math.random() * every); ; at += every) {
+    const home = newHome();
+    const place = home.LANCE_DATA_DIR;
+    const killed = { ...home, NODE_OPTIONS: `--import=${killer}`, LANCE_TEST_KILL_AT: `${thread}:${at}` };
+    const first = await lance(killed, 'import', file('c'), '--json');
+    const point = `${thread}:${at}`;
+    if (first.code !== null) {
+      assert.equal(first.code, 0, `${point} ${first.stderr}`);
+      return marked;
+    }
+    // Before the mark nothing is there that a start could find, and without it again all is.
+    const isMarked = existsSync(join(place, 'lance.import'));
+    const isWhole = !isMarked && existsSync(join(place, 'lance.sqlite'));
+    if (isMarked) {
+      marked += 1;
+      // A start takes its time: it is tried at some of them.
+      if (marked % 4 === 1) assert.match(await startRefused(home), /import of \S*c into this place.*broke off/, point);
+    } else if (!isWhole && existsSync(place)) {
+      assert.deepEqual(
+        readdirSync(place).filter((name) => name !== 'lance.import.new'),
+        [],
+        point,
+      );
+    }
+    if (!isWhole) {
+      const again = await lance(home, 'import', file('c'), '--json');
+      assert.equal(again.code, 0, `${point} ${again.stderr}`);
+      assert.equal(JSON.parse(again.stdout).records, 7, point);
+    }
+    const to = await openStore(place);
+    try {
+      assert.deepEqual(await readAll(to), wanted, point);
+      assert.deepEqual([await to.house.read(), (await to.house.origins()).length], [null, 1], point);
+      assert.equal((await to.control.read()).pause?.reason, 'mudança', point);
+    } finally {
+      await to.close();
+    }
+    rmSync(place, { recursive: true });
+  }
+}
+
+test('an import that is killed at any write is known for one: no desk begins there, and the import can be made again', async () => {
+  const source = await openStore(environment.LANCE_DATA_DIR);
+  const wanted = await readAll(source);
+  await source.close();
+  const [main, thread] = await Promise.all([killEverywhere('main', 1, wanted), killEverywhere('thread', 6, wanted)]);
+  assert.ok(main > 3 && thread > 8, `${main} and ${thread} writes`);
 });
 
 test('a desk with a record that cannot be read moves when what that froze was ended, which it stays (defect line 9)', async () => {

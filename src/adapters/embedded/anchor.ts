@@ -219,6 +219,11 @@ export type SetBack =
   /** The anchor is another store's, or signed with another key, or was edited; `log`: the signed heads in the log were. */
   | { kind: 'foreign'; why: 'store' | 'key' | 'edited' | 'log' };
 
+/** With all that is kept beside it. */
+export function removeAnchor(file: string): void {
+  for (const path of [olderClaimsPath(file), claimsPath(file), markPath(file), file]) rmSync(path, { force: true });
+}
+
 /** What the files know of the store: the newest mark and the last anchor. Either may be the further one. */
 function knownOf(file: string, key: AuditKey | null): Signed[] | Extract<SetBack, { kind: 'foreign' }> {
   const mark = readMark(file, key);

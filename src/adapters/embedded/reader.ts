@@ -27,6 +27,7 @@ import { damageIn, watchDamage } from './damage.ts';
 import { openWritable, pathOfDesk, writeFault } from './database.ts';
 import { createFlowReader } from './flow-rows.ts';
 import { readFlows } from './flows.ts';
+import { readImportMark } from './import-mark.ts';
 import { createLogReader, createLogWriter, encode, noEntries } from './log-rows.ts';
 import { verifyStore } from './verify.ts';
 import { openScratch, type ViewScratch } from './view-scratch.ts';
@@ -70,6 +71,7 @@ export function openEmbeddedReader(options: {
     return createReader(
       watchDamage(openWritable(path), path, () => undefined),
       options.anchor ?? null,
+      options.directory,
     );
   } catch (cause) {
     throw cause instanceof Fault ? cause : (damageIn(path, cause) ?? unusable(options.directory, cause));
@@ -79,6 +81,7 @@ export function openEmbeddedReader(options: {
 function createReader(
   database: ReturnType<typeof openWritable>,
   anchor: { file: string; key: AuditKey | null } | null,
+  directory: string,
 ): EmbeddedReader {
   const log = createLogReader(database);
   const views = createViewReader(database);
@@ -129,7 +132,7 @@ function createReader(
       acknowledge: async (instance, revision, at) => stored(() => control.acknowledge({ instance, revision, at })),
       acknowledged: async () => control.acknowledged(),
     },
-    house: { read: async () => control.house(), origins: async () => control.origins() },
+    house: { read: async () => control.house() ?? readImportMark(directory), origins: async () => control.origins() },
     ruleBook: createKeptBook({
       ...control.ruleBook,
       add: async (text) => stored(() => control.addToRuleBook(text)),

@@ -7,6 +7,7 @@ import {
   type EventLog,
   endedAt,
   type House,
+  type HouseMark,
   type MarginCache,
   type QueryBudget,
   type RuleBook,
@@ -34,6 +35,7 @@ import { databasePath, holdsDesk, openReadOnly, refuseLiving, tooLittleSpace, wr
 import { type FileWatch, identityOf, watchFiles } from './file-watch.ts';
 import { createFlowReader } from './flow-rows.ts';
 import { createFlows } from './flows.ts';
+import { clearHalfImport, readImportMark, removeImportMark, writeImportMark } from './import-mark.ts';
 import { createLog } from './log.ts';
 import { createLogDoubt, type LogDoubt } from './log-doubt.ts';
 import { createLogReader, hasLogTables } from './log-rows.ts';
@@ -81,6 +83,8 @@ export type EmbeddedOptions = {
   anchor?: AnchorPlace | null;
   /** The store was set back and that was accepted with what it held: it is not compared, and the anchor begins with what it holds. */
   restored?: ChainHeads;
+  /** An import into this directory begins, or begins again: what an earlier one left that was killed is removed. */
+  arriving?: HouseMark | null;
   /** Rejects when the log is of another pseudonym key; asked before a store is refused or accepted by its anchor. */
   checkKey?: KeyCheck | undefined;
   /** The views did not fit their figures or the log, and are made again from the log. */
@@ -164,15 +168,16 @@ function createControl(rows: ControlRows, writer: Writer, readState: () => Contr
   };
 }
 
-function createHouse(rows: ControlRows, writer: Writer): House {
+function createHouse(rows: ControlRows, writer: Writer, directory: string): House {
   return {
-    read: async () => rows.house(),
+    read: async () => rows.house() ?? readImportMark(directory),
     write: async (mark) => {
       try {
         await writer.submit({ kind: 'house', mark });
       } catch (cause) {
         throw new Fault('log-unavailable', 'Where the desk lives could not be stored.', cause);
       }
+      if (mark === null) removeImportMark(directory);
     },
     origins: async () => rows.origins(),
     addOrigin: async (entry) => {
@@ -390,22 +395,52 @@ function foreignFault(directory: string, file: string, why: Extract<SetBack, { k
 }
 
 /**
+ * The mark of an import, unless there is a store without one: in a store that is there the import writes it into that. Rejects where
+ * the anchor is that of a store which is lost. Whether there was none.
+ */
+async function markArriving({ directory, anchor, checkKey }: EmbeddedOptions, mark: HouseMark): Promise<boolean> {
+  const isNew = readImportMark(directory) === null;
+  if (isNew && holdsDesk(directory)) return false;
+  const refusal = !isNew || anchor == null ? null : await startRefusal(directory, anchor, checkKey);
+  if (refusal !== null) throw refusal;
+  writeImportMark(directory, mark);
+  return isNew;
+}
+
+/** A directory that another process holds is that one's: no mark of ours is left in it. */
+function lockArriving(directory: string, path: string, isNewlyMarked: boolean): ReturnType<typeof lockDirectory> {
+  try {
+    return lockDirectory(directory, [path]);
+  } catch (fault) {
+    if (isNewlyMarked) removeImportMark(directory);
+    throw fault;
+  }
+}
+
+/**
  * Rejects with the fault `data-directory-in-use` while another daemon holds the directory, and `data-directory-unusable` when it
  * cannot be made or written, and `store-newer` when a later version wrote it.
  */
 export async function openEmbeddedStore(options: EmbeddedOptions): Promise<EmbeddedStore> {
   const { directory, anchor = null, restored = null, onFault } = options;
   const path = databasePath(directory);
-  const lock = lockDirectory(directory, [path]);
+  const { arriving = null } = options;
+  const isNewlyMarked = arriving !== null && (await markArriving(options, arriving));
+  const lock = lockArriving(directory, path, isNewlyMarked);
   let writer: Writer | null = null;
   let database: DatabaseSync | null = null;
   let files: FileWatch | null = null;
   try {
+    const lockIdentity = identityOf(lock.path);
+    if (arriving !== null) {
+      await refuseLiving(directory, lockIdentity);
+      const setBack = clearHalfImport(directory, anchor);
+      if (setBack !== null) throw setBackFault(directory, anchor!.file, setBack);
+    }
     // Before anything is written: what was lost may still be found and put back.
     const refusal =
       anchor === null || restored !== null ? null : await startRefusal(directory, anchor, options.checkKey);
     if (refusal !== null) throw refusal;
-    const lockIdentity = identityOf(lock.path);
     await refuseLiving(directory, lockIdentity);
     const unsigned =
       anchor !== null &&
@@ -496,7 +531,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
         doubt.hear(state);
         return state;
       }),
-      house: createHouse(rows, writer),
+      house: createHouse(rows, writer, directory),
       ruleBook: createRuleBook(rows, writer),
       tokenBook: createTokenBook(rows, writer),
       partitionOf: async () => 0,
