@@ -1,5 +1,6 @@
 /** The embedded backend: all ports of one daemon on one SQLite file in its data directory. */
 import type { DatabaseSync } from 'node:sqlite';
+import { isDeepStrictEqual } from 'node:util';
 import {
   type Control,
   type ControlArchive,
@@ -14,7 +15,13 @@ import {
   type TokenBook,
   type Views,
 } from '../../bidding/ports.ts';
-import { type AuditKey, type ChainHeads, isOfAcceptance, type LostClaims } from '../../domain/audit.ts';
+import {
+  type AuditKey,
+  type ChainHeads,
+  isOfAcceptance,
+  type LostClaims,
+  type OriginEntry,
+} from '../../domain/audit.ts';
 import { createCapBook } from '../../domain/cap-book.ts';
 import type { RequestId } from '../../domain/glossary.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
@@ -27,7 +34,7 @@ import { createViewReader } from '../../state/view-rows.ts';
 import { createViews } from '../../state/views.ts';
 import { type AnchorPlace, claimedSince, findSetBack, knownHeads, type SetBack } from './anchor.ts';
 import { checkInBackground } from './background-check.ts';
-import { headsOf, setBackAmong } from './chain.ts';
+import { headsOf, linkAt, setBackAmong } from './chain.ts';
 import { setBackText } from './changed-texts.ts';
 import { type ControlChange, type ControlRows, createControlRows } from './control-rows.ts';
 import { damageIn, watchDamage } from './damage.ts';
@@ -289,7 +296,9 @@ export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPla
     await checkKeyOf(database, options.checkKey);
     if (findSetBack(database, anchor) === null) return null;
     if (database === null && !options.emptied) throw nothingThere(directory, anchor.file);
-    return database === null ? { heads: {}, end: 0 } : { heads: headsOf(database), end: endBeforeAcceptance(database) };
+    if (database === null) return { heads: {}, end: 0 };
+    const end = endBeforeAcceptance(database);
+    return { heads: headsBeforeAcceptance(database, end, knownHeads(anchor)), end };
   });
   if (found === null) return null;
   const { heads, end } = found;
@@ -326,6 +335,30 @@ function endBeforeAcceptance(database: DatabaseSync): number {
     end = from;
   }
   return 0;
+}
+
+/**
+ * What the store had when it was set back. An acceptance that was killed has left the anchor as it was, and has said with its origin what the store had
+ * then; what it wrote since, the pause among it, is no part of that. `lost`: what the anchor knows.
+ */
+function headsBeforeAcceptance(database: DatabaseSync, end: number, lost: ChainHeads | null): ChainHeads {
+  const heads = headsOf(database);
+  const begun = lost === null || heads.origins === undefined ? null : lastRestore(database);
+  if (begun !== null && isDeepStrictEqual(begun.lost, lost)) return begun.heads;
+  // It was killed before it had written its origin, or never was.
+  const link = end < (heads.auctions?.[0] ?? 0) ? linkAt(database, 'auctions', end) : null;
+  return link === null ? heads : { ...heads, auctions: [end, link] };
+}
+
+function lastRestore(database: DatabaseSync): Extract<OriginEntry, { kind: 'restored' }> | null {
+  const row = database.prepare('SELECT entry FROM origins ORDER BY number DESC LIMIT 1').get();
+  try {
+    const entry = JSON.parse(String(row?.entry)) as OriginEntry;
+    return entry.kind === 'restored' ? entry : null;
+  } catch {
+    // Damaged, or there is none.
+    return null;
+  }
 }
 
 const takenOver =

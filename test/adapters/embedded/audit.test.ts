@@ -11,6 +11,7 @@ import { openEmbeddedReader } from '../../../src/adapters/embedded/reader.ts';
 import { openEmbeddedStore, openSetBack } from '../../../src/adapters/embedded/store.ts';
 import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
 import type { NewEntry } from '../../../src/bidding/ports.ts';
+import { lostAnswer, restoredPass } from '../../../src/bidding/react.ts';
 import type { Tampering } from '../../../src/domain/audit.ts';
 import { signLine } from '../../../src/domain/signed-line.ts';
 import { Fault, type FaultCode } from '../../../src/errors.ts';
@@ -272,6 +273,57 @@ test('a store behind its anchor is refused, and accepted with the requests that 
   assert.deepEqual([unknown.claimed, unknown.lost], [{ claims: new Map(), complete: false }, null]);
   await unknown.accept();
   await (await open(place)).close();
+});
+
+test('an acceptance that was killed is no part of what the store had: its pause is neither an order that was kept nor one that was lost', async () => {
+  for (const killedAfter of ['ends', 'origin', 'pause'] as const) {
+    const place = newPlace();
+    const first = await open(place);
+    await first.log.append([auctionEntry('k', '0'), claimOf('sent-before')]);
+    await first.control.setPause({ by: 'ana', reason: 'kept', at: 1 });
+    await first.close();
+    const backup = `${place.directory}.backup`;
+    cpSync(place.directory, backup, { recursive: true });
+    const second = await open(place);
+    await second.log.append([claimOf('sent-1')]);
+    for (const at of [2, 3]) await second.control.setPause({ by: 'ana', reason: 'lost', at });
+    await second.close();
+    // Of the part that is lost there are anchors of their own.
+    const third = await open(place);
+    await third.log.append([claimOf('sent-2')]);
+    await third.close();
+    rmSync(place.directory, { recursive: true });
+    cpSync(backup, place.directory, { recursive: true });
+
+    const options = { ...place, onFault, anchor: anchor(place.file), emptied: false };
+    const had: unknown[] = [];
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      const setBack = (await openSetBack(options))!;
+      const { heads, lost, claimed: known } = setBack;
+      had.push(heads);
+      assert.deepEqual([heads.auctions?.[0], lost?.auctions?.[0]], [2, 4], killedAfter);
+      assert.deepEqual([heads.control_changes?.[0], lost?.control_changes?.[0]], [1, 3], `${killedAfter} ${attempt}`);
+      if (attempt === 1) {
+        for (const [requestId, claim] of known.claims) {
+          for (const record of [restoredPass(requestId, attempt), lostAnswer(requestId, claim, attempt)])
+            await setBack.log.append([{ topic: 'auctions', key: requestId, record }]);
+        }
+      }
+      if (killedAfter === 'ends' && attempt === 1) {
+        await setBack.close();
+        continue;
+      }
+      const origin = { by: 'ana', reason: 'disk', heads, lost, noBidReceivedBefore: attempt };
+      await setBack.house.addOrigin({ kind: 'restored', at: attempt, ...origin });
+      if (killedAfter !== 'origin' || attempt > 1)
+        await setBack.control.setPause({ by: 'ana', reason: 'restored', at: attempt });
+      await (attempt < 3 ? setBack.close() : setBack.accept());
+    }
+    assert.deepEqual(had[2], had[0], killedAfter);
+    const verdict = await verify(place);
+    assert.equal(verdict.kind, 'intact', `${killedAfter} ${JSON.stringify(verdict)}`);
+    assert.equal(await openSetBack(options), null);
+  }
 });
 
 function newestMark({ file }: Pick<Place, 'file'>) {
