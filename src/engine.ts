@@ -542,6 +542,7 @@ function apiOf(parts: EngineParts, tokenWatch: TokenWatch, logId: string): Omit<
     login: loginOf(parts),
     bodyLimitBytes: config.api.bodyLimitBytes,
     onFault: (text) => journal.error('http-fault', { text }),
+    onReplay: ({ by, reason }, { read }) => journal.info('letters-replayed', { by, text: reason, count: read }),
   };
 }
 

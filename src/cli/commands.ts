@@ -172,7 +172,7 @@ export function registerCommands(program: Command, world: CommandWorld): void {
   registerLoan(program, world, add);
   registerRules(program, world, add, readersOf(world.format.texts.help));
   registerFlows(program, world, add, readersOf(world.format.texts.help).said);
-  registerLetters(program, world, add);
+  registerLetters(program, world, add, readersOf(world.format.texts.help).said);
   registerTokens(program, world, add, readersOf(world.format.texts.help).said);
   registerMapping(program, world, add);
   registerMove(program, world, add);

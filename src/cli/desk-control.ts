@@ -93,7 +93,7 @@ export type DeskControl = {
 /** Over the API alone; beside the store letters need keys and settings that no other command does. */
 export type RemoteDesk = DeskControl & {
   letters: (range: LetterRange) => Promise<LetterPage>;
-  replay: (range: LetterRange) => Promise<Replay>;
+  replay: (range: LetterRange, reason: string | null) => Promise<Replay>;
 };
 
 /** The order of somebody: `by` as it was typed, undefined where it was not. */

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { Fault } from '../errors.ts';
 import { bodyReader } from '../http/door.ts';
 import { type LetterRange, listLetters, type Replay, replayLetters } from '../http/letters.ts';
-import { type LetterPage, remoteDesk } from './desk-control.ts';
+import { type LetterPage, type Orderer, remoteDesk } from './desk-control.ts';
 import { tableText } from './terminal.ts';
 import { type CommandWorld, vaultOf, withReader } from './world.ts';
 
@@ -12,10 +12,11 @@ type Add = (parent: Command, usage: string, description: string, example: string
 export type LettersFrom = { partition: number; from: number };
 
 type Options = LetterRange & { json: boolean };
+type Order = Orderer & { reason?: string };
 
 const defaultCount = 50;
 
-export function registerLetters(program: Command, world: CommandWorld, add: Add): void {
+export function registerLetters(program: Command, world: CommandWorld, add: Add, said: (word: string) => string): void {
   const { help, letters } = world.format.texts;
   const whole = (word: string) => {
     if (!/^\d{1,15}$/.test(word)) throw new InvalidArgumentError(help.number);
@@ -31,9 +32,10 @@ export function registerLetters(program: Command, world: CommandWorld, add: Add)
   ranged(add(parent, 'list', letters.help.list, 'lance letters list --from 100')).action((options: Options) =>
     showLetters(world, options),
   );
-  ranged(add(parent, 'replay', letters.help.replay, 'lance letters replay --from 100 --count 20')).action(
-    (options: Options) => replay(world, options),
-  );
+  ranged(add(parent, 'replay', letters.help.replay, 'lance letters replay --from 100 --count 20 --by ana'))
+    .option('--by <name>', help.orderer, said)
+    .option('--reason <text>', help.reason, said)
+    .action((options: Options & Order) => replay(world, options));
 }
 
 async function showLetters(world: CommandWorld, options: Options): Promise<void> {
@@ -48,12 +50,16 @@ async function showLetters(world: CommandWorld, options: Options): Promise<void>
     terminal.write(texts.empty);
     return;
   }
-  const rows = letters.map(({ partition: own, offset, receivedAt, replayedAt, reason, pointer, ...seen }) => [
-    ...[String(own), String(offset), format.minute(receivedAt), reason, pointer ?? none],
-    replayedAt === null ? none : format.minute(replayedAt),
-    shortened(seen.keys?.join(', ') ?? none),
-    shortened(seen.unreadable.flatMap(({ fact }) => fact ?? []).join(', ') || none),
-  ]);
+  const rows = letters.map(
+    ({ partition: own, offset, receivedAt, replayedAt, replayedBy, reason, pointer, ...seen }) => [
+      ...[String(own), String(offset), format.minute(receivedAt), reason, pointer ?? none],
+      replayedAt === null
+        ? none
+        : `${format.minute(replayedAt)}${replayedBy === undefined ? '' : ` (${replayedBy.by})`}`,
+      shortened(seen.keys?.join(', ') ?? none),
+      shortened(seen.unreadable.flatMap(({ fact }) => fact ?? []).join(', ') || none),
+    ],
+  );
   terminal.write(tableText(texts.header, rows, { right: [0, 1] }));
   if (more !== undefined) terminal.say(texts.morePartitions(more));
   else if (next < end) terminal.say(texts.more(next, end));
@@ -84,14 +90,16 @@ export function restOf(
   return partition === null ? (more ?? null) : { partition, from: next };
 }
 
-/** Throws `not-allowed` for more than the settings let one replay read. */
-async function replay(world: CommandWorld, options: Options): Promise<void> {
+/** Throws `not-allowed` for more than the settings let one replay read, and `option-missing` for a reason of nobody. */
+async function replay(world: CommandWorld, { by, reason, ...options }: Options & Order): Promise<void> {
   const { terminal, format, clock } = world;
   const { letters: texts } = format.texts;
   const tell = (result: Replay) =>
     terminal.write(options.json ? JSON.stringify(result) : texts.replayed(result, restOf(result, options)));
-  const remote = await remoteDesk(world, {});
-  if (remote !== null) return tell(await remote.replay(options));
+  const remote = await remoteDesk(world, { by });
+  if (remote !== null) return tell(await remote.replay(options, reason ?? null));
+  if (by === undefined && reason !== undefined) throw new Fault('option-missing', format.texts.remote.nobodyNamed);
+  const order = by === undefined ? null : { by, via: 'offline' as const, reason: reason ?? null };
   const { http, api, bidding } = world.writing();
   const { replayLimit } = api;
   if (options.count > replayLimit) throw new Fault('not-allowed', texts.tooMany(options.count, replayLimit));
@@ -100,6 +108,6 @@ async function replay(world: CommandWorld, options: Options): Promise<void> {
     const vault = await vaultOf(world, { log });
     const readBody = bodyReader({ vault, mapping, limits: http, terms: bidding });
     const parts = { log, append: appendBeside, vault, clock, readBody };
-    tell(await replayLetters(parts, options));
+    tell(await replayLetters(parts, options, order));
   });
 }

@@ -174,8 +174,12 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
       const which = partition === null ? '' : `&partition=${partition}`;
       return (await read(letterPage, `dead-letters?from=${from}&limit=${count}${which}`)) as never;
     },
-    replay: async ({ partition, from, count }) => {
-      const answer = await asked(replaySchema, 'POST', 'dead-letters/replay', { partition, from, count });
+    replay: async ({ partition, from, count }, reason) => {
+      const answer = await asked(replaySchema, 'POST', 'dead-letters/replay', {
+        ...{ partition, from, count },
+        // Earlier versions take none.
+        ...(reason === null ? {} : { reason }),
+      });
       if (answer.done === null) throw new Fault('not-allowed', answer.outcome.kind);
       return answer.done as never;
     },

@@ -245,6 +245,8 @@ export type CallbackRecord =
     }
   | (Unreadable & { requestCode: null });
 
+export type ReplayOrder = { by: string; via: Via; reason: string | null };
+
 /** Topic `dead-letters`: valid JSON that nobody understood, or a record that could not be processed. Sealed: it may name a worker. */
 type DeadLetter = {
   at: EpochMs;
@@ -255,6 +257,8 @@ type DeadLetter = {
   sealedPayload: string;
   /** This is no letter: the one under the same key was read again, and understood. Absent in letters. */
   replayOf?: { offset: number };
+  /** Who had it read again. Absent in letters, and where nobody was named. */
+  replayedBy?: ReplayOrder;
 };
 
 /** Topic `inputs`: rule sets, settings and win curves, each stored once under its hash; what tells the pseudonym key (`key-check.ts`), and the id of the log (`log-id.ts`). */

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EventLog, LogEntry, NewEntry } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
-import type { Topics } from '../domain/records.ts';
+import type { ReplayOrder, Topics } from '../domain/records.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { parseJson } from '../wire/json.ts';
@@ -43,6 +43,8 @@ export type Letter = {
   pointer: string | null;
   /** When it was read again and understood; null: it was not. */
   replayedAt: EpochMs | null;
+  /** Who had it read again; absent: it was not, or nobody was named. */
+  replayedBy?: ReplayOrder;
   /** Its keys without their values, dotted, `***` for those that may be somebody's name or number; null where it cannot be opened or is too long. */
   keys: readonly string[] | null;
   /** What the mapping of today cannot read in it. */
@@ -127,7 +129,10 @@ export async function listLetters(
     }
   }
   const marks = await marksFor(log, letters);
-  const marked = letters.map((letter) => ({ ...letter, replayedAt: marks.get(placeOf(letter)) ?? null }));
+  const marked = letters.map((letter): Letter => {
+    const { at = null, replayedBy } = marks.get(placeOf(letter)) ?? {};
+    return { ...letter, replayedAt: at, ...(replayedBy === undefined ? {} : { replayedBy }) };
+  });
   return { letters: marked, next: stand.next, end: stand.end, ...(await goesOn(log, range, stand)) };
 }
 
@@ -170,17 +175,19 @@ async function contentOf(
 
 const placeOf = ({ partition, offset }: { partition: number; offset: number }) => `${partition}/${offset}`;
 
+type ReplayMark = Pick<LetterEntry['record'], 'at' | 'replayedBy'>;
+
 /** When each of these letters was understood, told by the marks that stand behind it. */
 async function marksFor(
   log: LetterLog,
   letters: readonly Pick<Letter, 'partition' | 'offset'>[],
-): Promise<ReadonlyMap<string, EpochMs>> {
-  const marks = new Map<string, EpochMs>();
+): Promise<ReadonlyMap<string, ReplayMark>> {
+  const marks = new Map<string, ReplayMark>();
   const firsts = new Map<number, number>();
   for (const { partition, offset } of letters) firsts.set(partition, Math.min(offset, firsts.get(partition) ?? offset));
   for (const [partition, from] of firsts) {
     for await (const { marks: found } of pagesOf(log, { partition, from, count: mostMarked })) {
-      for (const { record } of found) marks.set(placeOf({ partition, offset: record.replayOf!.offset }), record.at);
+      for (const { record } of found) marks.set(placeOf({ partition, offset: record.replayOf!.offset }), record);
     }
   }
   return marks;
@@ -201,9 +208,13 @@ export type Replay = { read: number; understood: number; stillNot: number; next:
 
 /**
  * What is understood now is appended like any webhook, as received when it was; read twice it is absorbed like one that came twice.
- * What was understood before is not read again. Less than `count` read: nothing is left.
+ * What was understood before is not read again. Less than `count` read: nothing is left. `order`: kept with each that is understood.
  */
-export async function replayLetters(parts: ReplayParts, range: LetterRange): Promise<Replay> {
+export async function replayLetters(
+  parts: ReplayParts,
+  range: LetterRange,
+  order: ReplayOrder | null = null,
+): Promise<Replay> {
   const { log, vault, clock, readBody } = parts;
   let understood = 0;
   let read = 0;
@@ -223,7 +234,7 @@ export async function replayLetters(parts: ReplayParts, range: LetterRange): Pro
       const isWhole = reading.deadLetters === 0;
       if (isWhole) understood += 1;
       const entries: NewEntry[] = isWhole ? [...reading.entries] : reading.entries.filter(isUnderstood);
-      if (isWhole) entries.push(markOf({ key, offset, record }, clock.now(), vault));
+      if (isWhole) entries.push(markOf({ key, offset, record }, clock.now(), vault, order));
       if (entries.length > 0) await parts.append(entries);
       await nextTurn();
     }
@@ -236,13 +247,17 @@ function markOf(
   { key, offset, record }: Pick<LetterEntry, 'key' | 'offset' | 'record'>,
   at: EpochMs,
   vault: Pick<Vault, 'seal'>,
+  order: ReplayOrder | null,
 ): NewEntry {
   const sealedPayload = vault.seal(sealedPlaces.letter(key), 'null');
   const { receivedAt, pointer } = record;
   return {
     topic: 'dead-letters',
     key,
-    record: { at, receivedAt, reason: 'read again and understood', pointer, sealedPayload, replayOf: { offset } },
+    record: {
+      ...{ at, receivedAt, reason: 'read again and understood', pointer, sealedPayload, replayOf: { offset } },
+      ...(order === null ? {} : { replayedBy: order }),
+    },
   };
 }
 

@@ -47,10 +47,12 @@ test('letters read again after the mapping was mended, so many at once, count fr
         5,
       ],
     );
-    const replay = (mapping: RequestMapping, range: LetterRange) =>
+    const order = { by: 'ana', via: 'offline', reason: 'mapeamento corrigido' } as const;
+    const replay = (mapping: RequestMapping, range: LetterRange, who: typeof order | null = null) =>
       replayLetters(
         { log, append: log.append, vault, clock, readBody: bodyReader({ vault, mapping, limits, terms }) },
         range,
+        who,
       );
     const whole = { partition: 0, from: 0, count: 10 };
     assert.deepEqual(await replay(old, whole), { read: 5, understood: 0, stillNot: 5, next: 5 });
@@ -92,7 +94,13 @@ test('letters read again after the mapping was mended, so many at once, count fr
     // What was understood is not read again and does not count.
     const rest = await replay(mended, { ...whole, from: 1, count: 2 });
     assert.deepEqual([rest.read, rest.next], [2, 5]);
-    assert.equal((await replay(mended, whole)).read, 3 - rest.understood);
+    assert.equal((await replay(mended, whole, order)).read, 3 - rest.understood);
+    // Who had it read again stands beside those that were understood then.
+    const named = await listLetters(log, whole);
+    assert.deepEqual(
+      named.letters.map(({ replayedBy }) => replayedBy),
+      [order, undefined, undefined, undefined, undefined],
+    );
   }));
 
 test('a letter shows its keys and the facts that could not be read, and none of its values', () =>

@@ -1,9 +1,11 @@
 /** Bids, decisions, margins and dead letters over HTTP. */
 import type { EventLog, MarginCache, Views } from '../../bidding/ports.ts';
+import type { ReplayOrder } from '../../domain/records.ts';
 import { readWorker } from '../../origination/worker-reading.ts';
+import { withoutCpf } from '../../wire/hidden-cpf.ts';
 import { linkKeyOf } from '../../wire/identity.ts';
 import type { RequestMapping } from '../../wire/mapping-table.ts';
-import { listLetters, type ReplayParts, replayLetters } from '../letters.ts';
+import { listLetters, type Replay, type ReplayParts, replayLetters } from '../letters.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
 import type { BidReader } from './bid-reader.ts';
@@ -34,6 +36,8 @@ export type BidRouteParts = ReplayParts & {
   replayLimit: number;
   /** What dead letters are looked at with. */
   mapping: RequestMapping;
+  /** Hears of each replay. */
+  onReplay: (order: ReplayOrder, replay: Replay) => void;
   guard: Guard;
 };
 
@@ -207,12 +211,15 @@ function addLetters(app: ApiApp, parts: BidRouteParts): void {
       },
     },
     async (request, reply) => {
-      const { partition, from, count } = request.body;
+      const { partition, from, count, reason } = request.body;
       if (count > parts.replayLimit) {
         const detail = `send at most ${parts.replayLimit}`;
         return problem(reply, 'invalid', detail, [{ field: 'count', rule: 'replay-limit', detail }]);
       }
-      return replayLetters(parts, { partition, from, count });
+      const order = { ...guard.identityOf(request), reason: reason === null ? null : withoutCpf(reason) };
+      const replay = await replayLetters(parts, { partition, from, count }, order);
+      parts.onReplay(order, replay);
+      return replay;
     },
   );
 }

@@ -1532,6 +1532,16 @@ export const letterPage = answerNamed(
           ),
           pointer: said(z.string().nullable(), 'Where in its body: a JSON pointer', '/Solicitacoes/0'),
           replayedAt: said(time.nullable(), 'When it was read again and understood; null: it was not', null),
+          replayedBy: saidOfParts(
+            z
+              .object({
+                by: said(z.string(), 'Owner of the token, or the name that was typed', 'ana'),
+                via: said(z.enum(['api', 'offline']), 'How it was ordered', 'api'),
+                reason: said(z.string().nullable(), 'Why; null: no reason was given', 'mapeamento corrigido'),
+              })
+              .optional(),
+            'Who had it read again; absent: it was not, or nobody was named',
+          ),
           keys: said(
             z.array(z.string()).nullable(),
             'Its keys, dotted and without their values, at most 200; null: it cannot be opened, or is longer than 500 kB',
@@ -1574,6 +1584,12 @@ export const replayBody = order(
     ),
     from: said(measured(z.int().min(0).max(Number.MAX_SAFE_INTEGER), 'a count'), 'First place in the partition', 0),
     count: said(measured(z.int().min(1).max(10_000), 'a count'), 'How many at most: 1 to `api.replayLimit`', 50),
+    reason: said(
+      reasonGiven.nullable().default(null),
+      'Why, in 1 to 2000 characters, kept with who asked beside each that is understood; a CPF in it is kept as `***`; left out or null: none is kept',
+      'mapeamento corrigido',
+      'none',
+    ),
   }),
   'LetterReplay',
   'Which dead letters are read again',
