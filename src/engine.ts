@@ -37,8 +37,10 @@ import {
   type SnapshotSettings,
 } from './bidding/snapshots.ts';
 import { createTimeWatch, type TimeWatch } from './bidding/time-watch.ts';
+import { ageOf } from './cli/age.ts';
 import { remedyOf } from './cli/bidding-remedy.ts';
 import { biddingEn } from './cli/bidding-texts-en.ts';
+import { statusEn } from './cli/status-texts-en.ts';
 import type { Config } from './config.ts';
 import { addConsole } from './console/console.ts';
 import type { Chance, Clock } from './domain/clock.ts';
@@ -107,6 +109,8 @@ export type EngineParts = {
   soleOwner: boolean;
   store: Store;
   service: Service & LoanService;
+  /** When the service last answered anything at all, also with a refusal; null: not since the start. */
+  serviceAnsweredAt: () => EpochMs | null;
   vault: Vault;
   clock: SteadyClock;
   chance: Chance;
@@ -151,7 +155,10 @@ const webhooksLookMs = 2_000;
 /** So long a process is not ready after its log has refused a webhook: nothing else may be appended that tells it is well again. */
 const refusalMs = 5_000;
 
-type DeskGauges = Omit<GaugeSample, 'ready' | 'doorInFlight' | 'lag' | 'ruleSetRefused' | 'logLinesLost'>;
+type DeskGauges = Omit<
+  GaugeSample,
+  'ready' | 'doorInFlight' | 'lag' | 'ruleSetRefused' | 'logLinesLost' | 'serviceAnsweredAt'
+>;
 
 /** Characters of a hash that are shown to people. */
 const shownHash = 12;
@@ -211,7 +218,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const refusals = createRefusals(() => performance.now());
   const door = parts.readBody === null ? null : doorOf(parts, parts.readBody, tellers, refusals);
   const checks = [
-    ...(desk === null ? [] : readinessChecks(desk, flowDesk, rules, orders)),
+    ...(desk === null ? [] : readinessChecks(desk, flowDesk, rules, orders, () => answerText(parts))),
     ...(door === null ? [] : [webhookCheck(parts, door, refusals)]),
   ];
   const tokenWatch = watchTokens({ ...parts, ...parts.store }, (fault) => tellFault(tellers, fault));
@@ -653,6 +660,7 @@ function readinessChecks(
   flowDesk: FlowDesk | null,
   rules: RuleDesk,
   orders: OrderJournal,
+  serviceText: () => string,
 ): ReadinessCheck[] {
   return [
     {
@@ -697,6 +705,13 @@ function readinessChecks(
       },
     },
     {
+      name: 'service',
+      role: 'engine',
+      // An idle desk asks nothing, so silence says nothing: what is known to be wrong stands at the gate.
+      missing: () => null,
+      note: serviceText,
+    },
+    {
       name: 'rules',
       role: 'engine',
       missing: () => {
@@ -720,6 +735,12 @@ function readinessChecks(
       },
     },
   ];
+}
+
+function answerText({ serviceAnsweredAt, clock }: Pick<EngineParts, 'serviceAnsweredAt' | 'clock'>): string {
+  const at = serviceAnsweredAt();
+  if (at === null) return 'has not answered since the start';
+  return `last answered ${statusEn.ago(ageOf(clock.now() - at))}, at ${new Date(at).toISOString()}`;
 }
 
 /** `names`: who asks may read colleagues' names. */
@@ -769,6 +790,7 @@ function statusOf(
           },
     lastBidAt: lasts.bidAt,
     lastWinAt: lasts.winAt,
+    lastAnswerAt: parts.serviceAnsweredAt(),
   };
 }
 
@@ -812,6 +834,7 @@ async function metricsText(
     lag,
     ruleSetRefused: parts.rules.status().refusal !== null,
     logLinesLost: parts.journal.lost(),
+    serviceAnsweredAt: parts.serviceAnsweredAt(),
     ...gaugesOf(desk?.status() ?? null, now),
   });
   return metrics.text();

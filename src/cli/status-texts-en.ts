@@ -22,6 +22,7 @@ export const statusEn: Texts['status'] = {
     queue: 'queue',
     lastBid: 'last bid',
     lastWin: 'last win',
+    service: 'service',
   },
   open: 'OPEN',
   openUnheard: (since) =>
@@ -48,6 +49,9 @@ export const statusEn: Texts['status'] = {
   requestsUnknown: 'unknown: the store is away or still being read',
   queue: ({ queued, sending, sendLimit, unknown }) =>
     `${queued} waiting, ${sending} being sent (limit now ${sendLimit}), ${unknown} without a known answer${unknown === 0 ? '' : ' (lance bids list --state unknown)'}`,
+  answered: (age, at) => `last answered ${statusEn.ago(age)} (${at})`,
+  unanswered: 'has not answered since the process started',
+  ago: ({ count, unit }) => `${count} ${unit === 'd' ? (count === 1 ? 'day' : 'days') : unit} ago`,
   notSinceStart: 'none since the process started',
   silent: (url, reason, named) =>
     `No process answers at ${url} (${reason}). ${named ? 'See LANCE_URL and the network to it.' : 'If it runs at another address, set LANCE_URL.'}`,

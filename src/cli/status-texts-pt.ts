@@ -1,6 +1,7 @@
 /** What `lance status` says, in Brazilian Portuguese. */
 
 import type { HeldBack } from '../bidding/held-back.ts';
+import type { Age } from './age.ts';
 
 type Requests = { open: number; parked: number; frozen: number };
 type Queue = { queued: number; sending: number; sendLimit: number; unknown: number };
@@ -38,6 +39,7 @@ export const statusPt = {
     queue: 'fila',
     lastBid: 'último lance',
     lastWin: 'última vitória',
+    service: 'serviço',
   },
   open: 'ABERTOS',
   openUnheard: (since: string) =>
@@ -67,6 +69,9 @@ export const statusPt = {
   requestsUnknown: 'não se sabe: o armazenamento está fora ou ainda está sendo lido',
   queue: ({ queued, sending, sendLimit, unknown }: Queue) =>
     `${queued} à espera, ${sending} sendo enviadas (limite agora ${sendLimit}), ${unknown} sem resposta conhecida${unknown === 0 ? '' : ' (lance bids list --state unknown)'}`,
+  answered: (age: Age, at: string) => `respondeu pela última vez ${statusPt.ago(age)} (${at})`,
+  unanswered: 'não respondeu desde o início do processo',
+  ago: ({ count, unit }: Age): string => `há ${count} ${unit === 'd' ? (count === 1 ? 'dia' : 'dias') : unit}`,
   notSinceStart: 'nenhum desde o início do processo',
   silent: (url: string, reason: string, named: boolean) =>
     `Nenhum processo responde em ${url} (${reason}). ${named ? 'Veja LANCE_URL e a rede até lá.' : 'Se ele roda em outro endereço, dê LANCE_URL.'}`,

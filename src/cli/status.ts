@@ -3,6 +3,7 @@ import type { Pause } from '../bidding/ports.ts';
 import { type Rollback, rollbackIn } from '../bidding/rule-book.ts';
 import type { DaemonStatus } from '../http/api/status.ts';
 import { living } from '../operating/living.ts';
+import { ageOf } from './age.ts';
 import { remedyOf } from './bidding-remedy.ts';
 import { askStatus, type DaemonPlace, type StatusAnswer } from './daemon.ts';
 import { labelledText } from './terminal.ts';
@@ -133,6 +134,7 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.queue, requests === null ? null : status.queue(requests)],
     [labels.lastBid, requests === null ? null : lastText(found.lastBidAt)],
     [labels.lastWin, requests === null ? null : lastText(found.lastWinAt)],
+    [labels.service, requests === null ? null : serviceText(found)],
   ];
   const width = screenWidth - Math.max(...Object.values(labels).map((label) => label.length)) - 2;
   return labelledText(rows.map(([label, text]) => [label, text === null ? null : wrapped(text, width)]));
@@ -159,6 +161,13 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
   function openText({ at, startedAt, lastBidAt }: DaemonStatus): string {
     const since = lastBidAt ?? startedAt;
     return at - since < unheardMs ? status.open : status.openUnheard(format.minute(since));
+  }
+
+  /** Of an earlier version nobody knows. */
+  function serviceText({ at, lastAnswerAt }: DaemonStatus): string | null {
+    if (lastAnswerAt === undefined) return null;
+    if (lastAnswerAt === null) return status.unanswered;
+    return status.answered(ageOf(at - lastAnswerAt), format.minute(lastAnswerAt));
   }
 
   function lastText(at: number | null): string {

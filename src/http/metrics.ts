@@ -30,6 +30,8 @@ export type GaugeSample = {
   timeDoubted: boolean;
   /** Since the start. */
   logLinesLost: number;
+  /** When the service last answered anything; null: not since the start. */
+  serviceAnsweredAt: number | null;
   /** Of each check of readiness, whether it holds. */
   ready: Readonly<Record<string, boolean>>;
 };
@@ -203,6 +205,11 @@ function makeGauges(registry: Registry) {
     bidsInFlight: gauge('bids_in_flight', 'Bids sent and not answered.', []),
     sendLimit: gauge('send_limit', 'Bids that may be under way at once, as learnt from the service.', []),
     circuitOpen: gauge('circuit_open', '1 while the service is left alone because it does not answer.', []),
+    lastAnswer: gauge(
+      'service_last_answer_timestamp_seconds',
+      'When the service last answered anything at all, Unix time; 0: not since the start.',
+      [],
+    ),
     doorInFlight: gauge('webhooks_in_flight', 'Webhooks waiting for the log.', []),
     unknownBids: gauge('unknown_bids', 'Bids sent whose answer is not known.', []),
     unknownAge: gauge('unknown_oldest_age_seconds', 'Age of the bid whose answer has been unknown longest.', []),
@@ -242,6 +249,7 @@ function setGauges(gauges: Gauges, sample: GaugeSample): void {
   gauges.bidsInFlight.set(sample.bidsInFlight);
   gauges.sendLimit.set(sample.sendLimit);
   gauges.circuitOpen.set(sample.circuitOpen ? 1 : 0);
+  gauges.lastAnswer.set((sample.serviceAnsweredAt ?? 0) / 1_000);
   gauges.doorInFlight.set(sample.doorInFlight);
   gauges.unknownBids.set(sample.unknownBids);
   gauges.unknownAge.set(sample.unknownOldestAgeMs / 1_000);

@@ -145,6 +145,7 @@ export async function openHouse(options: {
     soleOwner: true,
     store,
     service,
+    serviceAnsweredAt: () => null,
     vault,
     clock,
     chance: Math.random,

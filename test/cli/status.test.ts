@@ -60,11 +60,20 @@ test('an open desk says what it is about, in one screen', async () => {
   assert.deepEqual(status.partitions, { owned: [0], closed: [] });
   assert.ok(status.lastBidAt !== null && status.lastBidAt > status.startedAt);
   assert.ok(status.lastWinAt !== null && status.lastWinAt > status.startedAt, 'no win of 40');
+  assert.ok(status.lastAnswerAt != null && status.lastAnswerAt >= status.lastBidAt);
+  const ready = await (await fetch(`${root}/readyz?verbose`)).text();
+  assert.match(ready, /^\[\+\] service: last answered \d+ (?:s|min) ago, at \d{4}-/m);
+  const metrics = await (await fetch(`${root}/metrics`)).text();
+  const gauge = /^lance_service_last_answer_timestamp_seconds (\S+)$/m.exec(metrics);
+  assert.ok(Math.abs(Number(gauge?.[1]) * 1_000 - Date.now()) < 600_000, gauge?.[0]);
   assert.match(status.ruleSet ?? '', /^[\da-f]{64}$/);
   assert.ok(status.requests !== null && status.requests.sendLimit > 0);
   for (const [language, said] of [
-    ['pt', /lances +ABERTOS[\s\S]*último lance +\d\d\/\d\d\/\d{4}/],
-    ['en', /bidding +OPEN[\s\S]*last bid +\d{4}-\d\d-\d\d/],
+    [
+      'pt',
+      /lances +ABERTOS[\s\S]*último lance +\d\d\/\d\d\/\d{4}[\s\S]*serviço +respondeu pela última vez há \d+ (?:s|min)/,
+    ],
+    ['en', /bidding +OPEN[\s\S]*last bid +\d{4}-\d\d-\d\d[\s\S]*service +last answered \d+ (?:s|min) ago/],
   ] as const) {
     const { stdout } = await lance(environment, 'status', '--lang', language);
     assert.match(stdout, said);

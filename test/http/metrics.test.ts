@@ -60,6 +60,7 @@ function fill(metrics: Metrics): void {
     ruleSetRefused: true,
     timeDoubted: true,
     logLinesLost: 4,
+    serviceAnsweredAt: 1_772_550_000_500,
     ready: { gate: true, webhooks: false },
   });
 }
@@ -72,6 +73,7 @@ test('what happened is counted, in base units', async () => {
     'lance_webhooks_total{event="requests",status="200"} 1',
     'lance_requests_received_total 5',
     'lance_ready{check="webhooks"} 0',
+    'lance_service_last_answer_timestamp_seconds 1772550000.5',
     'lance_phases_total{phase="passed"} 1',
     'lance_passes_total{code="margin-missing"} 1',
     'lance_rule_effects_total{rule="One alert"} 2',

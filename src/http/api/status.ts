@@ -117,6 +117,11 @@ export const statusSchema = answerNamed(
     requests: saidOfParts(requests.nullable(), 'What is under way; null in a process that only takes webhooks'),
     lastBidAt: said(time.nullable(), 'When the service last took a bid of this process', exampleTime),
     lastWinAt: said(time.nullable(), 'When this process last heard of a win', exampleTime),
+    lastAnswerAt: said(
+      time.nullable().optional(),
+      'When the service last answered anything at all, also with a refusal; null: not since the process started',
+      exampleTime,
+    ),
   }),
   'Status',
   'One process of the desk, as it is now',
