@@ -778,6 +778,16 @@ async function openEngine(parts: {
   };
 }
 
+/** Nothing behind its first line is wanted, and a longer one is nothing that a command asks for. */
+async function readLine(): Promise<string> {
+  let text = '';
+  for await (const chunk of process.stdin) {
+    text += String(chunk);
+    if (text.includes('\n') || text.length > 1_000) break;
+  }
+  return text.split('\n')[0]!;
+}
+
 /** Resolves with the signal that asked the process to end. */
 function endSignal(): Promise<string> {
   return new Promise((resolve) => {
@@ -991,6 +1001,7 @@ async function addCommands(): Promise<void> {
     isHeld,
     holdersOfRemoved,
     readPackageFile: (path) => readStrict(packageFile(path)),
+    readLine,
     readText: readStrict,
     endSignal,
   });

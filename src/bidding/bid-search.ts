@@ -14,6 +14,8 @@ export type BidSearch = {
   batchIds?: readonly string[] | undefined;
   /** Key of a segment; finds the requests of the segments below it as well. */
   segment?: string | undefined;
+  /** Pseudonym of the worker. */
+  workerKey?: string | undefined;
   /** Time of decision, else of receipt, else of the result. Both are inclusive. */
   since?: EpochMs | undefined;
   until?: EpochMs | undefined;
@@ -29,9 +31,9 @@ export async function searchBids(
   search: BidSearch,
   { limit, before }: { limit: number; before: string | null },
 ): Promise<{ found: RequestState[]; next: string | null }> {
-  const { state: phase = null, code, batchIds, segment, since = 0, until } = search;
+  const { state: phase = null, code, batchIds, segment, workerKey, since = 0, until } = search;
   const found: RequestState[] = [];
-  const looksInside = code !== undefined || batchIds !== undefined || segment !== undefined;
+  const looksInside = code !== undefined || batchIds !== undefined || segment !== undefined || workerKey !== undefined;
   const size = looksInside ? rowsAtOnce : limit;
   let cursor = until === undefined ? before : earlier(before, cursorAfter(until));
   for (let scanned = 0; scanned < scannedRows; scanned += size) {
@@ -41,6 +43,7 @@ export async function searchBids(
       if (cursor < cursorAfter(since - 1)) return { found, next: null };
       if (code !== undefined && listedBid(state).code !== code) continue;
       if (batchIds !== undefined && !batchIds.includes(state.batchId ?? '')) continue;
+      if (workerKey !== undefined && state.request?.workerKey !== workerKey) continue;
       if (segment !== undefined && !state.segmentKeys.includes(segment)) continue;
       found.push(state);
       if (found.length === limit) return { found, next: cursor };

@@ -2,6 +2,7 @@
 import { listedBid } from '../bidding/bid-list.ts';
 import { type BidSearch, eachBid } from '../bidding/bid-search.ts';
 import { namesOfBatch } from '../wire/plain-ids.ts';
+import { workerKeyIn } from './cpf-option.ts';
 import { tableText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
@@ -18,14 +19,17 @@ function batchNames(world: CommandWorld, pseudonymKey: string | null, batch: str
   return pseudonymKey === null ? [batch] : namesOfBatch(world.createVault(pseudonymKey), batch);
 }
 
+type ListOptions = { json: boolean; limit: number; batch?: string | undefined; cpf?: string | undefined };
+
 export async function listBids(
   world: CommandWorld,
-  { json, limit, batch, ...rest }: BidSearch & { json: boolean; limit: number; batch?: string | undefined },
+  { json, limit, batch, cpf, ...rest }: Omit<BidSearch, 'batchIds' | 'workerKey'> & ListOptions,
 ): Promise<void> {
   const { terminal, format } = world;
   const { texts } = format;
-  await withReader(world, async ({ views }, { pseudonymKey }) => {
-    const search = batch === undefined ? rest : { ...rest, batchIds: batchNames(world, pseudonymKey, batch) };
+  await withReader(world, async ({ views, log }, { pseudonymKey }) => {
+    const batchIds = batch === undefined ? undefined : batchNames(world, pseudonymKey, batch);
+    const search: BidSearch = { ...rest, batchIds, workerKey: await workerKeyIn(world, { log }, cpf) };
     const lines: string[][] = [];
     let found = 0;
     for await (const state of eachBid(views, search)) {

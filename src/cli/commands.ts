@@ -1,7 +1,6 @@
 /** The commands that people type beside `run` and `demo`: their names, options, help and examples. */
 
 import { type Argument, type Command, Help, InvalidArgumentError, Option } from 'commander';
-import type { BidSearch } from '../bidding/bid-search.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { phases } from '../domain/states.ts';
 import { type BreakEven, breakEvenNames } from '../impact/learn.ts';
@@ -198,10 +197,11 @@ function registerBids(program: Command, world: CommandWorld, add: Add): void {
     .option('--code <code>', help.code, read.text)
     .option('--batch <id>', help.batch, read.text)
     .option('--segment <key>', help.segment, read.text)
+    .option('--cpf <cpf>', help.cpf)
     .option('--since <time>', help.since, (word: string) => read.time(word).first)
     .option('--until <time>', help.until, (word: string) => read.time(word).last)
     .option('--json', help.json, false)
-    .action((options: BidSearch & { limit: number; batch?: string; json: boolean }) => listBids(world, options));
+    .action((options: Parameters<typeof listBids>[1]) => listBids(world, options));
   add(bids, 'show', help.show, 'lance bids show 37400000012')
     .argument('<id>', help.requestId)
     .option('--json', help.json, false)

@@ -92,7 +92,10 @@ function addReading(
   { name, flow, id }: { name: string; flow: FlowKind; id: string },
 ): void {
   const { help, flows } = world.format.texts;
-  add(parent, 'list', flows.help.list, `lance ${name} list`)
+  const list = add(parent, 'list', flows.help.list, `lance ${name} list`);
+  // An event that no flow knows says nothing of its worker.
+  if (flow !== 'event') list.option('--cpf <cpf>', help.cpf);
+  list
     .option('--limit <n>', help.limit, countIn(world.format.texts), defaultLimit)
     .addOption(
       codeOption('--phase <phase>', flows.help.phase, {
@@ -103,7 +106,7 @@ function addReading(
     )
     .option('--waiting', flows.help.waiting, false)
     .option('--json', help.json, false)
-    .action((options: { limit: number; phase?: string; waiting: boolean; json: boolean }) =>
+    .action((options: { limit: number; phase?: string; waiting: boolean; json: boolean; cpf?: string }) =>
       listFlows(world, flow, { ...options, phase: options.phase ?? null }),
     );
   add(parent, 'show', flows.help.show, `lance ${name} show ${id}`)

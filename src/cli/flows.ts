@@ -39,6 +39,7 @@ import { parseJson as locateFault } from '../rules/json.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
 import { parseJson } from '../wire/json.ts';
 import { sealedText } from '../wire/plain-ids.ts';
+import { workerKeyIn } from './cpf-option.ts';
 import type { Format } from './format.ts';
 import { labelledText, proseText, tableText } from './terminal.ts';
 import { type CommandWorld, type DeskReader, vaultOf, withReader } from './world.ts';
@@ -50,7 +51,7 @@ type StepFields = { file?: string; reason?: string };
 export async function listFlows(
   world: CommandWorld,
   flow: FlowKind,
-  options: { json: boolean; limit: number; phase: string | null; waiting: boolean },
+  options: { json: boolean; limit: number; phase: string | null; waiting: boolean; cpf?: string | undefined },
 ): Promise<void> {
   const { terminal, format } = world;
   const { texts } = format;
@@ -58,7 +59,10 @@ export async function listFlows(
     const flows = withLostBids(stored, views);
     const open = openWith(world, place);
     const { phase, limit } = options;
-    const isShown = (state: FlowState) => !options.waiting || waitsForPerson(state, place.flows, open);
+    const workerKey = await workerKeyIn(world, { log }, options.cpf);
+    const isOfWorker = ({ subject }: FlowState) => workerKey === undefined || subject.workerKey === workerKey;
+    const isShown = (state: FlowState) =>
+      isOfWorker(state) && (!options.waiting || waitsForPerson(state, place.flows, open));
     const begun = (await (await readUnfolded({ flows, log })).begun()).filter(
       (state) => state.flow === flow && (phase === null || state.phase === phase) && isShown(state),
     );

@@ -52,6 +52,9 @@ export const pt = {
     state: 'só as que estão neste estado',
     code: 'só as que têm este código de recusa ou rejeição',
     batch: 'só as deste lote',
+    cpf: 'só as do trabalhador com este CPF; - lê o CPF da entrada padrão, para que o histórico do shell não o guarde',
+    noCpf:
+      '--cpf não recebeu um CPF: escreva os 11 dígitos, com ou sem pontos e traço; os dígitos verificadores têm de conferir.',
     segment: 'só as decididas neste segmento ou num segmento dentro dele (bids show mostra qual)',
     since:
       'decididas (ou recebidas, se ainda não houve decisão) a partir deste dia (2026-11-23) ou minuto (2026-11-23T14:30), horário de Brasília',

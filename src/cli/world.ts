@@ -141,6 +141,8 @@ export type CommandWorld = {
   holdersOfRemoved: (directory: string) => readonly number[];
   /** A file of this package or one that the user names. */
   readPackageFile: (path: string) => string;
+  /** The first line of standard input. */
+  readLine: () => Promise<string>;
   readText: (path: string) => string;
   endSignal: () => Promise<string>;
 };

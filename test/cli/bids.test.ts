@@ -19,6 +19,7 @@ import {
   type Daemon,
   jsonLines,
   lance,
+  lanceWithInput,
   linesInTerminal,
   openStage,
   type Played,
@@ -401,6 +402,52 @@ test('whose a won bid is, is shown by the command line with a reason, and each r
   assert.match(refused.stderr, /is "lost", not won/);
   const unknown = await lance(played.environment, 'bids', 'worker', '1', ...words);
   assert.equal(unknown.code, 66);
+});
+
+test('requests are found by the CPF of their worker, which is printed nowhere', async () => {
+  const reader = openEmbeddedReader({ directory: played.environment.LANCE_DATA_DIR });
+  const vault = createVault(pseudonymKey);
+  const ofWorker = new Map<string, string[]>();
+  for (const { requestId } of listed) {
+    const history = (await reader.log.readKey('auctions', requestId)).map(({ record }) => record);
+    const { sealed } = history.find((record) => record.kind === 'requested')!;
+    const { cpf } = JSON.parse(vault.open(sealedPlaces.request(requestId), sealed)).identity as { cpf: string | null };
+    if (cpf !== null) ofWorker.set(cpf, [...(ofWorker.get(cpf) ?? []), requestId]);
+  }
+  reader.close();
+  const [cpf, own] = [...ofWorker].find(([, ids]) => ids.includes(oneOf(['lost']).requestId))!;
+  const dotted = `${cpf.slice(0, 3)}.${cpf.slice(3, 6)}.${cpf.slice(6, 9)}-${cpf.slice(9)}`;
+  const list = ['bids', 'list', '--json', '--cpf'];
+  for (const [given, input] of [[cpf], [dotted], ['-', `${dotted}\n`], ['-', cpf]] as const) {
+    const found = await lanceWithInput(played.environment, input ?? '', ...list, given);
+    assert.equal(found.code, 0, found.stderr);
+    const ids = jsonLines<Listed>(found.stdout).map(({ requestId }) => requestId);
+    assert.deepEqual(ids.sort(), own.toSorted(), given);
+    assert.ok(!`${found.stdout}${found.stderr}`.includes(cpf) && !`${found.stdout}${found.stderr}`.includes(dotted));
+  }
+  const nobody = await lance(played.environment, 'bids', 'list', '--cpf', '529.982.247-25', '--lang', 'en');
+  assert.equal(nobody.code, 0, nobody.stderr);
+  assert.doesNotMatch(nobody.stdout, /529|\d{11}/);
+  const mistyped = `${cpf.slice(0, 10)}${(Number(cpf.at(-1)) + 1) % 10}`;
+  for (const [given, input] of [
+    [mistyped, ''],
+    ['-', ''],
+    ['-', mistyped],
+  ] as const) {
+    const refused = await lanceWithInput({ ...played.environment, LANCE_LANG: 'en' }, input, ...list, given);
+    assert.deepEqual([refused.code, refused.stdout], [1, '']);
+    assert.match(refused.stderr, /--cpf was given no CPF: write its 11 digits/);
+    assert.ok(!refused.stderr.includes(cpf.slice(0, 10)));
+  }
+  const { LANCE_PSEUDONYM_KEY: _, ...keyless } = played.environment as Record<string, string>;
+  const unkeyed = await lance({ ...keyless, LANCE_LANG: 'en' }, ...list, cpf);
+  assert.deepEqual([unkeyed.code, /LANCE_PSEUDONYM_KEY/.test(unkeyed.stderr)], [78, true], unkeyed.stderr);
+  const other = await lance(
+    { ...keyless, LANCE_PSEUDONYM_KEY: `${pseudonymKey}, another`, LANCE_LANG: 'en' },
+    ...list,
+    cpf,
+  );
+  assert.deepEqual([other.code, /another LANCE_PSEUDONYM_KEY/.test(other.stderr)], [78, true], other.stderr);
 });
 
 test('a won bid is explained: what was left on the table, the costs, the bytes', async () => {

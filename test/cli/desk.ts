@@ -27,8 +27,17 @@ export const inheritedEnvironment: Readonly<NodeJS.ProcessEnv> = {
 };
 
 /** Runs one command to its end. */
-export async function lance(environment: Environment, ...words: string[]): Promise<Ended> {
+export function lance(environment: Environment, ...words: string[]): Promise<Ended> {
+  return lanceWithInput(environment, '', ...words);
+}
+
+/** The same, with this at its standard input. */
+export async function lanceWithInput(environment: Environment, input: string, ...words: string[]): Promise<Ended> {
   const child = spawn(process.execPath, [mainFile, ...words], { env: { ...inheritedEnvironment, ...environment } });
+  // A command that reads nothing of it may have ended before it is written.
+  child.stdin.on('error', () => undefined);
+  if (input !== '') child.stdin.end(input);
+  else if (words.includes('-')) child.stdin.end();
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => {

@@ -8,7 +8,7 @@ import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { steadyPort } from '../crash/desk-process.ts';
 import { flowsEnvironment, flowsSandbox, noRivals, webhookToken } from '../flows/world.ts';
 import { runningClock } from '../sandbox/clocks.ts';
-import { lance, linesInTerminal, startDaemon, twoAtATime } from './desk.ts';
+import { jsonLines, lance, linesInTerminal, startDaemon, twoAtATime } from './desk.ts';
 
 const cpf = '52998224725';
 
@@ -43,6 +43,19 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const { flowId } = JSON.parse(begun.stdout) as { flowId: string };
   const again = await lance(environment, ...start);
   assert.equal(JSON.parse(again.stdout).flowId, flowId);
+  // By the CPF of its worker, and of nobody else.
+  for (const [whose, found] of [
+    [cpf, [flowId]],
+    ['111.444.777-35', []],
+  ] as const) {
+    const ofWorker = await lance(environment, 'withdrawals', 'list', '--cpf', whose, '--json');
+    assert.equal(ofWorker.code, 0, ofWorker.stderr);
+    assert.deepEqual(
+      jsonLines<{ flowId: string }>(ofWorker.stdout).map((flow) => flow.flowId),
+      found,
+    );
+    assert.ok(!ofWorker.stdout.includes(cpf));
+  }
 
   // Under another key the same worker is somebody else, and what is sealed cannot be read by the desk (clerk, session 33).
   const mistyped = { ...environment, LANCE_PSEUDONYM_KEY: environment.LANCE_PSEUDONYM_KEY.replace(/.$/, '~') };

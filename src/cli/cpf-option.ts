@@ -1,0 +1,25 @@
+/**
+ * `--cpf`: whose requests or flows are listed. The CPF is looked for by its pseudonym. It is not checked where options are, for what is wrong
+ * there is printed, and no text here quotes it.
+ */
+import { Fault } from '../errors.ts';
+import { workerKeyOf } from '../wire/identity.ts';
+import { readCpf } from '../wire/values.ts';
+import { type CommandWorld, type DeskReader, vaultOf } from './world.ts';
+
+/**
+ * The pseudonym of the worker; undefined: none was asked for. `-` reads the CPF from standard input. Rejects with `option-missing` where it is
+ * none, `configuration-invalid` without the key, and `pseudonym-key-changed` under another one.
+ */
+export async function workerKeyIn(
+  world: CommandWorld,
+  reader: Pick<DeskReader, 'log'>,
+  given: string | undefined,
+): Promise<string | undefined> {
+  if (given === undefined) return undefined;
+  const vault = await vaultOf(world, reader);
+  const written = given === '-' ? await world.readLine() : given;
+  const cpf = readCpf(written.trim());
+  if (cpf.kind !== 'value') throw new Fault('option-missing', world.format.texts.help.noCpf);
+  return workerKeyOf(vault, cpf.value);
+}
