@@ -530,8 +530,13 @@ test('the operator API', async (context) => {
     const page = await call('GET', '/v1/dead-letters', { role: 'risk' });
     assert.equal((page.body as { letters: unknown[] }).letters.length, 1);
     assert.ok(!page.text.includes('52998224725'));
-    const replay = await call('POST', '/v1/dead-letters/replay', { body: { partition: 0, from: 0, count: 10 } });
+    const whole = { partition: 0, from: 0, count: 10 };
+    const replay = await call('POST', '/v1/dead-letters/replay', {
+      body: { ...whole, reason: 'mapeamento corrigido' },
+    });
     assert.deepEqual(replay.body, { read: 1, understood: 0, stillNot: 1, next: 1 });
+    const blank = await call('POST', '/v1/dead-letters/replay', { body: { ...whole, reason: ' ' } });
+    assert.deepEqual([blank.status, problemOf(blank).errors[0]?.field], [422, 'reason']);
     const tooMany = await call('POST', '/v1/dead-letters/replay', { body: { partition: 0, from: 0, count: 501 } });
     assert.deepEqual([tooMany.status, problemOf(tooMany).errors[0]?.rule], [422, 'replay-limit']);
   });
