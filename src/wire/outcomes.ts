@@ -151,8 +151,9 @@ function namesCode(value: JsonValue): boolean {
 
 /**
  * What one answer means. 401 and 429 are the client's business before this is asked. `unknown` means that the bid may have
- * landed: a failure of the server, a redirect, a time-out it reports, a success that cannot be read, or a refusal in words that
- * nobody knows that is a conflict or stands beside the code of a bid or of a call that was taken in.
+ * landed: a failure of the server, a redirect, a time-out it reports, a success that cannot be read, a success that gives the code of
+ * the bid beside a refusal, or a refusal in words that nobody knows that is a conflict or stands beside the code of a bid or of a
+ * call that was taken in.
  */
 export function readBidAnswer(table: OutcomeTable, status: number, bodyText: string): ReadBidAnswer {
   const parsed = parseJson(bodyText);
@@ -218,14 +219,20 @@ function outcomeOf(table: OutcomeTable, status: number, bodyText: string, value:
       if (row === undefined) return { kind: 'unknown', reason: 'unreadable-success' };
     }
   }
+  if (status < 300 && bidId !== null && row !== undefined) return besideBid(row.outcome);
   return rejection(row?.outcome ?? 'unclassified', status === conflict || namesCode(value));
+}
+
+/** A success by its status that gives the code of the bid, beside words of a refusal, says both. */
+function besideBid(outcome: OutcomeName): AnswerOutcome {
+  return outcome === 'duplicate' ? { kind: 'duplicate' } : { kind: 'unknown', reason: refusedInDoubt };
 }
 
 const conflict = 409;
 
 /**
- * Words that the table knows count as the table says, whatever stands beside them: a service may give each of its answers a code,
- * and late refusals would keep the room of a day. `mayStand`: beside words that nobody knows there is a sign that a bid stands.
+ * Words that the table knows count as the table says, whatever stands beside them in an answer that is no success: a service may give
+ * each of its answers a code, and late refusals would keep the room of a day. `mayStand`: beside words that nobody knows there is a sign that a bid stands.
  */
 function rejection(outcome: OutcomeName, mayStand: boolean): AnswerOutcome {
   if (outcome === 'duplicate') return { kind: 'duplicate' };
