@@ -120,22 +120,30 @@ type AnswerOutcome =
  */
 export type ReadBidAnswer = { outcome: AnswerOutcome; codes: readonly string[]; isHarmless: boolean };
 
+const codeKeys: ReadonlySet<string> = new Set(['codigorequisicao', 'codigolanceleilao']);
+/** Of one answer; the contract gives two. */
+const mostCodes = 8;
+
 /**
- * What stands where the codes of the call and of the bid do. They are equal within an auction and differ outside of it (contract,
- * incluir-lance and Events 2), and an answer of any meaning may be followed by events under the code of its call.
+ * What stands where the codes of the call and of the bid do, wherever an answer holds them: of a refusal the contract shows no shape.
+ * They are equal within an auction and differ outside of it (contract, incluir-lance and Events 2), and an answer of any meaning may
+ * be followed by events under the code of its call.
  */
-function codeFields(value: JsonValue): readonly (JsonValue | undefined)[] {
-  if (!isJsonObject(value)) return [];
-  const content = fieldOf(value, 'Conteudo');
-  return [
-    fieldOf(value, 'CodigoRequisicao'),
-    isJsonObject(content) ? fieldOf(content, 'CodigoLanceLeilao') : undefined,
-  ];
+function codeFields(value: JsonValue, found: JsonValue[] = []): readonly JsonValue[] {
+  if (Array.isArray(value)) {
+    for (const item of value) codeFields(item, found);
+  } else if (isJsonObject(value)) {
+    for (const [key, inner] of Object.entries(value)) {
+      if (codeKeys.has(key.toLowerCase())) found.push(inner);
+      else codeFields(inner, found);
+    }
+  }
+  return found;
 }
 
 function codesIn(value: JsonValue): readonly string[] {
   const told = codeFields(value).map(readCode);
-  return [...new Set(told.flatMap((reading) => (reading.kind === 'value' ? reading.value : [])))];
+  return [...new Set(told.flatMap((reading) => (reading.kind === 'value' ? reading.value : [])))].slice(0, mostCodes);
 }
 
 const emptyGuid = '00000000-0000-0000-0000-000000000000';
@@ -143,7 +151,7 @@ const emptyGuid = '00000000-0000-0000-0000-000000000000';
 /** A code that cannot be read is one, too. Nothing, an empty text and an empty GUID stand for none. */
 function namesCode(value: JsonValue): boolean {
   return codeFields(value).some((code) => {
-    if (code === undefined || code === null) return false;
+    if (code === null) return false;
     const text = typeof code === 'string' ? code.trim() : JSON.stringify(code);
     return text !== '' && guidOf(text) !== emptyGuid;
   });
