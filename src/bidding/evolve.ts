@@ -23,7 +23,15 @@ import type {
   Unfrozen,
 } from '../domain/records.ts';
 import { isSameCode } from '../domain/request-codes.ts';
-import type { Answer, Claim, ExposureStatus, Phase, RequestState, TimerKind } from '../domain/states.ts';
+import type {
+  Answer,
+  Claim,
+  ContradictedError,
+  ExposureStatus,
+  Phase,
+  RequestState,
+  TimerKind,
+} from '../domain/states.ts';
 import { lessonsOf } from './learning.ts';
 import { resultOf, resultsKey, standingKeys, unreadKeys } from './ledger-facts.ts';
 import type { ViewChange } from './ports.ts';
@@ -315,37 +323,63 @@ function triggerOf(state: RequestState, record: LifeRecord): Trigger | null {
   }
 }
 
-/** A person has seen that this very error is wrong: the service delivers its events more than once. */
-function isContradicted({ resolution }: RequestState, { requestCode, errors }: Contemplated | Proposed): boolean {
-  return (resolution?.contradicts ?? []).some((known) => isDeepStrictEqual(known, { requestCode, errors }));
+/** This very error has been contradicted since it was first told: the service delivers its events more than once. */
+function isContradicted({ resolution, winner }: RequestState, { requestCode, errors }: ContradictedError): boolean {
+  const contradicted = [...(resolution?.contradicts ?? []), ...(winner?.contradicts ?? [])];
+  return contradicted.some((known) => isDeepStrictEqual(known, { requestCode, errors }));
+}
+
+/** Errors told so far that stand against a win: whoever says or shows that it stands contradicts all of them. */
+function errorsAgainst({ phase, winner, resolution }: RequestState): readonly ContradictedError[] {
+  if (phase === 'cancelled') return resolution?.laterErrors ?? [];
+  if (phase !== 'winner-failed' || winner === null) return [];
+  const { requestCode, errors, laterErrors = [] } = winner;
+  return errors.length > 0 ? [{ requestCode, errors }, ...laterErrors] : [];
 }
 
 function contradictedBy(
-  { phase, winner, resolution }: RequestState,
+  state: RequestState,
   { as }: Resolved,
 ): Pick<NonNullable<RequestState['resolution']>, 'contradicts'> {
-  const before = resolution?.contradicts ?? [];
-  const isError = as === 'contemplated' && phase === 'winner-failed' && winner !== null && winner.errors.length > 0;
-  const contradicts = isError
-    ? [...before, { requestCode: winner.requestCode, errors: winner.errors }, ...(winner.laterErrors ?? [])]
-    : before;
+  const before = state.resolution?.contradicts ?? [];
+  const contradicts = as === 'contemplated' ? [...before, ...errorsAgainst(state)] : before;
   return contradicts.length === 0 ? {} : { contradicts };
+}
+
+const contradictedErrorsKept = 100;
+
+/** The service includes the proposal after it told errors, or tells a further error of it. */
+function contradictedByService(
+  state: RequestState,
+  { errors }: Contemplated | Proposed,
+): Pick<NonNullable<RequestState['winner']>, 'contradicts'> {
+  const before = state.winner?.contradicts ?? [];
+  const contradicts = errors.length === 0 ? [...before, ...errorsAgainst(state)] : before;
+  return contradicts.length === 0 ? {} : { contradicts: contradicts.slice(-contradictedErrorsKept) };
 }
 
 const laterErrorsKept = 20;
 
-/** Whoever looks at a win that failed looks at all that was said of it. */
+/** Keeps an error that changes nothing: whoever looks at a win that failed, or was cancelled, looks at all that was said of it. */
 function withLaterError(
-  { phase, winner }: RequestState,
+  state: RequestState,
   { requestCode, errors }: Contemplated | Proposed,
-): RequestState['winner'] {
-  if (phase !== 'winner-failed' || winner === null || errors.length === 0) return winner;
-  const { laterErrors = [] } = winner;
+): Pick<RequestState, 'winner' | 'resolution'> {
+  const { phase, winner, resolution } = state;
   const error = { requestCode, errors };
-  const isKnown = [winner, ...laterErrors].some((known) =>
-    isDeepStrictEqual({ requestCode: known.requestCode, errors: known.errors }, error),
-  );
-  return isKnown ? winner : { ...winner, laterErrors: [...laterErrors, error].slice(0, laterErrorsKept) };
+  const later = (known: readonly ContradictedError[]) => [...known, error].slice(0, laterErrorsKept);
+  const isIn = (known: readonly ContradictedError[]) => known.some((each) => isDeepStrictEqual(each, error));
+  if (errors.length === 0 || isContradicted(state, error)) return { winner, resolution };
+  if (phase === 'winner-failed' && winner !== null) {
+    const { laterErrors = [] } = winner;
+    const isKnown = isIn([{ requestCode: winner.requestCode, errors: winner.errors }, ...laterErrors]);
+    if (!isKnown) return { winner: { ...winner, laterErrors: later(laterErrors) }, resolution };
+  }
+  if (phase === 'cancelled' && resolution !== null) {
+    const { laterErrors = [] } = resolution;
+    if (!isIn(laterErrors)) return { winner, resolution: { ...resolution, laterErrors: later(laterErrors) } };
+  }
+  return { winner, resolution };
 }
 
 /**
@@ -462,7 +496,7 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, earlier
     case 'contemplated':
     case 'proposed':
       if (!moved) {
-        next.winner = withLaterError(state, record);
+        Object.assign(next, withLaterError(state, record));
         break;
       }
       next.winner = {
@@ -471,6 +505,7 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, earlier
         proposalNumber: record.kind === 'proposed' ? record.proposalNumber : (state.winner?.proposalNumber ?? null),
         validUntil: record.kind === 'proposed' ? record.validUntil : (state.winner?.validUntil ?? null),
         errors: record.errors,
+        ...contradictedByService(state, record),
       };
       break;
     case 'resolved':

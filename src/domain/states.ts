@@ -92,7 +92,8 @@ export type AuctionResult = {
 /** Money promised for this request: reserved at the claim, then released or committed, once. */
 export type ExposureStatus = 'none' | 'held' | 'committed' | 'released';
 
-type ContradictedError = { requestCode: string; errors: readonly string[] };
+/** An error of a winner event; whether it is contradicted the list says that it stands in. */
+export type ContradictedError = { requestCode: string; errors: readonly string[] };
 
 export type RequestState = {
   requestId: RequestId;
@@ -125,6 +126,8 @@ export type RequestState = {
     errors: readonly string[];
     /** Others that came while the win had failed. Absent: none. */
     laterErrors?: readonly ContradictedError[];
+    /** Errors told before the service included the proposal all the same: delivered again they change nothing. Absent: none. */
+    contradicts?: readonly ContradictedError[];
   } | null;
   /** Winner events under a code that other requests have as well, the last of each kind: of none until a person says so. Absent: none. */
   unclaimed?: { contemplated?: UnclaimedEvent; proposed?: UnclaimedEvent };
@@ -135,6 +138,8 @@ export type RequestState = {
     at: EpochMs;
     /** Errors of winner events that a person has said to be wrong: delivered again they change nothing. Absent: none. */
     contradicts?: readonly ContradictedError[];
+    /** Of a cancelled bid: errors of winner events that came since. Absent: none. */
+    laterErrors?: readonly ContradictedError[];
   } | null;
   exposure: ExposureStatus;
   decidedAt: EpochMs | null;

@@ -104,7 +104,8 @@ export function triggerOf(state: RequestState | null, record: AuctionRecord): Tr
     case 'contemplated':
     case 'proposed':
       if (wasNeverSent(state)) return null;
-      if (state?.resolution?.contradicts?.some(({ errors }) => isDeepStrictEqual(errors, record.errors))) return null;
+      for (const { contradicts = [] } of [state?.resolution ?? {}, state?.winner ?? {}])
+        if (contradicts.some(({ errors }) => isDeepStrictEqual(errors, record.errors))) return null;
       return record.errors.length > 0 ? 'winner-error' : record.kind;
     case 'resolved':
       return wasNeverSent(state) ? null : `resolved-${record.as}`;

@@ -69,6 +69,11 @@ test('phase, exposure and timer follow the table, and the table alone', () => {
   );
 });
 
+/** All errors of `history` are this one. */
+function errorOf(record: AuctionRecord) {
+  return 'errors' in record ? { requestCode: 'ours', errors: record.errors } : null;
+}
+
 test('a pair that is not in the table changes nothing but counters and what is known of the auction', () => {
   fc.assert(
     fc.property(history, (records) => {
@@ -92,7 +97,9 @@ test('a pair that is not in the table changes nothing but counters and what is k
           // Events come under each of them.
           ...(state.codes === undefined ? {} : { codes: state.codes }),
         };
-        assert.deepEqual({ ...before, ...receipts }, state);
+        const heard = phase === 'cancelled' && trigger === 'winner-error' ? { laterErrors: [errorOf(record)] } : {};
+        const resolution = before.resolution === null ? null : { ...before.resolution, ...heard };
+        assert.deepEqual({ ...before, ...receipts, resolution }, state);
         assert.equal(record.kind === 'claimed', state.lateClaims === before.lateClaims + 1);
         if (record.kind !== 'requested') assert.equal(state.request, before.request);
         else assert.ok(before.request === null || state.request!.receivedAt <= before.request.receivedAt);
@@ -283,6 +290,43 @@ test('contemplated before its bid was named, or against what was settled', () =>
   const failedTwice = evolve(evolve(failedAnew, proposed(['other']), settings), proposed(['late']), settings);
   const saidOfBoth = evolve(failedTwice, resolved('contemplated'), settings);
   assert.equal(evolve(saidOfBoth, proposed(['other']), settings).exposure, 'committed');
+});
+
+test('an error that was told before the service included the proposal is no news when it comes again', () => {
+  const won = folded(requested(), claimed(), answered(accepted), ended([bid('ours')]), contemplated());
+  const failed = evolve(evolve(won, proposed(['refused']), settings), contemplated(['late']), settings);
+  const included = evolve(failed, proposed(), settings);
+  assert.deepEqual(standingOf(included), { phase: 'proposed', exposure: 'committed', timer: 'validity' });
+  for (const state of [included, evolve(included, proposed(), settings)])
+    for (const again of [contemplated(['refused']), proposed(['refused']), contemplated(['late']), proposed(['late'])])
+      assert.deepEqual(standingOf(evolve(state, again, settings)), standingOf(included));
+  // Another error is news; once it is contradicted as well, none of the three is.
+  const failedAnew = evolve(included, proposed(['closed']), settings);
+  assert.deepEqual(standingOf(failedAnew), { phase: 'winner-failed', exposure: 'released', timer: null });
+  for (const state of [
+    evolve(failedAnew, proposed(), settings),
+    evolve(failedAnew, resolved('contemplated'), settings),
+  ])
+    for (const errors of [['refused'], ['late'], ['closed']])
+      assert.equal(evolve(state, proposed(errors), settings).exposure, 'committed');
+});
+
+test('an error that was told of a cancelled bid is no news once its win is told or said', () => {
+  const won = folded(requested(), claimed(), answered(accepted), ended([bid('ours')]));
+  for (const before of [won, evolve(won, contemplated(), settings)]) {
+    const cancelled = evolve(evolve(before, resolved('cancelled'), settings), proposed(['refused']), settings);
+    assert.deepEqual(standingOf(cancelled), { phase: 'cancelled', exposure: 'released', timer: null });
+    for (const evidence of [proposed(), resolved('contemplated')]) {
+      const standing = evolve(cancelled, evidence, settings);
+      assert.equal(standing.exposure, 'committed');
+      for (const again of [contemplated(['refused']), proposed(['refused'])])
+        assert.deepEqual(standingOf(evolve(standing, again, settings)), standingOf(standing));
+      assert.equal(evolve(standing, proposed(['late']), settings).phase, 'winner-failed');
+    }
+    // Won is not contemplated: what the error says of the win may still be so.
+    const wonAgain = evolve(cancelled, resolved('won'), settings);
+    assert.equal(evolve(wonAgain, proposed(['refused']), settings).phase, 'winner-failed');
+  }
 });
 
 test('called unsent, and among the published bids all the same', () => {

@@ -30,7 +30,7 @@ export type Evidence = {
   unsent: Passed | null;
   /** The best answer so far: what it proves about our bid. */
   answer: { proof: Proof; outcome: BidOutcome } | null;
-  /** The errors that made its win fail, and those that a person has called wrong: code and texts, as JSON. */
+  /** The errors that made its win fail, or came while it was cancelled, and those that were contradicted since: code and texts, as JSON. */
   winnerErrors: string[];
   contradicted: Set<string>;
   ended: Ended | null;
@@ -212,17 +212,26 @@ function absorbOwnWinner(evidence: Evidence, record: WinnerRecord): void {
   const end = evidence.word?.end;
   if (record.errors.length > 0) {
     const error = JSON.stringify([record.requestCode, record.errors]);
-    if (end === 'cancelled' || evidence.contradicted.has(error)) return;
-    if (end !== 'winner-failed') evidence.winnerErrors = [];
+    if (evidence.contradicted.has(error)) return;
+    if (end !== 'winner-failed' && end !== 'cancelled') evidence.winnerErrors = [];
     evidence.winnerErrors.push(error);
+    if (end === 'cancelled') return;
     evidence.word = { end: 'winner-failed', money: 'released', validUntil: null };
     return;
   }
   const isLater =
     record.kind === 'contemplated' && (end === 'proposed' || end === 'winner-failed' || end === 'cancelled');
   if (isLater) return;
+  contradictErrors(evidence);
   const validUntil = record.kind === 'proposed' ? record.validUntil : null;
   evidence.word = { end: record.kind, money: 'committed', validUntil };
+}
+
+/** Delivered again, an error that came before a win was told or said is no news. */
+function contradictErrors(evidence: Evidence): void {
+  const end = evidence.word?.end;
+  if (end !== 'winner-failed' && end !== 'cancelled') return;
+  for (const error of evidence.winnerErrors) evidence.contradicted.add(error);
 }
 
 /** Of a request that was passed: whether another process, or one whose records are lost, may have sent its bid. */
@@ -259,8 +268,7 @@ function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { k
       if (!won) evidence.word = { end: 'won', money: 'committed', validUntil: null };
       return;
     case 'contemplated':
-      // Delivered again, the error that a person has called wrong is no news.
-      if (end === 'winner-failed') for (const error of evidence.winnerErrors) evidence.contradicted.add(error);
+      contradictErrors(evidence);
       if (!won) evidence.word = { end: 'contemplated', money: 'committed', validUntil: null };
       for (const kind of ['contemplated', 'proposed'] as const) {
         const event = evidence.unclaimed.get(kind);
@@ -273,6 +281,7 @@ function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { k
       if (!won) evidence.word = { end: record.as, money: 'released', validUntil: null };
       return;
     case 'cancelled':
+      evidence.winnerErrors = [];
       evidence.word = { end: 'cancelled', money: 'released', validUntil: null };
       return;
     case 'expired':
