@@ -152,7 +152,9 @@ export type OperationGivenUp = {
   };
   /** A person said that it is settled: told again under its code it is nothing new. Absent: nobody did. */
   isSettled?: true;
-  /** What was settled did not show whether it was done: a success that is shown later is news. Absent: it did, or an earlier version folded it. */
+  /** What was settled showed that it was done: shown again it is nothing new. Absent: it did not, or an earlier version folded it. */
+  isSettledShown?: true;
+  /** What was settled did not show it. Nothing here reads it: the version before goes by it. */
   isSettledUnshown?: true;
 };
 

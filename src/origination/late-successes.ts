@@ -76,14 +76,14 @@ export function takeLateEvent(
   return marked({ ...state, ...told }, { ...late, at, unshown: true });
 }
 
-/** Who settled words that showed nothing has said nothing of a success that is shown later. */
-function isSettledFor({ isSettled, isSettledUnshown }: OperationGivenUp, shows: FlowTold['shows']): boolean {
-  return isSettled === true && !(isSettledUnshown === true && shows === 'success');
+/** Who settled words that showed nothing, or that an earlier version did not tell from others, has said nothing of a success that is shown later. */
+function isSettledFor({ isSettled, isSettledShown }: OperationGivenUp, shows: FlowTold['shows']): boolean {
+  return isSettled === true && (isSettledShown === true || shows !== 'success');
 }
 
 function marked(state: FlowState, told: LateSuccess): FlowState {
   const before = state.lateSuccesses ?? [];
-  const { isSettled: _isSettled, isSettledUnshown: _isSettledUnshown, ...late } = told;
+  const { isSettled: _isSettled, isSettledShown: _isShown, isSettledUnshown: _isUnshown, ...late } = told;
   const { at: _, unshown, ...given } = late;
   const others = (state.operationsGivenUp ?? []).filter(({ intentId }) => intentId !== late.intentId);
   const known = { ...stray(state), operationsGivenUp: [...others, given].slice(-mostKept) };
@@ -209,7 +209,10 @@ export function acceptLate(state: FlowState, intentId: string): FlowState {
   const late = state.lateSuccesses?.find((each) => each.intentId === intentId);
   const isUnshown = late?.unshown === true;
   if (late?.denied !== undefined && !isUnshown) return settleLate(state, intentId);
-  const said = { isSettled: true as const, ...(isUnshown ? { isSettledUnshown: true as const } : {}) };
+  const said = {
+    isSettled: true as const,
+    ...(isUnshown ? { isSettledUnshown: true as const } : { isSettledShown: true as const }),
+  };
   const known = (state.operationsGivenUp ?? []).map((each) =>
     each.intentId === intentId ? { ...each, ...said } : each,
   );

@@ -285,6 +285,23 @@ test('an acceptance of words that showed nothing does not swallow the success th
   assert.deepEqual(folded(known).lateSuccesses, []);
   const again = told({ bodyKey: 'b-5', shows: 'success', at: startAt + 12 });
   assert.deepEqual(folded([...known, again]).lateSuccesses, [], 'what was shown is settled for good');
+  // A stored state of an earlier version does not say what was settled: a success is news, until somebody settles it.
+  for (const stored of [settled, known]) {
+    const row = JSON.parse(JSON.stringify(folded(stored))) as FlowState & { operationsGivenUp: object[] };
+    for (const given of row.operationsGivenUp as { isSettledUnshown?: true; isSettledShown?: true }[]) {
+      delete given.isSettledUnshown;
+      delete given.isSettledShown;
+    }
+    assert.equal(isBarred(row), false);
+    assert.deepEqual(evolve(row, nothing, settings)!.lateSuccesses, []);
+    const told = evolve(row, again, settings)!;
+    assert.equal(told.lateSuccesses?.length, 1);
+    assert.ok(isBarred(told));
+    assert.equal(evolve(told, accept('alone-2', { by: 'ana', via: 'api' }), settings)!.lateSuccesses?.length, 1);
+    const done = evolve(told, accept('known-2', { by: 'carla', via: 'api' }), settings)!;
+    assert.deepEqual(done.lateSuccesses, []);
+    assert.deepEqual(evolve(done, { ...again, bodyKey: 'b-6' }, settings)!.lateSuccesses, []);
+  }
 });
 
 test('an answer that comes after words without a code that showed nothing were accepted is news', () => {
