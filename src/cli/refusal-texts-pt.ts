@@ -538,8 +538,12 @@ const whole: readonly Sentence[] = [
     'foi mostrado que este contrato está averbado, então quem o nega usa um token ou login próprio: $1',
   ],
   [
-    /^the service told that this contract was endorsed, so another person than (.*) settles it, with a token or a log-in of their own: (.*)$/,
-    'o serviço informou que este contrato foi averbado, então quem o resolve é outra pessoa, que não $1, com um token ou login próprio: $2',
+    /^the service told that this contract was endorsed, so another person than (.*) settles it, with a token or a log-in of their own: (.*)\. Where nobody else works on contracts two ways are left: if the contract is endorsed, one of them takes the step confirm; if it is undone or settled there, a third person gets a token of their own \(lance tokens create\) and takes the step accept$/,
+    'o serviço informou que este contrato foi averbado, então quem o resolve é outra pessoa, que não $1, com um token ou login próprio: $2. Se mais ninguém trabalha com contratos, restam dois caminhos: se o contrato está averbado, uma delas usa a etapa confirm; se foi desfeito ou resolvido lá, uma terceira pessoa recebe um token próprio (lance tokens create) e usa a etapa accept',
+  ],
+  [
+    /^the service told that this contract was endorsed, so another person than (.*) settles it, with a token or a log-in of their own: (.*)\. Where nobody else works on contracts, a third person gets a token of their own \(lance tokens create\) and takes the step accept$/,
+    'o serviço informou que este contrato foi averbado, então quem o resolve é outra pessoa, que não $1, com um token ou login próprio: $2. Se mais ninguém trabalha com contratos, uma terceira pessoa recebe um token próprio (lance tokens create) e usa a etapa accept',
   ],
   [
     /^the very same splits were sent before, under another key, and taken; if the payee is to get as much once more, send an entry with another fieldId or day$/,

@@ -1182,7 +1182,9 @@ function oneAlone(state: FlowState, { by, via }: Asker, step: FlowStep): FrontRe
   if (step === 'accept' && late !== null && !maySettle(late, who, state)) {
     if (late.denied === undefined) {
       const standing = [...new Set(standingForLoan(state))].join(', ');
-      const text = `the service told that this contract was endorsed, so another person than ${standing} settles it, with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/accept`;
+      const text = mayTakeOver(state)
+        ? `the service told that this contract was endorsed, so another person than ${standing} settles it, with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/accept. Where nobody else works on contracts two ways are left: if the contract is endorsed, one of them takes the step confirm; if it is undone or settled there, a third person gets a token of their own (lance tokens create) and takes the step accept`
+        : `the service told that this contract was endorsed, so another person than ${standing} settles it, with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/accept. Where nobody else works on contracts, a third person gets a token of their own (lance tokens create) and takes the step accept`;
       return refusal('not-allowed', 'second-person', 'step', text);
     }
     const text = `${late.denied.by} denied what was shown to be done, so another person settles it, with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/accept`;

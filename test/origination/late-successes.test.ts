@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { refusalPt } from '../../src/cli/refusal-texts-pt.ts';
 import type { FlowOperation, FlowRecord, FlowTold } from '../../src/domain/flow-records.ts';
 import type { FlowState } from '../../src/domain/flow-states.ts';
 import { flowView } from '../../src/http/api/views.ts';
@@ -85,6 +86,17 @@ test('a success under the code of a denied endorsement bars the signature of the
     assert.deepEqual(refusedBy(await front.ask('c-701', { ...who, key: randomUUID() }, accept)), [
       ['second-person', 'step'],
     ]);
+  // Where both who work on flows stand for the loan, they are told what is left to do.
+  const alone = await front.ask('c-701', { by: 'ana', key: randomUUID(), via: 'api' }, accept);
+  assert(alone.kind === 'refused');
+  const { problem } = alone.breaches[0]!;
+  assert.match(problem, /if the contract is endorsed, one of them takes the step confirm/);
+  assert.match(problem, /a third person gets a token of their own \(lance tokens create\) and takes the step accept$/);
+  assert.match(refusalPt(problem), /se o contrato está averbado, uma delas usa a etapa confirm/);
+  assert.match(
+    refusalPt(problem),
+    /uma terceira pessoa recebe um token próprio \(lance tokens create\) e usa a etapa accept$/,
+  );
   assert.equal((await front.ask('c-701', { by: 'carla', key: 'k-late', via: 'api' }, accept)).kind, 'taken');
   assert.equal((await sign('c-701', content)).kind, 'taken');
   await reaches('c-701', 'endorsed');
