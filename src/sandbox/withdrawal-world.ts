@@ -103,8 +103,18 @@ export function simulate(
   };
 }
 
+/** Tax in whole numbers, half a cent up: products of decimal fractions fall on the wrong side of the half. */
+function dailyIofCents(principalCents: AmountCents, days: number): AmountCents {
+  return Math.floor((principalCents * 82 * Math.min(days, 365) + 500_000) / 1_000_000);
+}
+
+function additionalIofCents(principalCents: AmountCents): AmountCents {
+  return Math.floor((principalCents * 38 + 5_000) / 10_000);
+}
+
+/** The additional IOF is rounded once, on the whole principal; the last row carries the remainder. */
 function rowsOf(transfers: readonly Transfer[], share: number, terms: SimulationTerms, now: EpochMs) {
-  return transfers.map(({ onDay, cents }) => {
+  const rows = transfers.map(({ onDay, cents }) => {
     const days = daysBetween(now, onDay);
     const used = Math.round(cents * share);
     const principalCents = Math.round(used / (1 + terms.ratePercent / 100) ** (days / 30));
@@ -112,10 +122,16 @@ function rowsOf(transfers: readonly Transfer[], share: number, terms: Simulation
       onDay,
       cents: used,
       principalCents,
-      iofCents: Math.round(principalCents * 0.000082 * Math.min(days, 365)),
-      additionalIofCents: Math.round(principalCents * 0.0038),
+      iofCents: dailyIofCents(principalCents, days),
+      additionalIofCents: additionalIofCents(principalCents),
     };
   });
+  const last = rows.at(-1);
+  if (last === undefined) return rows;
+  const principalCents = rows.reduce((sum, row) => sum + row.principalCents, 0);
+  const others = rows.slice(0, -1).reduce((sum, row) => sum + row.additionalIofCents, 0);
+  last.additionalIofCents = additionalIofCents(principalCents) - others;
+  return rows;
 }
 
 function releasedOf(rows: ReturnType<typeof rowsOf>, feeCents: AmountCents): AmountCents {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { proposalSituations } from '../../src/sandbox/played-proposal.ts';
 import type { WithdrawalPath } from '../../src/sandbox/withdrawal-shapes.ts';
+import { simulate } from '../../src/sandbox/withdrawal-world.ts';
 import { type OperationName, operations, type RequestOf, readOperationAnswer } from '../../src/wire/operations.ts';
 import { startPartner } from './partner.ts';
 
@@ -256,4 +257,32 @@ test('the token of a withdrawal stands bare or behind Bearer, as set', async () 
       }
     });
   }
+});
+
+test('the additional IOF of a simulation is rounded once, on the whole principal, and its rows add up to it', () => {
+  const transfers = [1, 2, 3, 4, 5].map((year) => ({ onDay: `${2026 + year}-03-01`, cents: 20_000 + 37 * year }));
+  const now = Date.UTC(2026, 8, 3, 15);
+  let apart = 0;
+  for (let period = 1; period <= 5; period += 1) {
+    for (let amountCents = 30_000; amountCents < 31_000; amountCents += 7) {
+      const terms = { ratePercent: 1.8, feeCents: 0, amountCents: period < 3 ? null : amountCents };
+      const { financedCents, additionalIofCents, iofCents, releasedCents, rows } = simulate(
+        transfers,
+        period,
+        terms,
+        now,
+      );
+      // 0.38 % of the principal, half a cent up (Decree 6.306, article 7): cents times 38, of 10 000.
+      assert.equal(additionalIofCents, Math.floor((financedCents * 38 + 5_000) / 10_000));
+      const sum = (pick: (row: (typeof rows)[number]) => number) => rows.reduce((all, row) => all + pick(row), 0);
+      assert.equal(
+        sum((row) => row.additionalIofCents),
+        additionalIofCents,
+      );
+      assert.equal(releasedCents, financedCents - iofCents - additionalIofCents);
+      const inEach = sum((row) => Math.floor((row.principalCents * 38 + 5_000) / 10_000));
+      if (inEach !== additionalIofCents) apart += 1;
+    }
+  }
+  assert.ok(apart > 50, `${apart} of the loans tell the two ways apart`);
 });
