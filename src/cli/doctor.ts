@@ -22,6 +22,7 @@ import type { RuleSet } from '../rules/rule-set.ts';
 import { confirmRules, reasonsAgainst } from '../rules/verdict.ts';
 import { readOutcomeTable } from '../wire/outcomes.ts';
 import { remedyOf } from './audit.ts';
+import { reasonTexts } from './rules-files.ts';
 import { labelledText } from './terminal.ts';
 import type { DoctorFigures, Texts } from './texts.ts';
 import type { CommandWorld, DeskReader, TokenTrial } from './world.ts';
@@ -97,7 +98,7 @@ async function checkRules(
       const figures = { count: rules.length, hash: hash.slice(0, hashLength), path: directory };
       return { findings: [found('rules', 'ok', 'rules-compiled', figures)], ruleSet };
     }
-    return refused(reasonsAgainst(verdict).slice(0, shownReasons));
+    return refused(reasonsAgainst(verdict, reasonTexts(world.format)).slice(0, shownReasons));
   } catch (fault) {
     return refused([faultText(fault)]);
   }

@@ -315,7 +315,6 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
     '{day} está fora de {from} … {until}; mude "from" ou "until".',
 
   // Lists
-  'This is no {fact}; {remedy}.': 'Isto não é {fact}; {remedy}.',
   'A list over {shown} is not possible. {hint}': 'Uma lista de {shown} não é possível. {hint}',
   '"values" is {shown}; write a list of texts.': '"values" é {shown}; escreva uma lista de textos.',
   'More than {most} values; split the list.': 'Mais de {most} valores; divida a lista.',
@@ -503,6 +502,21 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
   '"{cell}" can be read in two ways; write {one} or {other}, without signs for thousands.':
     '"{cell}" pode ser lido de dois modos; escreva {one} ou {other}, sem separador de milhar.',
 
+  // lance rules import
+  'a quote is opened here and never closed': 'aspas são abertas aqui e nunca fechadas',
+  '"{cell}" can be read in two ways; write {one} or {other}, without signs for thousands':
+    '"{cell}" pode ser lido de dois modos; escreva {one} ou {other}, sem separador de milhar',
+  '"{cell}" can be read in two ways; write {plain}, without signs for thousands':
+    '"{cell}" pode ser lido de dois modos; escreva {plain}, sem separador de milhar',
+  'the file is empty; begin with a line that names the columns':
+    'o arquivo está vazio; comece com uma linha que dá nome às colunas',
+  'the file is empty': 'o arquivo está vazio',
+  'column {index} is called "{name}"; write "when <fact>" or "set <parameter>"':
+    'a coluna {index} se chama "{name}"; escreva "when <fato>" ou "set <parâmetro>"',
+  '{cells} cells where the first line names {columns} columns':
+    '{cells} células onde a primeira linha dá nome a {columns} colunas',
+  'the same as line {line}': 'igual à linha {line}',
+
   // Named conditions
   '"conditions" is {shown}; write an object {"name": {"all": [ … ]}}.':
     '"conditions" é {shown}; escreva um objeto {"name": {"all": [ … ]}}.',
@@ -590,6 +604,11 @@ function filled(list: readonly Sentence[], text: string): string | null {
 export function ruleFaultPt(text: string): string {
   const [, column, rest] = /^Column (\d+(?: \("key"\))?): (.*)$/s.exec(text) ?? [];
   if (rest !== undefined) return `Coluna ${column}: ${ruleFaultPt(rest)}`;
+  const [, cell, wrong] = /^column (\d+): (.*)$/s.exec(text) ?? [];
+  if (wrong !== undefined) return `coluna ${cell}: ${ruleFaultPt(wrong)}`;
+  // Its remedy may begin as that of another sentence does.
+  const [, fact, remedy] = /^This is no (\S+); (.*)\.$/.exec(text) ?? [];
+  if (remedy !== undefined) return `Isto não é ${fact}; ${wordPt(remedy)}.`;
   const quoted = /^("[^"]*"): (This text .*)$/.exec(text);
   if (quoted !== null) return `${quoted[1]}: ${ruleFaultPt(quoted[2]!)}`;
   return filled(sentences, text) ?? jsonFaultPt(text);

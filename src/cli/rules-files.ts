@@ -5,7 +5,7 @@ import { defaultRulesDir } from '../config.ts';
 import { Fault } from '../errors.ts';
 import { faultText, type RuleFault } from '../rules/place.ts';
 import { compileRuleSet, type RuleFile, type RuleSet } from '../rules/rule-set.ts';
-import { confirmRules, reasonsAgainst } from '../rules/verdict.ts';
+import { confirmRules, type ReasonTexts, reasonsAgainst } from '../rules/verdict.ts';
 import type { CommandWorld } from './world.ts';
 
 /** The folder that is named, else the desk's. */
@@ -24,6 +24,17 @@ export function tellFaults(world: CommandWorld, title: string, faults: readonly 
   for (const fault of faults) world.terminal.say(`  ${faultLine(world, fault)}`);
 }
 
+/** How `reasonsAgainst` says it in the language of the command. */
+export function reasonTexts({ texts, share }: CommandWorld['format']): ReasonTexts {
+  const { fault, testFailed, uncovered, tooLittle, truths } = texts.rules;
+  return {
+    ...{ fault, testFailed },
+    uncovered: (rule, condition, missing) =>
+      uncovered(rule, condition, missing.map((truth) => truths[truth]).join(', ')),
+    tooLittle: (coverage) => tooLittle(share(coverage)),
+  };
+}
+
 /** What the thread of a desk would say of these files. */
 export async function judgeOf(
   world: CommandWorld,
@@ -33,7 +44,7 @@ export async function judgeOf(
   const absent = whyAbsentIn(world.mapping(null));
   const verdict = await confirmRules(files, leastCoveragePercent, world.clock.now(), absent);
   if (verdict.kind === 'good') return { kind: 'good', hash: verdict.ruleSet.hash, source: verdict.ruleSet.source };
-  const text = reasonsAgainst(verdict)
+  const text = reasonsAgainst(verdict, reasonTexts(world.format))
     .map((reason) => `  ${reason}`)
     .join('\n');
   return { kind: 'refused', text, ...(verdict.kind === 'refused' ? {} : { compiles: true }) };

@@ -105,7 +105,7 @@ export function importRules(world: CommandWorld, directory: string, options: Imp
   const path = options.kind === 'list' ? `lists/${options.name}.json` : `${options.name}.table.json`;
   const imported = importedOf(world, options, readNamed(world, options.csv, rules.help.csv));
   const text = `${JSON.stringify(contentOf(options, imported.columns), null, 2)}\n`;
-  const bad = [...imported.bad];
+  const bad = imported.bad.map(({ line, text: problem }) => ({ line, text: rules.fault(problem) }));
   // Lines that cannot be read do not hide what the loader has against the others.
   const faults = faultsOf(world, directory, path, text, imported.lines);
   bad.push(...(bad.length === 0 ? faults : faults.filter(({ line }) => line > 0)));

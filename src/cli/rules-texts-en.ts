@@ -72,6 +72,7 @@ export const rulesEn: Texts['rules'] = {
     `"${rule}"${condition === null ? '' : `, ${condition}`}: never ${missing} in the tests`,
   tested: (count, failed, coverage, least) =>
     `${count} test(s), ${failed} failed; coverage ${coverage}, at least ${least} wanted.`,
+  tooLittle: (share) => `The tests show ${share} of the rules, which is not enough.`,
   good: (count, hash) => `${count} rules in order, set ${hash}.`,
   bad: 'This set cannot be activated.',
   more: (count) => `… and ${count} more.`,

@@ -73,6 +73,7 @@ export const rulesPt = {
     `"${rule}"${condition === null ? '' : `, ${condition}`}: nunca ${missing} nos testes`,
   tested: (count: number, failed: number, coverage: string, least: string) =>
     `${count} teste(s), ${failed} com falha; cobertura ${coverage}, mínimo ${least}.`,
+  tooLittle: (share: string) => `Os testes mostram ${share} das regras, o que não basta.`,
   good: (count: number, hash: string) => `${count} regras em ordem, conjunto ${hash}.`,
   bad: 'Este conjunto não pode ser ativado.',
   more: (count: number) => `… e mais ${count}.`,

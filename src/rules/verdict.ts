@@ -45,20 +45,36 @@ export async function confirmRules(...given: Parameters<typeof judgeRules>): Pro
   return faults.length === 0 ? verdict : { kind: 'refused', faults: withLines(faults, given[0]) };
 }
 
+/** How the reasons are said. `coverage` is a share. */
+export type ReasonTexts = {
+  fault: (text: string) => string;
+  testFailed: (field: string, expected: string, actual: string) => string;
+  uncovered: (rule: string, condition: string | null, missing: Uncovered['missing']) => string;
+  tooLittle: (coverage: number) => string;
+};
+
+type Uncovered = TestReport['uncovered'][number];
+
+const inEnglish: ReasonTexts = {
+  fault: (text) => text,
+  testFailed: (field, expected, actual) => `${field}: expected ${expected}, got ${actual}`,
+  uncovered: (rule, condition, missing) =>
+    `"${rule}"${condition === null ? '' : `, ${condition}`}: never ${missing.join(', ')} in the tests`,
+  tooLittle: (coverage) => `The tests show ${(coverage * 100).toFixed(1)} % of the rules, which is not enough.`,
+};
+
 /** Why it is no good, a line for each reason; none where it is. */
-export function reasonsAgainst(verdict: RuleVerdict): string[] {
-  if (verdict.kind === 'refused') return verdict.faults.map(faultText);
+export function reasonsAgainst(verdict: RuleVerdict, texts: ReasonTexts = inEnglish): string[] {
+  if (verdict.kind === 'refused')
+    return verdict.faults.map((fault) => faultText({ ...fault, text: texts.fault(fault.text) }));
   if (verdict.kind === 'good') return [];
   const { results, uncovered, coverage } = verdict.report;
   const failed = results.flatMap(({ test, failures }) =>
-    failures.map(
-      ({ field, expected, actual }) =>
-        `${test.file}${test.pointer} "${test.name}": ${field}: expected ${expected}, got ${actual}`,
-    ),
+    failures.map(({ field, expected, actual }) => {
+      return `${test.file}${test.pointer} "${test.name}": ${texts.testFailed(field, expected, actual)}`;
+    }),
   );
   if (failed.length > 0) return failed;
-  const unseen = uncovered.map(({ rule, condition, missing }) => {
-    return `"${rule}"${condition === null ? '' : `, ${condition}`}: never ${missing.join(', ')} in the tests`;
-  });
-  return [`The tests show ${(coverage * 100).toFixed(1)} % of the rules, which is not enough.`, ...unseen];
+  const unseen = uncovered.map(({ rule, condition, missing }) => texts.uncovered(rule, condition, missing));
+  return [texts.tooLittle(coverage), ...unseen];
 }

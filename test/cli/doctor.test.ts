@@ -372,7 +372,7 @@ describe('what is wrong before a desk begins', { concurrency: 2 }, () => {
     const found = await findings({ LANCE_RULES_DIR: folder });
     const refused = found.filter(({ finding }) => finding === 'rules-refused');
     assert.ok(refused.length > 0 && refused.every(({ level }) => level === 'fail'), JSON.stringify(found));
-    assert.match(String(refused[0]!.text), /limits\.test\.json.*: expected .*, got /);
+    assert.match(String(refused[0]!.text), /limits\.test\.json.*: esperava .*, veio /);
   });
 
   test('a desk that starts has given no sign of life yet, and is not called hung while it answers', async () => {

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { createFormat } from '../../src/cli/format.ts';
 import { ruleFaultHints, ruleFaultPt, ruleFaultSentences, ruleFaultWords } from '../../src/cli/rule-fault-texts-pt.ts';
+import { reasonTexts } from '../../src/cli/rules-files.ts';
+import { listFromCsv, tableFromCsv } from '../../src/rules/csv.ts';
+import { listValueProblem } from '../../src/rules/lists.ts';
+import { type RuleVerdict, reasonsAgainst } from '../../src/rules/verdict.ts';
 
 const absentFacts = new URL('../../src/absent-facts.ts', import.meta.url);
 const rules = new URL('../../src/rules/', import.meta.url);
@@ -134,11 +139,10 @@ const composed: Readonly<Record<string, readonly string[]>> = {
   'X.': ['"1.234" can be read in two ways; write 1.234 or 1234, without signs for thousands.'],
 };
 
-/** No faults: what `lance rules import` says of a row, and what stands in places other than a fault's. */
+/** What stands in places other than a fault's. */
 const others = [
+  // With its one or two ways to write it, below.
   '"X" can be read in two ways; write X, without signs for thousands',
-  ...['the file is empty; begin with a line that names the columns', 'X cells where the first line names X columns'],
-  'column X is called "X"; write "when <fact>" or "set <parameter>"',
   // Ends of other sentences.
   ...Object.keys(ruleFaultWords),
   ...Object.keys(ruleFaultHints).map((hint) => hint.replaceAll(/\{\w+\}/g, 'X')),
@@ -161,6 +165,60 @@ test('every fault of rule files has its sentence in Portuguese', () => {
       assert.doesNotMatch(said, /\b(?:is|are|write|add|the|of|with|name|there|mean|without)\b/i, sample);
     }
   }
+});
+
+test('what lance rules import finds in a CSV file is said in Portuguese', () => {
+  const table = 'when segment;set spread;x\n1;20.000;2\n1.500.000;2;3;4\n';
+  const unread = (cell: string) => ({ kind: 'wrong', text: listValueProblem('employer.key', cell)! }) as const;
+  const bad = [
+    ...tableFromCsv(table).bad,
+    ...tableFromCsv('').bad,
+    ...tableFromCsv('when a;set b\n"1;2\n').bad,
+    ...listFromCsv('', unread).bad,
+    ...listFromCsv('a-1\n2\n', unread).bad,
+    ...listFromCsv('1\n1\n', (value) => ({ kind: 'value', value })).bad,
+  ];
+  assert.ok(bad.length >= 9, JSON.stringify(bad));
+  for (const { text } of bad) {
+    const said = ruleFaultPt(text);
+    assert.notEqual(said, text);
+    assert.doesNotMatch(
+      said.replaceAll(/"[^"]*"/g, ''),
+      /\b(?:is|are|write|or|the|of|with|name|names|column|cells|same|line|file|here|without)\b/i,
+      text,
+    );
+  }
+});
+
+test('why a set is no good is said in Portuguese', () => {
+  const uncovered = [
+    { rule: 'a', condition: 'b', missing: ['true'] },
+    { rule: 'c', condition: null, missing: [] },
+  ];
+  const failed = {
+    ...{ test: { file: 't.json', pointer: '/0', name: 'um' } },
+    failures: [{ field: 'kind', expected: 'pass', actual: 'offer' }],
+  };
+  const fault = { file: 'a.json', pointer: '', line: 3, text: 'There is no operator "x". Write one of: equal, in.' };
+  const verdicts = [
+    { kind: 'tests-failed', report: { results: [], uncovered, coverage: 0.5 } },
+    { kind: 'tests-failed', report: { results: [failed], uncovered, coverage: 0.5 } },
+    { kind: 'refused', faults: [fault] },
+  ] as unknown as RuleVerdict[];
+  const reasons = verdicts.map((verdict) => reasonsAgainst(verdict, reasonTexts(createFormat('pt'))));
+  assert.deepEqual(reasons[0], [
+    'Os testes mostram 50,0 % das regras, o que não basta.',
+    '"a", b: nunca verdadeira nos testes',
+    '"c": nunca  nos testes',
+  ]);
+  assert.deepEqual(reasons[1], ['t.json/0 "um": kind: esperava pass, veio offer']);
+  assert.match(reasons[2]![0]!, /^a\.json:3: Não há o operador/);
+  const english = verdicts.map((verdict) => reasonsAgainst(verdict));
+  assert.deepEqual(
+    english,
+    verdicts.map((verdict) => reasonsAgainst(verdict, reasonTexts(createFormat('en')))),
+  );
+  assert.deepEqual(english[1], ['t.json/0 "um": kind: expected pass, got offer']);
 });
 
 test('why a fact can never come is said in Portuguese', () => {
