@@ -104,6 +104,7 @@ import {
 } from './steps.ts';
 import { isFinished } from './transitions.ts';
 import type { UnfoldedFlows } from './unfolded.ts';
+import { beyondBalance } from './withdrawals-beside.ts';
 
 export type FrontResult =
   /** `known`: it had been asked before, under the same key. */
@@ -765,12 +766,16 @@ export function createFlowFront(world: FrontWorld): FlowFront {
 
   /** One that has not ended, or is not seen to be paid, and is more than a code; null: there is none. */
   async function liveWithdrawal(workerKey: string): Promise<FlowState | null> {
+    const known = await withdrawalsOf(workerKey);
+    const underWay = known.find((state) => !isFinished(state.phase) && !isUnseen(state));
+    return underWay ?? known.find(isUnpaid) ?? null;
+  }
+
+  async function withdrawalsOf(workerKey: string): Promise<readonly FlowState[]> {
     const around = { phase: null, code: workerIndex(workerKey), limit: mostOfWorker, before: null };
     const begun = world.unfolded === null ? [] : await world.unfolded.begun();
     const ofWorker = begun.filter(({ flow, subject }) => flow === 'withdrawal' && subject.workerKey === workerKey);
-    const known = [...(await flows.query({ flow: 'withdrawal', ...around })), ...ofWorker];
-    const underWay = known.find((state) => !isFinished(state.phase) && !isUnseen(state));
-    return underWay ?? known.find(isUnpaid) ?? null;
+    return [...(await flows.query({ flow: 'withdrawal', ...around })), ...ofWorker];
   }
 
   /** Finalised, and the service has not said that it is paid, or has ended. */
@@ -873,7 +878,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const outcome = next.steps.find(isOwn)?.outcome;
     if (outcome === 'ignored') return notAllowed(state, asked.step, possible(state));
     const barred = asked.step === 'accept' ? barriersTo('accept', await withBid(state), settings, vault.open) : [];
-    const breaches = [...barred, ...(await breachesOf(next))];
+    const beside = asked.step === 'inclusion' ? await balanceBeside(next) : [];
+    const breaches = [...barred, ...(await breachesOf(next)), ...beside];
     if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     await world.append([{ topic: 'flows', key: flowId, record: step }]);
     const folds = await folded(flowId, ({ steps }) => steps.some(isOwn));
@@ -882,6 +888,15 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const own = folds.steps.find(isOwn)!;
     if (own.requestHash !== step.requestHash) return repeated(folds, step)!;
     return own.outcome === 'ignored' ? notAllowed(folds, asked.step, possible(folds)) : { kind: 'taken', state: folds };
+  }
+
+  /** Paid ones the balance that the service tells does not hold any more. */
+  async function balanceBeside(next: FlowState): Promise<readonly FlowBreach[]> {
+    const { workerKey } = next.subject;
+    if (workerKey === null) return [];
+    const others = (await withdrawalsOf(workerKey)).filter((state) => state.phase !== 'finalised' || isUnpaid(state));
+    const breach = beyondBalance(next, others, vault.open);
+    return breach === null ? [] : [breach];
   }
 
   /** Earlier versions did not write down what was bid: of their flows the request knows. */

@@ -488,14 +488,37 @@ function valuesSimulated(state: FlowState, cpf: string, open: Vault['open']): Re
   return simulated;
 }
 
+/** What an inclusion that is ordered comes to: what it names, else what was simulated for its period. Null: nobody knows. */
+export function amountOrdered(state: FlowState, open: Vault['open']): AmountCents | null {
+  const sealed = state.operation?.sealedRequest ?? null;
+  if (state.operation?.operation !== 'inclusion' || sealed === null) return null;
+  const asked = readStored(open(sealedPlaces.flowStep(state.flowId), sealed)) as StepRequests['inclusion'];
+  if (asked.amountCents != null) return asked.amountCents;
+  return valuesSimulated(state, workerOf(state, open), open).get(asked.period ?? -1)?.releasedCents ?? null;
+}
+
+/** What the service said last that the worker may withdraw; null: it did not. By a balance that was given it says nothing of the worker. */
+export function withdrawableShown(state: FlowState, open: Vault['open']): AmountCents | null {
+  const answer = state.simulatedKey === null ? null : simulationOf(state, workerOf(state, open), open);
+  return answer?.withdrawableCents ?? null;
+}
+
+function workerOf({ flowId, sealed }: FlowState, open: Vault['open']): string {
+  return (readStored(open(sealedPlaces.flowOrder(flowId), sealed!)) as WithdrawalOrder).cpf;
+}
+
 type SimulationItem = NonNullable<SimulationAnswer['simulations']>[number];
 
-function simulationsOf({ flowId, results }: FlowState, cpf: string, open: Vault['open']): readonly SimulationItem[] {
+function simulationsOf(state: FlowState, cpf: string, open: Vault['open']): readonly SimulationItem[] {
+  const answer = simulationOf(state, cpf, open);
+  return answer === null ? [] : periodsSimulated(answer);
+}
+
+function simulationOf({ flowId, results }: FlowState, cpf: string, open: Vault['open']): SimulationAnswer | null {
   const sealed = results.simulation?.sealedAnswer;
-  if (sealed == null || results.simulation?.refused === true) return [];
+  if (sealed == null || results.simulation?.refused === true) return null;
   const decoded = simulationAnswer.decode(readSealed(open(sealedPlaces.flowAnswer(flowId), sealed), {}) as JsonValue);
-  if (decoded.kind === 'refused' || simulationProblem(cpf, decoded.value) !== null) return [];
-  return periodsSimulated(decoded.value);
+  return decoded.kind === 'refused' || simulationProblem(cpf, decoded.value) !== null ? null : decoded.value;
 }
 
 /** The contract does not say which of the two an inclusion asks for. */

@@ -36,6 +36,7 @@ test('every refusal of a flow has its sentence in Portuguese', () => {
     'wire/checks/worker-credit.ts',
     'origination/front.ts',
     'origination/placeholders.ts',
+    'origination/withdrawals-beside.ts',
   ];
   const texts = [...sources, 'origination/evolve.ts', 'origination/fold-answers.ts'].flatMap(sentencesIn);
   const ofSchemas = sentencesIn('http/api/schemas.ts').filter((text) => /^(?:send|is blank)/.test(text));

@@ -10,7 +10,7 @@ import { eventually } from '../conformance/backend.ts';
 import { settings } from './orders.ts';
 import { heard, refusedBy, takingHouse } from './taking-house.ts';
 
-const simulated = '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00}]}';
+const simulated = '{"HasError":false,"VlrDispSaque":9000.00,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00}]}';
 const unknown = '{"HasError":true,"Messages":[{"Code":"P404","Description":"proposta não encontrada"}]}';
 const told = (code: string) => `{"HasError":false,"Codigo":"${code}","CodigoProposta":"${code}","Situacao":2}`;
 

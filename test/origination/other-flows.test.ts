@@ -402,7 +402,7 @@ test('a withdrawal that is answered with the proposal of another one stands stil
   world.answerTo = ({ operation }) => {
     const body =
       operation === 'simulation'
-        ? '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00}]}'
+        ? '{"HasError":false,"VlrDispSaque":9000.00,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00}]}'
         : '{"HasError":false,"CodigoProposta":"p-1"}';
     const reading = readOperationAnswer(operation, 200, body);
     assert(reading.kind === 'accepted', operation);

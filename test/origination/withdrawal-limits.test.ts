@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { flowText } from '../../src/cli/flows.ts';
 import { createFormat } from '../../src/cli/format.ts';
+import { refusalPt } from '../../src/cli/refusal-texts-pt.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import { nextSteps } from '../../src/origination/next-steps.ts';
 import type { StepAsked } from '../../src/origination/orders.ts';
@@ -681,6 +682,7 @@ const spellings = [
 
 test('one proposal in other spellings is of the flow that has it', async (context) => {
   const { bodies, simulate, include, state, flowId, front, ask } = await withdrawing(context, {
+    simulation: own.replace('{', '{"VlrDispSaque":9000.00,'),
     inclusion: `{"HasError":false,"CodigoProposta":"${code}"}`,
   });
   await simulate({ cpf: '52998224725' });
@@ -749,4 +751,54 @@ test('figures of a proposal that come as texts with a comma are compared', async
   await step({ step: 'proposal', request: { dto: {} } });
   const found = (await state(flowId))!.differences;
   assert.deepEqual(found, [{ field: 'creditCents', ours: 100_000, theirs: 9_999_999 }]);
+});
+
+test('withdrawals of one worker that run at once pledge no more together than the service said may be withdrawn', async (context) => {
+  const answer = (shown: string, released: string) =>
+    `{"HasError":false,${shown}"Simulacoes":[{"Periodo":3,"VlrLiberado":${released}}]}`;
+  const { bodies, simulate, include, flowId, front, ask, state, sent } = await withdrawing(context, {
+    simulation: answer('"VlrDispSaque":1500.00,', '1000.00'),
+  });
+  await simulate({ cpf: '52998224725' });
+  assert.equal((await include()).kind, 'taken');
+  const order = { cpf: '52998224725', birthDate: null, signerCpfs: [], alongside: true };
+  const begin = async (key: string) => {
+    const begun = await front.startWithdrawal({ by: 'ana', key }, order);
+    assert(begun.kind === 'taken');
+    const other = begun.state.flowId;
+    await ask(other, { step: 'simulation', request: {} });
+    await eventually(async () => (await state(other))!.phase === 'simulated');
+    return other;
+  };
+  const inclusion = (other: string, amountCents: number) =>
+    ask(other, { step: 'inclusion', request: { period: 3, pix: pixKey, amountCents } });
+  const second = await begin('k-second');
+  const before = sent.length;
+  const refused = await inclusion(second, 50_001);
+  assert.deepEqual(refusedBy(refused), [['withdrawals-within-balance', 'amountCents']]);
+  assert(refused.kind === 'refused');
+  const { problem } = refused.breaches[0]!;
+  assert.ok(problem.includes(flowId) && problem.includes('send at most 50000 cents'), problem);
+  assert.equal(sent.length, before);
+  assert.match(refusalPt(problem), /que somam 100000 dos 150000 centavos .* envie no máximo 50000 centavos/);
+  // Told after the first inclusion, the balance may be without it.
+  bodies.simulation = answer('"VlrDispSaque":500.00,', '500.00');
+  const third = await begin('k-third');
+  bodies.inclusion = '{"HasError":false,"CodigoProposta":"p-3"}';
+  assert.equal((await inclusion(third, 50_000)).kind, 'taken');
+  assert.deepEqual(refusedBy(await inclusion(second, 10_000)), [['withdrawals-within-balance', 'amountCents']]);
+});
+
+test('beside another withdrawal nothing is included where no balance was told', async (context) => {
+  const { simulate, include, front, ask, state } = await withdrawing(context);
+  await simulate({ cpf: '52998224725' });
+  assert.equal((await include()).kind, 'taken');
+  const order = { cpf: '52998224725', birthDate: null, signerCpfs: [], alongside: true };
+  const begun = await front.startWithdrawal({ by: 'ana', key: 'k-second' }, order);
+  assert(begun.kind === 'taken');
+  const second = begun.state.flowId;
+  await ask(second, { step: 'simulation', request: {} });
+  await eventually(async () => (await state(second))!.phase === 'simulated');
+  const asked = await ask(second, { step: 'inclusion', request: { period: 3, pix: pixKey, amountCents: 10_000 } });
+  assert.deepEqual(refusedBy(asked), [['withdrawals-within-balance', 'amountCents']]);
 });
