@@ -28,9 +28,11 @@ import type {
   Claim,
   ContradictedError,
   ExposureStatus,
+  IncludedProposal,
   Phase,
   RequestState,
   TimerKind,
+  WinnerError,
 } from '../domain/states.ts';
 import { lessonsOf } from './learning.ts';
 import { resultOf, resultsKey, standingKeys, unreadKeys } from './ledger-facts.ts';
@@ -323,63 +325,141 @@ function triggerOf(state: RequestState, record: LifeRecord): Trigger | null {
   }
 }
 
+type WinnerEvent = Contemplated | Proposed;
+
+/** Of each list of winner errors or proposals that a state keeps: of what is contradicted or superseded the last ones, else the first. */
+const winnerWordsKept = 100;
+
+/** The same news: an event of the other kind tells of another step. What earlier versions kept names no kind and is the same as both. */
+function isSameError(known: WinnerError, { kind, requestCode, errors }: WinnerError): boolean {
+  if (known.requestCode !== requestCode || !isDeepStrictEqual(known.errors, errors)) return false;
+  return known.kind === undefined || kind === undefined || known.kind === kind;
+}
+
 /** This very error has been contradicted since it was first told: the service delivers its events more than once. */
-function isContradicted({ resolution, winner }: RequestState, { requestCode, errors }: ContradictedError): boolean {
+function isContradicted({ resolution, winner }: RequestState, error: WinnerError): boolean {
   const contradicted = [...(resolution?.contradicts ?? []), ...(winner?.contradicts ?? [])];
-  return contradicted.some((known) => isDeepStrictEqual(known, { requestCode, errors }));
+  return contradicted.some((known) => isSameError(known, error));
 }
 
-/** Errors told so far that stand against a win: whoever says or shows that it stands contradicts all of them. */
-function errorsAgainst({ phase, winner, resolution }: RequestState): readonly ContradictedError[] {
-  if (phase === 'cancelled') return resolution?.laterErrors ?? [];
-  if (phase !== 'winner-failed' || winner === null) return [];
-  const { requestCode, errors, laterErrors = [] } = winner;
-  return errors.length > 0 ? [{ requestCode, errors }, ...laterErrors] : [];
+/** Errors told so far that stand against a win, each once: whoever says or shows that it stands contradicts all of them. */
+function errorsAgainst(state: RequestState): readonly WinnerError[] {
+  const { winner, resolution } = state;
+  const told = winner === null ? [] : [errorIn(winner), ...(winner.laterErrors ?? [])];
+  const open: WinnerError[] = [];
+  for (const error of [...told, ...(resolution?.laterErrors ?? [])]) {
+    const isNews = error.errors.length > 0 && !isContradicted(state, error);
+    if (isNews && !open.some((known) => isSameError(known, error))) open.push(error);
+  }
+  return open.slice(0, winnerWordsKept);
 }
 
-function contradictedBy(
+function errorIn({ kind, requestCode, errors }: WinnerError): WinnerError {
+  return kind === undefined ? { requestCode, errors } : { kind, requestCode, errors };
+}
+
+/** What a person says of the bid. That the win stands contradicts the errors so far; any other word leaves them as they are. */
+function errorsResolved(
   state: RequestState,
   { as }: Resolved,
-): Pick<NonNullable<RequestState['resolution']>, 'contradicts'> {
-  const before = state.resolution?.contradicts ?? [];
-  const contradicts = as === 'contemplated' ? [...before, ...errorsAgainst(state)] : before;
-  return contradicts.length === 0 ? {} : { contradicts };
+): Pick<NonNullable<RequestState['resolution']>, 'contradicts' | 'laterErrors'> {
+  const { contradicts: before = [], laterErrors = [] } = state.resolution ?? {};
+  const isWin = as === 'contemplated';
+  const contradicts = isWin ? [...before, ...errorsAgainst(state)].slice(-winnerWordsKept) : before;
+  return {
+    ...(contradicts.length === 0 ? {} : { contradicts }),
+    ...(isWin || laterErrors.length === 0 ? {} : { laterErrors }),
+  };
 }
 
-const contradictedErrorsKept = 100;
-
-/** The service includes the proposal after it told errors, or tells a further error of it. */
-function contradictedByService(
-  state: RequestState,
-  { errors }: Contemplated | Proposed,
-): Pick<NonNullable<RequestState['winner']>, 'contradicts'> {
+/**
+ * The service includes the proposal after it told errors, or tells a further error of it. A proposal that had been told before is only
+ * delivered again: it says nothing of the errors that came since.
+ */
+function winnerOf(state: RequestState, record: WinnerEvent): NonNullable<RequestState['winner']> {
+  const { kind, requestCode, errors } = record;
+  const { proposalCode, proposalNumber, validUntil } = kind === 'proposed' ? record : (state.winner ?? nothingProposed);
+  const earlierProposals = proposalsBefore(state, record);
+  const isNewProposal =
+    kind === 'proposed' && errors.length === 0 && !proposalsKnown(state).some((known) => isSameProposal(known, record));
   const before = state.winner?.contradicts ?? [];
-  const contradicts = errors.length === 0 ? [...before, ...errorsAgainst(state)] : before;
-  return contradicts.length === 0 ? {} : { contradicts: contradicts.slice(-contradictedErrorsKept) };
+  const against = errorsAgainst(state);
+  const contradicts = isNewProposal ? [...before, ...against].slice(-winnerWordsKept) : before;
+  const laterErrors = isNewProposal ? [] : against.filter((known) => !isSameError(known, record));
+  return {
+    ...{ requestCode, proposalCode, proposalNumber, validUntil, errors },
+    ...(errors.length > 0 || kind !== kindBy({ proposalCode, proposalNumber, validUntil }) ? { kind } : {}),
+    ...(laterErrors.length === 0 ? {} : { laterErrors }),
+    ...(contradicts.length === 0 ? {} : { contradicts }),
+    ...(earlierProposals.length === 0 ? {} : { earlierProposals }),
+  };
 }
 
-const laterErrorsKept = 20;
+/** What kind of event names a proposal so, as a rule: where that is not so, or there are errors, the winner says its kind. */
+function kindBy({ proposalCode, proposalNumber, validUntil }: Omit<IncludedProposal, 'requestCode'>) {
+  return [proposalCode, proposalNumber, validUntil].some((each) => each !== null) ? 'proposed' : 'contemplated';
+}
+
+function withoutLaterErrors<T extends { laterErrors?: readonly WinnerError[] } | null>(said: T): T {
+  if (said?.laterErrors === undefined) return said;
+  const { laterErrors: _, ...rest } = said;
+  return rest as T;
+}
+
+/** Included proposals that were told so far. */
+function proposalsKnown({ phase, winner }: RequestState): readonly IncludedProposal[] {
+  if (winner === null) return [];
+  const { requestCode, proposalCode, proposalNumber, validUntil, errors, earlierProposals = [] } = winner;
+  const last = { requestCode, proposalCode, proposalNumber, validUntil };
+  const kind = phase === 'proposed' ? 'proposed' : (winner.kind ?? kindBy(last));
+  return errors.length === 0 && kind === 'proposed' ? [...earlierProposals, last] : earlierProposals;
+}
+
+/** Those that `record` leaves behind, each once. */
+function proposalsBefore(state: RequestState, record: WinnerEvent): readonly IncludedProposal[] {
+  const { earlierProposals = [] } = state.winner ?? {};
+  const last = proposalsKnown(state).at(earlierProposals.length);
+  const isLeft = last !== undefined && !(record.errors.length === 0 && isSameProposal(last, record));
+  if (!isLeft || earlierProposals.some((known) => isSameProposal(known, last))) return earlierProposals;
+  return [...earlierProposals, last].slice(-winnerWordsKept);
+}
+
+function isSameProposal(known: IncludedProposal, told: IncludedProposal | WinnerEvent): boolean {
+  if (!('proposalCode' in told)) return false;
+  const { requestCode, proposalCode, proposalNumber, validUntil } = told;
+  return isDeepStrictEqual(known, { requestCode, proposalCode, proposalNumber, validUntil });
+}
 
 /** Keeps an error that changes nothing: whoever looks at a win that failed, or was cancelled, looks at all that was said of it. */
-function withLaterError(
-  state: RequestState,
-  { requestCode, errors }: Contemplated | Proposed,
-): Pick<RequestState, 'winner' | 'resolution'> {
+function withLaterError(state: RequestState, record: WinnerEvent): Pick<RequestState, 'winner' | 'resolution'> {
   const { phase, winner, resolution } = state;
-  const error = { requestCode, errors };
-  const later = (known: readonly ContradictedError[]) => [...known, error].slice(0, laterErrorsKept);
-  const isIn = (known: readonly ContradictedError[]) => known.some((each) => isDeepStrictEqual(each, error));
-  if (errors.length === 0 || isContradicted(state, error)) return { winner, resolution };
-  if (phase === 'winner-failed' && winner !== null) {
-    const { laterErrors = [] } = winner;
-    const isKnown = isIn([{ requestCode: winner.requestCode, errors: winner.errors }, ...laterErrors]);
-    if (!isKnown) return { winner: { ...winner, laterErrors: later(laterErrors) }, resolution };
+  const error = errorIn(record);
+  if (error.errors.length === 0) return { winner, resolution };
+  if (isContradicted(state, error)) {
+    return { winner: toldAgain(winner, error, record.at), resolution: toldAgain(resolution, error, record.at) };
   }
-  if (phase === 'cancelled' && resolution !== null) {
-    const { laterErrors = [] } = resolution;
-    if (!isIn(laterErrors)) return { winner, resolution: { ...resolution, laterErrors: later(laterErrors) } };
+  const against = errorsAgainst(state);
+  const isKept = against.length < winnerWordsKept && !against.some((known) => isSameError(known, error));
+  if (isKept && phase === 'winner-failed' && winner !== null) {
+    return { winner: { ...winner, laterErrors: [...(winner.laterErrors ?? []), error] }, resolution };
+  }
+  if (isKept && phase === 'cancelled' && resolution !== null) {
+    return { winner, resolution: { ...resolution, laterErrors: [...(resolution.laterErrors ?? []), error] } };
   }
   return { winner, resolution };
+}
+
+/** What keeps the error as contradicted says when it was last told again. */
+function toldAgain<T extends { contradicts?: readonly ContradictedError[] } | null>(
+  said: T,
+  error: WinnerError,
+  at: EpochMs,
+): T {
+  if (!said?.contradicts?.some((known) => isSameError(known, error))) return said;
+  const contradicts = said.contradicts.map((known) =>
+    isSameError(known, error) ? { ...known, toldAgainAt: at } : known,
+  );
+  return { ...said, contradicts };
 }
 
 /**
@@ -499,19 +579,15 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, earlier
         Object.assign(next, withLaterError(state, record));
         break;
       }
-      next.winner = {
-        requestCode: record.requestCode,
-        proposalCode: record.kind === 'proposed' ? record.proposalCode : (state.winner?.proposalCode ?? null),
-        proposalNumber: record.kind === 'proposed' ? record.proposalNumber : (state.winner?.proposalNumber ?? null),
-        validUntil: record.kind === 'proposed' ? record.validUntil : (state.winner?.validUntil ?? null),
-        errors: record.errors,
-        ...contradictedByService(state, record),
-      };
+      next.winner = winnerOf(state, record);
+      // What stands against it stands there now.
+      next.resolution = withoutLaterErrors(state.resolution);
       break;
     case 'resolved':
       if (moved) {
         const said = { as: record.as, by: record.by, reason: record.reason, at: record.at };
-        next.resolution = { ...said, ...contradictedBy(state, record) };
+        next.resolution = { ...said, ...errorsResolved(state, record) };
+        if (record.as === 'contemplated') next.winner = withoutLaterErrors(state.winner);
       }
       break;
     default:

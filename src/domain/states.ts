@@ -92,8 +92,23 @@ export type AuctionResult = {
 /** Money promised for this request: reserved at the claim, then released or committed, once. */
 export type ExposureStatus = 'none' | 'held' | 'committed' | 'released';
 
-/** An error of a winner event; whether it is contradicted the list says that it stands in. */
-export type ContradictedError = { requestCode: string; errors: readonly string[] };
+/** An error of a winner event. `kind` absent: an earlier version kept it, of whichever of the two. */
+export type WinnerError = {
+  kind?: 'contemplated' | 'proposed';
+  requestCode: string;
+  errors: readonly string[];
+};
+
+/** One that was shown or said to be wrong. `toldAgainAt`: when it was delivered last and changed nothing; absent: not since. */
+export type ContradictedError = WinnerError & { toldAgainAt?: EpochMs };
+
+/** What tells a proposal that the service has included from any other. */
+export type IncludedProposal = {
+  requestCode: string;
+  proposalCode: string | null;
+  proposalNumber: string | null;
+  validUntil: EpochMs | null;
+};
 
 export type RequestState = {
   requestId: RequestId;
@@ -118,17 +133,19 @@ export type RequestState = {
   /** Codes of all answers, whichever of them counts, beside the id of the bid; absent: none. */
   codes?: readonly string[];
   auction: AuctionResult | null;
-  winner: {
-    requestCode: string;
-    proposalCode: string | null;
-    proposalNumber: string | null;
-    validUntil: EpochMs | null;
-    errors: readonly string[];
-    /** Others that came while the win had failed. Absent: none. */
-    laterErrors?: readonly ContradictedError[];
-    /** Errors told before the service included the proposal all the same: delivered again they change nothing. Absent: none. */
-    contradicts?: readonly ContradictedError[];
-  } | null;
+  winner:
+    | (IncludedProposal & {
+        /** Of the event that was told last. Absent: what it names says it, or an earlier version kept its errors. */
+        kind?: 'contemplated' | 'proposed';
+        errors: readonly string[];
+        /** Others that were told, and that nothing has contradicted. Absent: none. */
+        laterErrors?: readonly WinnerError[];
+        /** Errors told before the service included the proposal all the same: delivered again they change nothing. Absent: none. */
+        contradicts?: readonly ContradictedError[];
+        /** Included ones that were told before: delivered again they contradict no error. Absent: none, or an earlier version did not keep them. */
+        earlierProposals?: readonly IncludedProposal[];
+      })
+    | null;
   /** Winner events under a code that other requests have as well, the last of each kind: of none until a person says so. Absent: none. */
   unclaimed?: { contemplated?: UnclaimedEvent; proposed?: UnclaimedEvent };
   resolution: {
@@ -138,8 +155,8 @@ export type RequestState = {
     at: EpochMs;
     /** Errors of winner events that a person has said to be wrong: delivered again they change nothing. Absent: none. */
     contradicts?: readonly ContradictedError[];
-    /** Of a cancelled bid: errors of winner events that came since. Absent: none. */
-    laterErrors?: readonly ContradictedError[];
+    /** Errors of winner events that came while the bid was cancelled, until another event is taken. Absent: none. */
+    laterErrors?: readonly WinnerError[];
   } | null;
   exposure: ExposureStatus;
   decidedAt: EpochMs | null;

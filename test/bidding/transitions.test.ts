@@ -69,9 +69,22 @@ test('phase, exposure and timer follow the table, and the table alone', () => {
   );
 });
 
-/** All errors of `history` are this one. */
-function errorOf(record: AuctionRecord) {
-  return 'errors' in record ? { requestCode: 'ours', errors: record.errors } : null;
+type Word = { kind?: string; requestCode: string; errors: readonly string[]; toldAgainAt?: number };
+
+/** The errors of winner events that a state keeps: those that stand against the win, and those that were contradicted. */
+function errorsKept({ winner, resolution }: RequestState): { open: Word[]; contradicted: Word[] } {
+  const told = winner === null || winner.errors.length === 0 ? [] : [winner];
+  const open = [...told, ...(winner?.laterErrors ?? []), ...(resolution?.laterErrors ?? [])];
+  return { open, contradicted: [...(resolution?.contradicts ?? []), ...(winner?.contradicts ?? [])] };
+}
+
+/** Without what an error that changes nothing leaves. */
+function withoutErrorsKept({ winner, resolution, ...state }: RequestState) {
+  const without = <T extends Pick<NonNullable<RequestState['winner']>, 'contradicts' | 'laterErrors'>>(said: T) => {
+    const { laterErrors: _, contradicts = [], ...rest } = said;
+    return { ...rest, contradicts: contradicts.map(({ toldAgainAt: _, ...error }) => error) };
+  };
+  return { ...state, winner: winner && without(winner), resolution: resolution && without(resolution) };
 }
 
 test('a pair that is not in the table changes nothing but counters and what is known of the auction', () => {
@@ -97,9 +110,16 @@ test('a pair that is not in the table changes nothing but counters and what is k
           // Events come under each of them.
           ...(state.codes === undefined ? {} : { codes: state.codes }),
         };
-        const heard = phase === 'cancelled' && trigger === 'winner-error' ? { laterErrors: [errorOf(record)] } : {};
-        const resolution = before.resolution === null ? null : { ...before.resolution, ...heard };
-        assert.deepEqual({ ...before, ...receipts, resolution }, state);
+        assert.deepEqual(withoutErrorsKept({ ...before, ...receipts }), withoutErrorsKept(state));
+        const isError = 'errors' in record && record.errors.length > 0;
+        if (!isError) assert.deepEqual({ ...before, ...receipts }, state);
+        // Whoever looks finds it, whatever it changed.
+        else if (phase === 'winner-failed' || phase === 'cancelled' || (trigger === null && before.winner !== null)) {
+          const { open, contradicted } = errorsKept(state);
+          const isIt = ({ kind, errors }: Word) => kind === record.kind && errors[0] === record.errors[0];
+          const isToldAgain = contradicted.some((each) => isIt(each) && each.toldAgainAt === record.at);
+          assert.ok(isToldAgain || open.some(isIt), `${record.kind} in ${phase}`);
+        }
         assert.equal(record.kind === 'claimed', state.lateClaims === before.lateClaims + 1);
         if (record.kind !== 'requested') assert.equal(state.request, before.request);
         else assert.ok(before.request === null || state.request!.receivedAt <= before.request.receivedAt);
@@ -279,54 +299,152 @@ test('contemplated before its bid was named, or against what was settled', () =>
   assert.deepEqual(standingOf(said), { phase: 'contemplated', exposure: 'committed', timer: 'validity' });
   // Delivered again, it is the error that was wrong, whatever was told since; another one is news.
   for (const state of [said, evolve(said, proposed(), settings), evolve(said, resolved('contemplated'), settings)])
-    for (const again of [contemplated(['refused']), proposed(['refused'])])
-      assert.equal(evolve(state, again, settings).exposure, 'committed');
+    assert.equal(evolve(state, contemplated(['refused']), settings).exposure, 'committed');
+  // The same words of the other step are of another failure.
+  assert.equal(evolve(said, proposed(['refused']), settings).phase, 'winner-failed');
   const failedAnew = evolve(said, proposed(['late']), settings);
   assert.deepEqual(standingOf(failedAnew), { phase: 'winner-failed', exposure: 'released', timer: null });
   const saidAnew = evolve(failedAnew, resolved('contemplated'), settings);
-  for (const errors of [['refused'], ['late']])
-    assert.equal(evolve(saidAnew, proposed(errors), settings).exposure, 'committed');
+  for (const again of [contemplated(['refused']), proposed(['late'])])
+    assert.equal(evolve(saidAnew, again, settings).exposure, 'committed');
   // Two errors had come before anybody looked.
   const failedTwice = evolve(evolve(failedAnew, proposed(['other']), settings), proposed(['late']), settings);
   const saidOfBoth = evolve(failedTwice, resolved('contemplated'), settings);
   assert.equal(evolve(saidOfBoth, proposed(['other']), settings).exposure, 'committed');
 });
 
+/** Where a bid that has won stands after these. */
+function afterWin(...records: AuctionRecord[]): readonly [string, string] {
+  const { phase, exposure } = folded(requested(), claimed(), answered(accepted), ended([bid('ours')]), ...records);
+  return [phase, exposure];
+}
+
+const included = ['proposed', 'committed'];
+const failed = ['winner-failed', 'released'];
+
 test('an error that was told before the service included the proposal is no news when it comes again', () => {
-  const won = folded(requested(), claimed(), answered(accepted), ended([bid('ours')]), contemplated());
-  const failed = evolve(evolve(won, proposed(['refused']), settings), contemplated(['late']), settings);
-  const included = evolve(failed, proposed(), settings);
-  assert.deepEqual(standingOf(included), { phase: 'proposed', exposure: 'committed', timer: 'validity' });
-  for (const state of [included, evolve(included, proposed(), settings)])
-    for (const again of [contemplated(['refused']), proposed(['refused']), contemplated(['late']), proposed(['late'])])
-      assert.deepEqual(standingOf(evolve(state, again, settings)), standingOf(included));
-  // Another error is news; once it is contradicted as well, none of the three is.
-  const failedAnew = evolve(included, proposed(['closed']), settings);
-  assert.deepEqual(standingOf(failedAnew), { phase: 'winner-failed', exposure: 'released', timer: null });
-  for (const state of [
-    evolve(failedAnew, proposed(), settings),
-    evolve(failedAnew, resolved('contemplated'), settings),
-  ])
-    for (const errors of [['refused'], ['late'], ['closed']])
-      assert.equal(evolve(state, proposed(errors), settings).exposure, 'committed');
+  const errors = [contemplated(), proposed(['refused']), contemplated(['late'])];
+  assert.deepEqual(afterWin(...errors, proposed()), included);
+  for (const again of [proposed(['refused']), contemplated(['late'])]) {
+    assert.deepEqual(afterWin(...errors, proposed(), again), included);
+    assert.deepEqual(afterWin(...errors, proposed(), proposed(), again, again), included);
+  }
+  // Another error is news, and so is the same text of the other step; once each is contradicted as well, none is.
+  for (const another of [proposed(['closed']), proposed(['late']), contemplated(['refused'])]) {
+    const anew = [...errors, proposed(), another];
+    assert.deepEqual(afterWin(...anew), failed);
+    for (const evidence of [proposed([], at + 500_000_000), resolved('contemplated')])
+      for (const again of [proposed(['refused']), contemplated(['late']), another])
+        assert.equal(afterWin(...anew, evidence, again)[1], 'committed');
+  }
+});
+
+test('an error that came after the proposal is told again, and the old proposal with it, all the same', () => {
+  const [error, later] = [proposed(['refused']), contemplated(['late'])];
+  assert.deepEqual(afterWin(proposed(), error, proposed(), error), failed);
+  assert.deepEqual(afterWin(proposed(), error, proposed(), error, proposed(), error), failed);
+  assert.deepEqual(afterWin(contemplated(), proposed(), error, later, proposed(), later), failed);
+  assert.deepEqual(afterWin(proposed(), resolved('cancelled'), error, proposed(), error), failed);
+  assert.deepEqual(afterWin(proposed(), resolved('expired'), error, proposed(), error), failed);
+  // One of several that were told before, or one that names nothing.
+  const other = proposed([], at + 500_000_000);
+  assert.deepEqual(afterWin(proposed(), other, error, proposed(), error), failed);
+  const bare = { ...proposed(), proposalCode: null, proposalNumber: null, validUntil: null };
+  assert.deepEqual(afterWin(bare, resolved('cancelled'), error, bare, error), failed);
+  // A new one contradicts all that came before it, whatever was told again in between.
+  for (const proposal of [other, { ...proposed(), proposalNumber: '78' }, { ...proposed(), proposalCode: null }]) {
+    assert.deepEqual(afterWin(proposed(), error, proposal, error), included);
+    assert.deepEqual(afterWin(proposed(), error, proposed(), proposal, error), included);
+    assert.deepEqual(afterWin(proposed(), error, proposed(), later, proposal, error, later), included);
+  }
+  assert.deepEqual(afterWin(contemplated(), error, bare, error), included);
 });
 
 test('an error that was told of a cancelled bid is no news once its win is told or said', () => {
-  const won = folded(requested(), claimed(), answered(accepted), ended([bid('ours')]));
-  for (const before of [won, evolve(won, contemplated(), settings)]) {
-    const cancelled = evolve(evolve(before, resolved('cancelled'), settings), proposed(['refused']), settings);
-    assert.deepEqual(standingOf(cancelled), { phase: 'cancelled', exposure: 'released', timer: null });
-    for (const evidence of [proposed(), resolved('contemplated')]) {
-      const standing = evolve(cancelled, evidence, settings);
-      assert.equal(standing.exposure, 'committed');
-      for (const again of [contemplated(['refused']), proposed(['refused'])])
-        assert.deepEqual(standingOf(evolve(standing, again, settings)), standingOf(standing));
-      assert.equal(evolve(standing, proposed(['late']), settings).phase, 'winner-failed');
+  const [cancelled, error] = [resolved('cancelled'), proposed(['refused'])];
+  for (const before of [
+    [cancelled, error],
+    [contemplated(), cancelled, error],
+  ]) {
+    assert.deepEqual(afterWin(...before), ['cancelled', 'released']);
+    // Won is not contemplated: what the error says of the win may still be so. It is contradicted when more is told or said.
+    const words = [[], [resolved('won')], [resolved('lost')], [resolved('lost'), contemplated()]];
+    for (const said of [...words, [resolved('won'), contemplated()], [resolved('won'), cancelled]]) {
+      for (const evidence of [proposed(), resolved('contemplated')]) {
+        const told = [...before, ...said, evidence];
+        const standing = afterWin(...told);
+        assert.equal(standing[1], 'committed');
+        assert.deepEqual(afterWin(...told, error, error), standing);
+        assert.deepEqual(afterWin(...told, proposed(['late'])), failed);
+      }
     }
-    // Won is not contemplated: what the error says of the win may still be so.
-    const wonAgain = evolve(cancelled, resolved('won'), settings);
-    assert.equal(evolve(wonAgain, proposed(['refused']), settings).phase, 'winner-failed');
+    for (const said of [resolved('won'), resolved('lost')]) assert.deepEqual(afterWin(...before, said, error), failed);
   }
+});
+
+test('as many errors are kept while a win has failed as are contradicted, and the state grows no more', () => {
+  const errors = Array.from({ length: 250 }, (_, index) => proposed([`error ${index}`]));
+  const won = folded(requested(), claimed(), answered(accepted));
+  const afterAll = (state: RequestState, told: readonly AuctionRecord[]) =>
+    told.reduce((each, record) => evolve(each, record, settings), state);
+  for (const before of [[], [resolved('cancelled')]]) {
+    for (const evidence of [proposed(), resolved('contemplated')]) {
+      const standing = afterAll(won, [...before, ...errors.slice(0, 100), evidence]);
+      for (const again of errors.slice(0, 100)) assert.equal(evolve(standing, again, settings).exposure, 'committed');
+      for (const said of [[], [resolved('cancelled')]]) {
+        const { open, contradicted } = errorsKept(afterAll(standing, [...said, ...errors]));
+        // The one of the win itself may be among those that were contradicted.
+        assert.ok(open.length >= 100 && open.length <= 101 && contradicted.length === 100);
+      }
+    }
+  }
+  const proposals = errors.map((_, index) => ({ ...proposed(), proposalNumber: `${index}` }));
+  const many = [...steps([requested(), claimed(), answered(accepted), ...proposals])].at(-1)!.state;
+  assert.equal(many.winner?.earlierProposals?.length, 100);
+});
+
+/** As the version before wrote it, which knew neither kinds nor proposals that are told again. */
+function asBefore({ winner, resolution, ...state }: RequestState): RequestState {
+  const plain = ({ requestCode, errors }: Word) => ({ requestCode, errors });
+  const words = (list: readonly Word[] | undefined) => (list === undefined ? [] : list.map(plain));
+  const { earlierProposals: _, kind: __, contradicts: ___, laterErrors, ...won } = winner ?? ({} as never);
+  const { laterErrors: ____, contradicts, ...said } = resolution ?? ({} as never);
+  const stored = {
+    ...state,
+    winner: winner && { ...won, ...(laterErrors && { laterErrors: words(laterErrors) }) },
+    resolution: resolution && { ...said, ...(contradicts && { contradicts: words(contradicts) }) },
+  };
+  return JSON.parse(JSON.stringify(stored)) as RequestState;
+}
+
+test('what an earlier version stored folds on, and holds the money where it does not say what the error was', () => {
+  const won = [requested(), claimed(), answered(accepted), ended([bid('ours')])];
+  const exposureAfter = (stored: AuctionRecord[], ...then: AuctionRecord[]) => {
+    let state = asBefore(folded(...won, ...stored));
+    for (const record of then) state = evolve(state, record, settings);
+    return state.exposure;
+  };
+  const error = proposed(['refused']);
+  // Said to be wrong: of which step it was nobody knows any more.
+  for (const again of [error, contemplated(['refused'])])
+    assert.equal(exposureAfter([error, resolved('contemplated')], again), 'committed');
+  // The proposal that was told before the error is not known any more, so it may be new.
+  assert.equal(exposureAfter([proposed(), error], proposed(), error), 'committed');
+  assert.equal(exposureAfter([error, contemplated(['late'])], proposed(), error, contemplated(['late'])), 'committed');
+  assert.equal(exposureAfter([error], proposed(), contemplated(['refused'])), 'committed');
+  // The proposal itself is known where it was told last.
+  assert.equal(exposureAfter([proposed()], error, proposed(), error), 'released');
+  fc.assert(
+    fc.property(history, fc.nat(12), (records, index) => {
+      let state: RequestState | null = null;
+      for (const [at, record] of records.entries()) {
+        if (at === index && state !== null) state = asBefore(state);
+        state = evolve(state, record, settings);
+        assert.ok(phases.includes(state.phase));
+      }
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 test('called unsent, and among the published bids all the same', () => {

@@ -30,9 +30,12 @@ export type Evidence = {
   unsent: Passed | null;
   /** The best answer so far: what it proves about our bid. */
   answer: { proof: Proof; outcome: BidOutcome } | null;
-  /** The errors that made its win fail, or came while it was cancelled, and those that were contradicted since: code and texts, as JSON. */
+  /** Errors of winner events that stand against its win, the one that counts first: kind, code and texts, as JSON. */
   winnerErrors: string[];
-  contradicted: Set<string>;
+  /** Those that a proposal of the service has contradicted, and those that a person has. */
+  contradicted: { byService: string[]; byPerson: string[] };
+  /** Included proposals that were told, each once, as JSON: told again they are nothing new. */
+  proposals: string[];
   ended: Ended | null;
   /** Statistics keys known when the auction's end was first read; null before. */
   learntUnder: readonly string[] | null;
@@ -62,7 +65,8 @@ export function noEvidence(): Evidence {
     unsent: null,
     answer: null,
     winnerErrors: [],
-    contradicted: new Set(),
+    contradicted: { byService: [], byPerson: [] },
+    proposals: [],
     ended: null,
     learntUnder: null,
     unclaimed: new Map(),
@@ -211,27 +215,47 @@ function absorbOwnWinner(evidence: Evidence, record: WinnerRecord): void {
   if (standingOf(evidence).end === 'passed' && !mayBeSent(evidence)) return;
   const end = evidence.word?.end;
   if (record.errors.length > 0) {
-    const error = JSON.stringify([record.requestCode, record.errors]);
-    if (evidence.contradicted.has(error)) return;
-    if (end !== 'winner-failed' && end !== 'cancelled') evidence.winnerErrors = [];
-    evidence.winnerErrors.push(error);
-    if (end === 'cancelled') return;
-    evidence.word = { end: 'winner-failed', money: 'released', validUntil: null };
+    absorbWinnerError(evidence, JSON.stringify([record.kind, record.requestCode, record.errors]));
     return;
   }
   const isLater =
     record.kind === 'contemplated' && (end === 'proposed' || end === 'winner-failed' || end === 'cancelled');
   if (isLater) return;
-  contradictErrors(evidence);
+  if (record.kind === 'proposed') absorbProposal(evidence, record);
   const validUntil = record.kind === 'proposed' ? record.validUntil : null;
   evidence.word = { end: record.kind, money: 'committed', validUntil };
 }
 
+/** What the desk keeps of each of these lists. */
+const winnerWordsKept = 100;
+
+function absorbWinnerError(evidence: Evidence, error: string): void {
+  const { contradicted, winnerErrors, word } = evidence;
+  if (contradicted.byService.includes(error) || contradicted.byPerson.includes(error)) return;
+  if (word?.end === 'winner-failed' || word?.end === 'cancelled') {
+    if (!winnerErrors.includes(error) && winnerErrors.length < winnerWordsKept) winnerErrors.push(error);
+    return;
+  }
+  const others = winnerErrors.filter((known) => known !== error);
+  evidence.winnerErrors = [error, ...others].slice(0, winnerWordsKept);
+  evidence.word = { end: 'winner-failed', money: 'released', validUntil: null };
+}
+
+/** One that was told before may only be delivered again: the errors that came since stand. */
+function absorbProposal(evidence: Evidence, record: Extract<WinnerRecord, { kind: 'proposed' }>): void {
+  const { requestCode, proposalCode, proposalNumber, validUntil } = record;
+  const proposal = JSON.stringify([requestCode, proposalCode, proposalNumber, validUntil]);
+  if (evidence.proposals.includes(proposal)) return;
+  // The last one, and those before it.
+  evidence.proposals = [...evidence.proposals, proposal].slice(-(winnerWordsKept + 1));
+  contradictErrors(evidence, 'byService');
+}
+
 /** Delivered again, an error that came before a win was told or said is no news. */
-function contradictErrors(evidence: Evidence): void {
-  const end = evidence.word?.end;
-  if (end !== 'winner-failed' && end !== 'cancelled') return;
-  for (const error of evidence.winnerErrors) evidence.contradicted.add(error);
+function contradictErrors(evidence: Evidence, by: keyof Evidence['contradicted']): void {
+  const known = evidence.contradicted[by];
+  evidence.contradicted[by] = [...known, ...evidence.winnerErrors].slice(-winnerWordsKept);
+  evidence.winnerErrors = [];
 }
 
 /** Of a request that was passed: whether another process, or one whose records are lost, may have sent its bid. */
@@ -268,7 +292,8 @@ function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { k
       if (!won) evidence.word = { end: 'won', money: 'committed', validUntil: null };
       return;
     case 'contemplated':
-      contradictErrors(evidence);
+      // Of one that is included nobody has to say that it was won.
+      if (end !== 'proposed') contradictErrors(evidence, 'byPerson');
       if (!won) evidence.word = { end: 'contemplated', money: 'committed', validUntil: null };
       for (const kind of ['contemplated', 'proposed'] as const) {
         const event = evidence.unclaimed.get(kind);
@@ -281,7 +306,6 @@ function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { k
       if (!won) evidence.word = { end: record.as, money: 'released', validUntil: null };
       return;
     case 'cancelled':
-      evidence.winnerErrors = [];
       evidence.word = { end: 'cancelled', money: 'released', validUntil: null };
       return;
     case 'expired':

@@ -69,7 +69,7 @@ const ended = (bids: readonly PublishedBid[]): AuctionRecord => ({
   endedAt: at + 30_000,
   bids,
 });
-const winner = (kind: 'contemplated' | 'proposed', errors: readonly string[]): AuctionRecord =>
+const winner = (kind: 'contemplated' | 'proposed', errors: readonly string[], proposalNumber = '1'): AuctionRecord =>
   kind === 'contemplated'
     ? { kind, requestId, at, requestCode: 'ours', message: null, errors }
     : {
@@ -78,7 +78,7 @@ const winner = (kind: 'contemplated' | 'proposed', errors: readonly string[]): A
         at,
         requestCode: 'ours',
         proposalCode: 'p',
-        proposalNumber: '1',
+        proposalNumber,
         validUntil: at,
         message: null,
         errors,
@@ -180,25 +180,58 @@ function possible(history: readonly AuctionRecord[]): AuctionRecord[] {
   });
 }
 
+const bareProposal: AuctionRecord = {
+  ...winner('proposed', []),
+  proposalCode: null,
+  proposalNumber: null,
+  validUntil: null,
+} as AuctionRecord;
+
+/** Delivered in any order and more than once: several proposals, errors of both kinds, and what people say in between. */
+const tellings = fc.array(
+  fc.oneof(
+    fc.constantFrom(winner('contemplated', []), winner('proposed', []), winner('proposed', [], '2'), bareProposal),
+    fc.constantFrom(winner('contemplated', ['no']), winner('proposed', ['no']), winner('proposed', ['late'])),
+    fc.constantFrom(...resolutions.filter((record) => record.kind === 'resolved' && record.as !== 'result-missing')),
+  ),
+  { minLength: 1, maxLength: 12 },
+);
+
 function isTurnedAway({ kind }: BidOutcome): boolean {
   return kind === 'rejected' || kind === 'duplicate';
 }
 
+function assertSame(records: readonly AuctionRecord[]): void {
+  let state: RequestState | null = null;
+  const evidence = noEvidence();
+  for (const record of records) {
+    state = evolve(state, record, bidding);
+    absorb(evidence, record);
+    const { end, money } = standingOf(evidence);
+    assert.deepEqual({ end, money }, { end: state.phase, money: state.exposure });
+  }
+}
+
 test('on any history the auditor and the transition table say the same', () => {
   fc.assert(
-    fc.property(histories, (history) => {
-      const records = [requested, ...possible(history)];
-      let state: RequestState | null = null;
-      const evidence = noEvidence();
-      for (const record of records) {
-        state = evolve(state, record, bidding);
-        absorb(evidence, record);
-        const { end, money } = standingOf(evidence);
-        assert.deepEqual({ end, money }, { end: state.phase, money: state.exposure });
-      }
-    }),
+    fc.property(histories, (history) => assertSame([requested, ...possible(history)])),
     { numRuns: 20_000 },
   );
+});
+
+test('of winner events delivered again the auditor and the desk take the same ones for news', () => {
+  const won = [requested, claim('a'), answered({ kind: 'accepted', bidId: 'ours' }, false)];
+  fc.assert(
+    fc.property(fc.constantFrom(ended([published('ours', 1)]), null), tellings, (auction, told) =>
+      assertSame([...won, ...(auction === null ? [] : [auction]), ...told]),
+    ),
+    { numRuns: 20_000 },
+  );
+  // More of them than either keeps.
+  const errors = Array.from({ length: 130 }, (_, index) => winner('proposed', [`error ${index}`]));
+  const proposals = Array.from({ length: 130 }, (_, index) => winner('proposed', [], `number ${index}`));
+  assertSame([...won, ...errors, winner('proposed', []), ...errors, winner('proposed', [], '2'), ...errors]);
+  assertSame([...won, ...proposals, ...errors.slice(0, 1), ...proposals.slice(40), ...errors.slice(0, 1)]);
 });
 
 test('a request that ends because the log has lost its claim stands where the desk has it, published or not', () => {
