@@ -112,26 +112,26 @@ function additionalIofCents(principalCents: AmountCents): AmountCents {
   return Math.floor((principalCents * 38 + 5_000) / 10_000);
 }
 
-/** The additional IOF is rounded once, on the whole principal; the last row carries the remainder. */
+/**
+ * The additional IOF is rounded once, on the whole principal. Each row has what the principal up to it comes to beyond the rows before it,
+ * which is never below nothing, and within a cent of its own tax.
+ */
 function rowsOf(transfers: readonly Transfer[], share: number, terms: SimulationTerms, now: EpochMs) {
-  const rows = transfers.map(({ onDay, cents }) => {
+  let sumCents = 0;
+  return transfers.map(({ onDay, cents }) => {
     const days = daysBetween(now, onDay);
     const used = Math.round(cents * share);
     const principalCents = Math.round(used / (1 + terms.ratePercent / 100) ** (days / 30));
+    const beforeCents = additionalIofCents(sumCents);
+    sumCents += principalCents;
     return {
       onDay,
       cents: used,
       principalCents,
       iofCents: dailyIofCents(principalCents, days),
-      additionalIofCents: additionalIofCents(principalCents),
+      additionalIofCents: additionalIofCents(sumCents) - beforeCents,
     };
   });
-  const last = rows.at(-1);
-  if (last === undefined) return rows;
-  const principalCents = rows.reduce((sum, row) => sum + row.principalCents, 0);
-  const others = rows.slice(0, -1).reduce((sum, row) => sum + row.additionalIofCents, 0);
-  last.additionalIofCents = additionalIofCents(principalCents) - others;
-  return rows;
 }
 
 function releasedOf(rows: ReturnType<typeof rowsOf>, feeCents: AmountCents): AmountCents {

@@ -1,6 +1,7 @@
 /** Withdrawal-backed loans as the sandbox plays them, over HTTP, in the casing of each family. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { proposalSituations } from '../../src/sandbox/played-proposal.ts';
 import type { WithdrawalPath } from '../../src/sandbox/withdrawal-shapes.ts';
 import { simulate } from '../../src/sandbox/withdrawal-world.ts';
@@ -285,4 +286,35 @@ test('the additional IOF of a simulation is rounded once, on the whole principal
     }
   }
   assert.ok(apart > 50, `${apart} of the loans tell the two ways apart`);
+});
+
+test('no row of a simulation has a tax below nothing, however small its balance is', () => {
+  const now = Date.UTC(2026, 8, 3, 15);
+  const balances = fc.array(fc.oneof(fc.nat(400), fc.nat(30_000), fc.nat(2_000_000)), { minLength: 1, maxLength: 12 });
+  const ratePercents = fc.integer({ min: 0, max: 300 }).map((hundredths) => hundredths / 100);
+  const held = (balanceCents: readonly number[], ratePercent: number, amountCents: number | null) => {
+    const transfers = balanceCents.map((cents, year) => ({ onDay: `${2027 + year}-03-01`, cents }));
+    const simulation = simulate(transfers, transfers.length, { ratePercent, feeCents: 0, amountCents }, now);
+    const rows = simulation.rows.map(({ principalCents, additionalIofCents }) => ({
+      principalCents,
+      additionalIofCents,
+    }));
+    for (const row of rows) {
+      assert.ok(row.additionalIofCents >= 0, JSON.stringify(rows));
+      assert.ok(Math.abs(row.additionalIofCents - (row.principalCents * 38) / 10_000) <= 1, JSON.stringify(rows));
+    }
+    const sumCents = rows.reduce((sum, row) => sum + row.additionalIofCents, 0);
+    assert.equal(sumCents, simulation.additionalIofCents);
+    assert.equal(sumCents, Math.floor((simulation.financedCents * 38 + 5_000) / 10_000));
+  };
+  held([893, 670, 469, 201], 1.8, null);
+  // Each row's own tax is more than half a cent: together they are six cents less than twelve rows of one.
+  held(
+    Array.from({ length: 12 }, () => 132),
+    0,
+    null,
+  );
+  fc.assert(fc.property(balances, ratePercents, fc.option(fc.integer({ min: 1, max: 500_000 })), held), {
+    numRuns: 5_000,
+  });
 });
