@@ -193,12 +193,12 @@ const whole: readonly Sentence[] = [
   [/^send less than the loan: amounts are in cents$/, 'envie menos que o empréstimo: os valores são em centavos'],
   [/^send less than 100 percent of the loan$/, 'envie menos de 100 por cento do empréstimo'],
   [
-    /^this worker has other withdrawals that are not paid \((.*)\), and it is not known whether this one fits beside them into what may be withdrawn: ask for them with the step proposal and simulate again, or wait until the service has said that they are paid \(setting flows\.situations\)$/,
-    'este trabalhador tem outros saques que não foram pagos ($1), e não se sabe se este cabe ao lado deles no que pode ser sacado: consulte-os com a etapa proposal e simule de novo, ou espere o serviço dizer que foram pagos (configuração flows.situations)',
+    /^this worker has other withdrawals \((.*)\), and it is not known whether this one fits beside them into what may be withdrawn: ask for them with the step proposal and simulate again, or simulate again once they are finalised or have ended$/,
+    'este trabalhador tem outros saques ($1), e não se sabe se este cabe ao lado deles no que pode ser sacado: consulte-os com a etapa proposal e simule de novo, ou simule de novo quando estiverem finalizados ou encerrados',
   ],
   [
-    /^this worker has other withdrawals that are not paid \((.*)\), which come to (.*) of the (.*) cents that the service said may be withdrawn: send at most (.*) cents, or wait until the service has said that they are paid \(setting flows\.situations\)$/,
-    'este trabalhador tem outros saques que não foram pagos ($1), que somam $2 dos $3 centavos que o serviço disse que podem ser sacados: envie no máximo $4 centavos, ou espere o serviço dizer que foram pagos (configuração flows.situations)',
+    /^this worker has other withdrawals \((.*)\), which come to (.*) of the (.*) cents that the service said may be withdrawn: send at most (.*) cents, or simulate again once they are finalised or have ended$/,
+    'este trabalhador tem outros saques ($1), que somam $2 dos $3 centavos que o serviço disse que podem ser sacados: envie no máximo $4 centavos, ou simule de novo quando estiverem finalizados ou encerrados',
   ],
   [
     /^send at most what was simulated for this period, (.*) cents, or simulate the amount first$/,

@@ -779,9 +779,12 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   }
 
   /** Finalised, and the service has not said that it is paid, or has ended. */
-  function isUnpaid({ phase, situation, ending }: FlowState): boolean {
-    const isReleased = settings.situations.some(({ code, state }) => code === situation && state === 'released');
-    return phase === 'finalised' && !isReleased && ending == null;
+  function isUnpaid(state: FlowState): boolean {
+    return state.phase === 'finalised' && !isReleased(state) && state.ending == null;
+  }
+
+  function isReleased({ situation }: FlowState): boolean {
+    return settings.situations.some(({ code, state }) => code === situation && state === 'released');
   }
 
   /** Of one worker: all links, or the one that is named. */
@@ -890,11 +893,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return own.outcome === 'ignored' ? notAllowed(folds, asked.step, possible(folds)) : { kind: 'taken', state: folds };
   }
 
-  /** Paid ones the balance that the service tells does not hold any more. */
   async function balanceBeside(next: FlowState): Promise<readonly FlowBreach[]> {
     const { workerKey } = next.subject;
     if (workerKey === null) return [];
-    const others = (await withdrawalsOf(workerKey)).filter((state) => state.phase !== 'finalised' || isUnpaid(state));
+    const others = (await withdrawalsOf(workerKey)).map((state) => ({ state, isReleased: isReleased(state) }));
     const breach = beyondBalance(next, others, vault.open);
     return breach === null ? [] : [breach];
   }

@@ -1,11 +1,19 @@
 /** What several withdrawals of one worker come to together, beside what the service says may be withdrawn. Pure. */
 import type { FlowBreach } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
-import type { AmountCents } from '../domain/glossary.ts';
+import type { AmountCents, EpochMs } from '../domain/glossary.ts';
 import type { Vault } from '../domain/vault.ts';
 import { amountOrdered, withdrawableShown } from './preparation.ts';
 import { shownAmount } from './shown-flows.ts';
 import { isUnseen } from './steps.ts';
+
+/** The flows of a worker may be worked on by several processes, whose clocks differ. */
+const clockDifferenceMs = 60_000;
+
+/** `isReleased`: the service has said that it is paid. */
+export type WithdrawalBeside = { state: FlowState; isReleased: boolean };
+
+type Pledge = { flowId: string; loanCents: AmountCents | null; takenOffAt: EpochMs | null };
 
 /** An inclusion of it was ordered or taken, or may have been. */
 function isPledged(state: FlowState): boolean {
@@ -25,27 +33,72 @@ function loanOf(state: FlowState, open: Vault['open']): AmountCents | null {
   return isBeingIncluded(state.operation) ? amountOrdered(state, open) : shownAmount(state, open);
 }
 
+/** From when on the balances that the service tells are surely without it; null: they may hold it still. */
+function takenOffAt({ state, isReleased }: WithdrawalBeside): EpochMs | null {
+  const { phase, results, steps, changedAt } = state;
+  if (phase !== 'finalised') return isReleased ? changedAt : null;
+  const { finalisation } = results;
+  if (finalisation !== undefined && finalisation.refused !== true) return finalisation.at;
+  return steps.findLast(({ step, outcome }) => step === 'confirm' && outcome === 'done')?.at ?? changedAt;
+}
+
+/** When the balance that counts was asked for; null: nobody knows any more. */
+function balanceAskedAt({ steps }: FlowState): EpochMs | null {
+  return steps.findLast(({ step, outcome }) => step === 'simulation' && outcome === 'done')?.at ?? null;
+}
+
+/** What a balance that was asked for then may hold still. */
+function heldIn(pledges: readonly Pledge[], askedAt: EpochMs | null): readonly Pledge[] {
+  const isTakenOff = ({ takenOffAt: since }: Pledge) =>
+    since !== null && askedAt !== null && since + clockDifferenceMs < askedAt;
+  return pledges.filter((pledge) => !isTakenOff(pledge));
+}
+
+function sumOf(pledges: readonly Pledge[]): AmountCents | null {
+  return pledges.reduce<AmountCents | null>(
+    (sum, { loanCents }) => (sum === null || loanCents === null ? null : sum + loanCents),
+    0,
+  );
+}
+
 /**
- * Why `own`, whose inclusion is ordered, is not included beside the others: together they come to more than the service has ever said may be
- * withdrawn, or nobody knows that they do not. A balance that is told after another inclusion may be without it, so the largest one
- * that was told counts. Null: nothing speaks against it.
+ * Why `own`, whose inclusion is ordered, is not included beside the others: with those that a balance may hold still it comes to more than
+ * that balance, or nobody knows that it does not. A balance is without a withdrawal that was finalised before it was asked for. It may be
+ * without one that was only included, so the balance that leaves the most counts. Null: nothing speaks against it.
  */
-export function beyondBalance(own: FlowState, others: readonly FlowState[], open: Vault['open']): FlowBreach | null {
-  const pledged = others.filter((each) => each.flowId !== own.flowId && isPledged(each));
+export function beyondBalance(
+  own: FlowState,
+  others: readonly WithdrawalBeside[],
+  open: Vault['open'],
+): FlowBreach | null {
+  const pledged = others.filter(({ state }) => state.flowId !== own.flowId && isPledged(state));
   const ownCents = amountOrdered(own, open);
   // What was not simulated is refused by another rule.
-  if (pledged.length === 0 || ownCents === null) return null;
-  const named = pledged.map(({ flowId }) => flowId).join(', ');
-  const loans = pledged.map((each) => loanOf(each, open));
-  const balances = [own, ...pledged].flatMap((each) => withdrawableShown(each, open) ?? []);
-  if (loans.includes(null) || balances.length === 0) {
-    const problem = `this worker has other withdrawals that are not paid (${named}), and it is not known whether this one fits beside them into what may be withdrawn: ask for them with the step proposal and simulate again, or wait until the service has said that they are paid (setting flows.situations)`;
+  if (ownCents === null) return null;
+  const pledges = pledged.map((each) => {
+    const { flowId } = each.state;
+    return { flowId, loanCents: loanOf(each.state, open), takenOffAt: takenOffAt(each) };
+  });
+  const beside = heldIn(pledges, balanceAskedAt(own));
+  if (beside.length === 0) return null;
+  const balances = [own, ...pledged.map(({ state }) => state)].flatMap((state) => {
+    const balanceCents = withdrawableShown(state, open);
+    const held = heldIn(pledges, balanceAskedAt(state));
+    const heldCents = sumOf(held);
+    return balanceCents === null || heldCents === null ? [] : [{ balanceCents, heldCents, held }];
+  });
+  const leftCents = (one: { balanceCents: AmountCents; heldCents: AmountCents }) => one.balanceCents - one.heldCents;
+  const [best] = balances.sort((one, other) => leftCents(other) - leftCents(one));
+  if (best === undefined) {
+    const problem = `this worker has other withdrawals (${namesOf(beside)}), and it is not known whether this one fits beside them into what may be withdrawn: ask for them with the step proposal and simulate again, or simulate again once they are finalised or have ended`;
     return { rule: 'withdrawals-within-balance', field: 'amountCents', problem };
   }
-  const besideCents = loans.reduce((sum: AmountCents, cents) => sum + cents!, 0);
-  const mostCents = Math.max(...balances);
-  if (ownCents + besideCents <= mostCents) return null;
-  const leftCents = Math.max(0, mostCents - besideCents);
-  const problem = `this worker has other withdrawals that are not paid (${named}), which come to ${besideCents} of the ${mostCents} cents that the service said may be withdrawn: send at most ${leftCents} cents, or wait until the service has said that they are paid (setting flows.situations)`;
+  if (ownCents <= leftCents(best)) return null;
+  const mostCents = Math.max(0, leftCents(best));
+  const problem = `this worker has other withdrawals (${namesOf(best.held)}), which come to ${best.heldCents} of the ${best.balanceCents} cents that the service said may be withdrawn: send at most ${mostCents} cents, or simulate again once they are finalised or have ended`;
   return { rule: 'withdrawals-within-balance', field: 'amountCents', problem };
+}
+
+function namesOf(pledges: readonly Pledge[]): string {
+  return pledges.map(({ flowId }) => flowId).join(', ');
 }

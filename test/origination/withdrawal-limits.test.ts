@@ -789,6 +789,134 @@ test('withdrawals of one worker that run at once pledge no more together than th
   assert.deepEqual(refusedBy(await inclusion(second, 10_000)), [['withdrawals-within-balance', 'amountCents']]);
 });
 
+/** Each withdrawal of this worker simulated with a balance, included, and finalised, at times that the test sets. */
+async function withdrawals(context: TestContext) {
+  const house = await withdrawing(context, { finalisation: '{"hasError":false}', signers: '{"hasError":false}' });
+  const { bodies, front, ask, state, clock } = house;
+  const realNow = clock.now;
+  let laterMs = 0;
+  clock.now = () => realNow() + laterMs;
+  const wait = (ms: number) => {
+    laterMs += ms;
+  };
+  const settled = (flowId: string) =>
+    eventually(async () => !(await state(flowId))!.steps.some(({ outcome }) => outcome === 'pending'));
+  const step = async (flowId: string, asked: StepAsked) => {
+    const result = await ask(flowId, asked);
+    await settled(flowId);
+    return result;
+  };
+  const begin = async () => {
+    const order = { cpf: '52998224725', birthDate: null, signerCpfs: [], alongside: true };
+    const begun = await front.startWithdrawal({ by: 'ana', key: randomUUID() }, order);
+    assert(begun.kind === 'taken');
+    return begun.state.flowId;
+  };
+  /** `shown` null: the service tells no balance. */
+  const simulate = async (flowId: string, shown: string | null, released: string) => {
+    const balance = shown === null ? '' : `"VlrDispSaque":${shown},`;
+    bodies.simulation = `{"HasError":false,${balance}"Simulacoes":[{"Periodo":3,"VlrLiberado":${released},"VlrTAC":10.00}]}`;
+    await step(flowId, { step: 'simulation', request: {} });
+  };
+  const include = (flowId: string, amountCents: number) => {
+    bodies.inclusion = `{"HasError":false,"CodigoProposta":"p-${flowId}"}`;
+    return step(flowId, { step: 'inclusion', request: { period: 3, pix: pixKey, amountCents } });
+  };
+  const propose = async (flowId: string, situation: number) => {
+    bodies.proposal = JSON.stringify({
+      ...{ HasError: false, Codigo: `p-${flowId}`, CodigoProposta: `p-${flowId}`, Situacao: situation },
+    });
+    await step(flowId, { step: 'proposal', request: { dto: {} } });
+  };
+  const finalise = async (flowId: string) => {
+    await propose(flowId, 2);
+    await step(flowId, { step: 'accept', reason: 'vista no portal' });
+    const signers = await step(flowId, { ...signed });
+    assert.equal(signers.kind, 'taken', JSON.stringify(signers));
+    const result = await step(flowId, { step: 'finalisation', request: {} });
+    assert.equal((await state(flowId))!.phase, 'finalised', JSON.stringify(result));
+  };
+  const first = async (shown: string | null, amountCents: number) => {
+    const flowId = await begin();
+    await simulate(flowId, shown, '1000.00');
+    assert.equal((await include(flowId, amountCents)).kind, 'taken');
+    return flowId;
+  };
+  return { ...house, wait, begin, simulate, include, propose, finalise, first };
+}
+
+const beyond = [['withdrawals-within-balance', 'amountCents']];
+
+test('a withdrawal that was finalised before a balance was told counts no more against that balance', async (context) => {
+  const { wait, begin, simulate, include, finalise, first } = await withdrawals(context);
+  const one = await first('1500.00', 100_000);
+  await finalise(one);
+  // Nobody says that it is paid: no situation of it is told any more.
+  wait(120_000);
+  const second = await begin();
+  await simulate(second, '800.00', '800.00');
+  assert.equal((await include(second, 80_000)).kind, 'taken', 'the balance is without the first one');
+  // The second one is not finalised: the balance is with it, or may be.
+  const third = await begin();
+  await simulate(third, '800.00', '800.00');
+  const refused = await include(third, 10_000);
+  assert.deepEqual(refusedBy(refused), beyond);
+  assert(refused.kind === 'refused');
+  assert.ok(!refused.breaches[0]!.problem.includes(one) && refused.breaches[0]!.problem.includes(second));
+  assert.match(refusalPt(refused.breaches[0]!.problem), /que somam 80000 dos 80000 centavos .* no máximo 0 centavos/);
+});
+
+test('a withdrawal that was finalised after a balance was told, or just before, counts against it', async (context) => {
+  const { wait, begin, simulate, include, finalise, first, propose } = await withdrawals(context);
+  const one = await first('1500.00', 100_000);
+  const second = await begin();
+  await simulate(second, '1500.00', '1000.00');
+  await finalise(one);
+  assert.deepEqual(refusedBy(await include(second, 50_001)), beyond);
+  // The clocks of two processes may differ.
+  await simulate(second, '1500.00', '1000.00');
+  assert.deepEqual(refusedBy(await include(second, 50_001)), beyond);
+  // Paid or not, the balance was told before.
+  await propose(one, 5);
+  assert.deepEqual(refusedBy(await include(second, 50_001)), beyond);
+  wait(120_000);
+  await simulate(second, '900.00', '900.00');
+  assert.equal((await include(second, 90_000)).kind, 'taken');
+});
+
+test('the balance told to one under way is not taken for what is left after another one was paid', async (context) => {
+  const { wait, begin, simulate, include, finalise, propose, first } = await withdrawals(context);
+  const underWay = await first('1500.00', 20_000);
+  const paid = await begin();
+  await simulate(paid, '1500.00', '1000.00');
+  assert.equal((await include(paid, 100_000)).kind, 'taken');
+  await finalise(paid);
+  await propose(paid, 5);
+  wait(120_000);
+  const own = await begin();
+  await simulate(own, '400.00', '400.00');
+  const refused = await include(own, 30_001);
+  assert.deepEqual(refusedBy(refused), beyond);
+  assert(refused.kind === 'refused');
+  // Of the 1 500 that were told first 1 200 are gone.
+  assert.ok(refused.breaches[0]!.problem.includes('send at most 30000 cents'), refused.breaches[0]!.problem);
+  assert.ok(refused.breaches[0]!.problem.includes(underWay));
+  assert.equal((await include(own, 30_000)).kind, 'taken');
+});
+
+test('where no balance is told, one that was finalised before the simulation does not bar another one', async (context) => {
+  const { wait, begin, simulate, include, finalise, first } = await withdrawals(context);
+  const one = await first(null, 100_000);
+  const second = await begin();
+  await simulate(second, null, '1000.00');
+  assert.deepEqual(refusedBy(await include(second, 10_000)), beyond);
+  await finalise(one);
+  assert.deepEqual(refusedBy(await include(second, 10_000)), beyond);
+  wait(120_000);
+  await simulate(second, null, '1000.00');
+  assert.equal((await include(second, 10_000)).kind, 'taken');
+});
+
 test('beside another withdrawal nothing is included where no balance was told', async (context) => {
   const { simulate, include, front, ask, state } = await withdrawing(context);
   await simulate({ cpf: '52998224725' });
