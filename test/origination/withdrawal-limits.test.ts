@@ -904,6 +904,21 @@ test('the balance told to one under way is not taken for what is left after anot
   assert.equal((await include(own, 30_000)).kind, 'taken');
 });
 
+test('a withdrawal that was finalised elsewhere and is said to be paid counts as one that was finalised here', async (context) => {
+  const { wait, begin, simulate, include, propose, first } = await withdrawals(context);
+  const one = await first('1500.00', 100_000);
+  const second = await begin();
+  await propose(one, 2);
+  wait(120_000);
+  await simulate(second, '800.00', '800.00');
+  assert.deepEqual(refusedBy(await include(second, 80_000)), beyond);
+  await propose(one, 5);
+  assert.deepEqual(refusedBy(await include(second, 80_000)), beyond, 'the balance was told before');
+  wait(120_000);
+  await simulate(second, '800.00', '800.00');
+  assert.equal((await include(second, 80_000)).kind, 'taken');
+});
+
 test('where no balance is told, one that was finalised before the simulation does not bar another one', async (context) => {
   const { wait, begin, simulate, include, finalise, first } = await withdrawals(context);
   const one = await first(null, 100_000);
