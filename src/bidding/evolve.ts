@@ -358,14 +358,18 @@ function errorIn({ kind, requestCode, errors }: WinnerError): WinnerError {
   return kind === undefined ? { requestCode, errors } : { kind, requestCode, errors };
 }
 
-/** What a person says of the bid. That the win stands contradicts the errors so far; any other word leaves them as they are. */
+/**
+ * What a person says of the bid. That the win stands contradicts the errors so far, whichever event tells their words again; any other
+ * word leaves them as they are.
+ */
 function errorsResolved(
   state: RequestState,
   { as }: Resolved,
 ): Pick<NonNullable<RequestState['resolution']>, 'contradicts' | 'laterErrors'> {
   const { contradicts: before = [], laterErrors = [] } = state.resolution ?? {};
   const isWin = as === 'contemplated';
-  const contradicts = isWin ? [...before, ...errorsAgainst(state)].slice(-winnerWordsKept) : before;
+  const against = errorsAgainst(state).map(({ requestCode, errors }) => ({ requestCode, errors }));
+  const contradicts = isWin ? [...before, ...against].slice(-winnerWordsKept) : before;
   return {
     ...(contradicts.length === 0 ? {} : { contradicts }),
     ...(isWin || laterErrors.length === 0 ? {} : { laterErrors }),

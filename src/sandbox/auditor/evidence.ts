@@ -231,7 +231,7 @@ const winnerWordsKept = 100;
 
 function absorbWinnerError(evidence: Evidence, error: string): void {
   const { contradicted, winnerErrors, word } = evidence;
-  if (contradicted.byService.includes(error) || contradicted.byPerson.includes(error)) return;
+  if (contradicted.byService.includes(error) || contradicted.byPerson.includes(wordsOf(error))) return;
   if (word?.end === 'winner-failed' || word?.end === 'cancelled') {
     if (!winnerErrors.includes(error) && winnerErrors.length < winnerWordsKept) winnerErrors.push(error);
     return;
@@ -251,10 +251,17 @@ function absorbProposal(evidence: Evidence, record: Extract<WinnerRecord, { kind
   contradictErrors(evidence, 'byService');
 }
 
+/** A person who says that the win stands contradicts the words, whichever event tells them again. */
+function wordsOf(error: string): string {
+  const [, requestCode, errors] = JSON.parse(error);
+  return JSON.stringify([requestCode, errors]);
+}
+
 /** Delivered again, an error that came before a win was told or said is no news. */
 function contradictErrors(evidence: Evidence, by: keyof Evidence['contradicted']): void {
   const known = evidence.contradicted[by];
-  evidence.contradicted[by] = [...known, ...evidence.winnerErrors].slice(-winnerWordsKept);
+  const errors = by === 'byPerson' ? evidence.winnerErrors.map(wordsOf) : evidence.winnerErrors;
+  evidence.contradicted[by] = [...known, ...errors].slice(-winnerWordsKept);
   evidence.winnerErrors = [];
 }
 
