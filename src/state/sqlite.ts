@@ -123,13 +123,22 @@ function ownerOf(directory: string): number | null {
 }
 
 /** Not `recursive: true`: that never returns where a parent exists but refuses children with ENOENT, as /proc does. */
-export function makeDirectory(directory: string): void {
+function makeDirectory(directory: string): void {
   if (existsSync(directory)) return;
   makeDirectory(dirname(directory));
-  mkdirSync(directory, { mode: 0o700 });
+  try {
+    mkdirSync(directory, { mode: 0o700 });
+  } catch (cause) {
+    // Another process has made it meanwhile.
+    if (!existsSync(directory)) throw cause;
+  }
 }
 
 export const lockFile = 'lance.lock';
+
+/** Of two that begin at the same moment each may meet the other's beginning: they come again at different times. */
+const lockAttempts = 3;
+const longestLockPauseMs = 30;
 
 /**
  * Makes the directory and takes it for this process. The lock is an open exclusive transaction on a file of its own, so
@@ -137,24 +146,35 @@ export const lockFile = 'lance.lock';
  * which have to be regular ones where they exist.
  */
 export function lockDirectory(directory: string, paths: readonly string[]): { path: string; release: () => void } {
-  let database: DatabaseSync | null = null;
-  try {
-    makeDirectory(resolve(directory));
-    for (const path of paths) checkFiles(path);
-    keepPrivate(join(directory, lockFile));
-    database = new DatabaseSync(join(directory, lockFile), { timeout: 0 });
-    database.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;');
-  } catch (cause) {
-    database?.close();
-    if (sqliteCode(cause) === sqliteBusy) {
-      throw new Fault(
-        'data-directory-in-use',
-        `Another daemon runs on the data directory ${directory}. Stop it, or give this one a LANCE_DATA_DIR of its own.`,
-        cause,
-      );
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      makeDirectory(resolve(directory));
+      for (const path of paths) checkFiles(path);
+      const held = lock(join(directory, lockFile));
+      return { path: join(directory, lockFile), release: () => held.close() };
+    } catch (cause) {
+      if (sqliteCode(cause) !== sqliteBusy) throw unusable(directory, cause);
+      if (attempt === lockAttempts) {
+        throw new Fault(
+          'data-directory-in-use',
+          `Another daemon runs on the data directory ${directory}. Stop it, or give this one a LANCE_DATA_DIR of its own.`,
+          cause,
+        );
+      }
+      const pauseMs = 1 + Math.random() * longestLockPauseMs;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
     }
-    throw unusable(directory, cause);
   }
-  const held = database;
-  return { path: join(directory, lockFile), release: () => held.close() };
+}
+
+function lock(path: string): DatabaseSync {
+  keepPrivate(path);
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
+    database.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;');
+    return database;
+  } catch (cause) {
+    database.close();
+    throw cause;
+  }
 }

@@ -241,7 +241,7 @@ async function killEverywhere(
       if (marked % 4 === 1) assert.match(await startRefused(home), /import of \S*c into this place.*broke off/, point);
     } else if (!isWhole && existsSync(place)) {
       assert.deepEqual(
-        readdirSync(place).filter((name) => name !== 'lance.import.new'),
+        readdirSync(place).filter((name) => !['lance.lock', 'lance.import.new'].includes(name)),
         [],
         point,
       );

@@ -6,7 +6,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, r
 import { dirname, join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { type HouseMark, readHouseMark, type UnreadableMark } from '../../bidding/ports.ts';
-import { besideEndings, makeDirectory, unusable } from '../../state/sqlite.ts';
+import { besideEndings, unusable } from '../../state/sqlite.ts';
 import { type AnchorPlace, findSetBack, removeAnchor, type SetBack } from './anchor.ts';
 import { createControlRows } from './control-rows.ts';
 import { databasePath, holdsDesk, openReadOnly } from './database.ts';
@@ -24,12 +24,11 @@ export function readImportMark(directory: string): HouseMark | UnreadableMark | 
   }
 }
 
-/** Makes the directory. Durable when it returns. Throws `data-directory-unusable`. */
+/** For whoever holds the lock. Durable when it returns. Throws `data-directory-unusable`. */
 export function writeImportMark(directory: string, mark: HouseMark): void {
   const path = pathOf(directory);
   const draft = `${path}.new`;
   try {
-    makeDirectory(resolve(directory));
     const file = openSync(draft, 'w', 0o600);
     try {
       writeFileSync(file, JSON.stringify(mark));
@@ -45,11 +44,15 @@ export function writeImportMark(directory: string, mark: HouseMark): void {
   }
 }
 
-/** Durable when it returns. */
+/** Durable when it returns. Throws `data-directory-unusable`. */
 export function removeImportMark(directory: string): void {
-  if (!existsSync(pathOf(directory))) return;
-  rmSync(pathOf(directory));
-  syncDirectory(directory);
+  try {
+    if (!existsSync(pathOf(directory))) return;
+    rmSync(pathOf(directory));
+    syncDirectory(directory);
+  } catch (cause) {
+    throw unusable(directory, cause);
+  }
 }
 
 function syncDirectory(directory: string): void {

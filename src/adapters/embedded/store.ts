@@ -428,29 +428,6 @@ function foreignFault(directory: string, file: string, why: Extract<SetBack, { k
 }
 
 /**
- * The mark of an import, unless there is a store without one: in a store that is there the import writes it into that. Rejects where
- * the anchor is that of a store which is lost. Whether there was none.
- */
-async function markArriving({ directory, anchor, checkKey }: EmbeddedOptions, mark: HouseMark): Promise<boolean> {
-  const isNew = readImportMark(directory) === null;
-  if (isNew && holdsDesk(directory)) return false;
-  const refusal = !isNew || anchor == null ? null : await startRefusal(directory, anchor, checkKey);
-  if (refusal !== null) throw refusal;
-  writeImportMark(directory, mark);
-  return isNew;
-}
-
-/** A directory that another process holds is that one's: no mark of ours is left in it. */
-function lockArriving(directory: string, path: string, isNewlyMarked: boolean): ReturnType<typeof lockDirectory> {
-  try {
-    return lockDirectory(directory, [path]);
-  } catch (fault) {
-    if (isNewlyMarked) removeImportMark(directory);
-    throw fault;
-  }
-}
-
-/**
  * Rejects with the fault `data-directory-in-use` while another daemon holds the directory, and `data-directory-unusable` when it
  * cannot be made or written, and `store-newer` when a later version wrote it.
  */
@@ -458,8 +435,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
   const { directory, anchor = null, restored = null, onFault } = options;
   const path = databasePath(directory);
   const { arriving = null } = options;
-  const isNewlyMarked = arriving !== null && (await markArriving(options, arriving));
-  const lock = lockArriving(directory, path, isNewlyMarked);
+  const lock = lockDirectory(directory, [path]);
   let writer: Writer | null = null;
   let database: DatabaseSync | null = null;
   let files: FileWatch | null = null;
@@ -475,6 +451,8 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       anchor === null || restored !== null ? null : await startRefusal(directory, anchor, options.checkKey);
     if (refusal !== null) throw refusal;
     await refuseLiving(directory, lockIdentity);
+    // A store that is there has the mark of what made it, or the import writes its own into it.
+    if (arriving !== null && !holdsDesk(directory)) writeImportMark(directory, arriving);
     const unsigned =
       anchor !== null &&
       restored === null &&
