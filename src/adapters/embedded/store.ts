@@ -297,8 +297,9 @@ export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPla
     if (findSetBack(database, anchor) === null) return null;
     if (database === null && !options.emptied) throw nothingThere(directory, anchor.file);
     if (database === null) return { heads: {}, end: 0 };
-    const end = endBeforeAcceptance(database);
-    return { heads: headsBeforeAcceptance(database, end, knownHeads(anchor)), end };
+    const known = knownHeads(anchor);
+    const end = endBeforeAcceptance(database, known);
+    return { heads: headsBeforeAcceptance(database, end, known), end };
   });
   if (found === null) return null;
   const { heads, end } = found;
@@ -321,16 +322,20 @@ const entriesLookedAt = 1_000;
 
 /**
  * How many records `auctions` had when it was set back: an acceptance that was killed has written behind them, and those are no part
- * of what was lost.
+ * of what was lost. What an earlier acceptance wrote that came to its end is: it is not later than the origin of that. `lost`: what the
+ * anchor knows.
  */
-function endBeforeAcceptance(database: DatabaseSync): number {
+function endBeforeAcceptance(database: DatabaseSync, lost: ChainHeads | null): number {
   // A file that has lost its write-ahead log may hold nothing at all.
   if (!hasLogTables(database)) return 0;
   const log = createLogReader(database);
+  const endedAt = lastEndedRestoreAt(database, lost);
   let end = log.end('auctions');
   while (end > 0) {
     const from = Math.max(0, end - entriesLookedAt);
-    const last = log.read('auctions', from, end - from).findLast(({ record }) => !isOfAcceptance(record));
+    const last = log
+      .read('auctions', from, end - from)
+      .findLast(({ record }) => !isOfAcceptance(record) || record.at <= endedAt);
     if (last !== undefined) return last.offset + 1;
     end = from;
   }
@@ -350,15 +355,31 @@ function headsBeforeAcceptance(database: DatabaseSync, end: number, lost: ChainH
   return link === null ? heads : { ...heads, auctions: [end, link] };
 }
 
-function lastRestore(database: DatabaseSync): Extract<OriginEntry, { kind: 'restored' }> | null {
+type Restored = Extract<OriginEntry, { kind: 'restored' }>;
+
+function lastRestore(database: DatabaseSync): Restored | null {
   const row = database.prepare('SELECT entry FROM origins ORDER BY number DESC LIMIT 1').get();
+  return restoreIn(row?.entry);
+}
+
+/** Null: it is another origin, or damaged, or there is none. */
+function restoreIn(entry: unknown): Restored | null {
   try {
-    const entry = JSON.parse(String(row?.entry)) as OriginEntry;
-    return entry.kind === 'restored' ? entry : null;
+    const origin = JSON.parse(String(entry)) as OriginEntry;
+    return origin.kind === 'restored' ? origin : null;
   } catch {
-    // Damaged, or there is none.
     return null;
   }
+}
+
+/** An acceptance that comes to its end changes the anchor: one that found it as it is now was killed. */
+function lastEndedRestoreAt(database: DatabaseSync, lost: ChainHeads | null): number {
+  if (headsOf(database).origins === undefined) return Number.NEGATIVE_INFINITY;
+  for (const { entry } of database.prepare('SELECT entry FROM origins ORDER BY number DESC').iterate()) {
+    const origin = restoreIn(entry);
+    if (origin !== null && !isDeepStrictEqual(origin.lost, lost)) return origin.at;
+  }
+  return Number.NEGATIVE_INFINITY;
 }
 
 const takenOver =

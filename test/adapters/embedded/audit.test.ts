@@ -326,6 +326,52 @@ test('an acceptance that was killed is no part of what the store had: its pause 
   }
 });
 
+test('what an acceptance wrote that came to its end is part of what the store had when it is set back again', async () => {
+  for (const killed of [false, true]) {
+    const place = newPlace();
+    const backup = `${place.directory}.backup`;
+    const setBackAfter = async (ids: readonly string[]) => {
+      cpSync(place.directory, backup, { recursive: true });
+      for (const requestId of ids) {
+        const store = await open(place);
+        await store.log.append([claimOf(requestId)]);
+        await store.close();
+      }
+      rmSync(place.directory, { recursive: true });
+      cpSync(backup, place.directory, { recursive: true });
+      rmSync(backup, { recursive: true });
+    };
+    const accept = async (at: number, isKilled = false) => {
+      const store = (await openSetBack({ ...place, onFault, anchor: anchor(place.file), emptied: false }))!;
+      const { heads, lost, claimed: known } = store;
+      for (const [requestId, claim] of known.claims) {
+        if ((await store.log.readKey('auctions', requestId)).length > 0) continue;
+        for (const record of [restoredPass(requestId, at), lostAnswer(requestId, claim, at)])
+          await store.log.append([{ topic: 'auctions', key: requestId, record }]);
+      }
+      const told = { had: heads.auctions?.[0], lost: [...known.claims.keys()], complete: known.complete };
+      if (isKilled) {
+        await store.close();
+        return told;
+      }
+      const origin = { by: 'ana', reason: 'disk', heads, lost, noBidReceivedBefore: at };
+      await store.house.addOrigin({ kind: 'restored', at, ...origin });
+      await store.accept();
+      return told;
+    };
+    const first = await open(place);
+    await first.log.append([auctionEntry('k', '0'), claimOf('s0')]);
+    await first.close();
+    await setBackAfter(['s1']);
+    assert.deepEqual(await accept(10), { had: 2, lost: ['s1'], complete: true });
+    await setBackAfter(['s2', 's3']);
+    const second = { had: 4, lost: ['s2', 's3'], complete: true };
+    if (killed) assert.deepEqual(await accept(15, true), second);
+    assert.deepEqual(await accept(20), second, `killed ${killed}`);
+    assert.equal((await verify(place)).kind, 'intact');
+  }
+});
+
 function newestMark({ file }: Pick<Place, 'file'>) {
   const text = readFileSync(`${file}.mark`, 'utf8');
   const contents = [text.slice(0, 4_096), text.slice(4_096)].map((slot) => JSON.parse(slot.slice(slot.indexOf('{'))));
