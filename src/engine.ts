@@ -36,7 +36,7 @@ import {
   type SnapshotKeeper,
   type SnapshotSettings,
 } from './bidding/snapshots.ts';
-import { createTimeWatch, type TimeWatch } from './bidding/time-watch.ts';
+import { askIdleEveryMs, createTimeWatch, type TimeWatch } from './bidding/time-watch.ts';
 import { ageOf } from './cli/age.ts';
 import { remedyOf } from './cli/bidding-remedy.ts';
 import { biddingEn } from './cli/bidding-texts-en.ts';
@@ -707,7 +707,7 @@ function readinessChecks(
     {
       name: 'service',
       role: 'engine',
-      // An idle desk asks nothing, so silence says nothing: what is known to be wrong stands at the gate.
+      // What is known to be wrong stands at the gate. The time witness is asked also by an idle desk, but may be `none`.
       missing: () => null,
       note: serviceText,
     },
@@ -791,6 +791,7 @@ function statusOf(
     lastBidAt: lasts.bidAt,
     lastWinAt: lasts.winAt,
     lastAnswerAt: parts.serviceAnsweredAt(),
+    serviceAskedMs: config.bidding.timeWitness === 'service' ? askIdleEveryMs : null,
   };
 }
 

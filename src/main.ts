@@ -712,13 +712,11 @@ async function openEngine(parts: {
   // Node writes NODE_COMPILE_CACHE at the end of a process, and so never for one that is killed. The next start finds it now.
   flushCompileCache();
   const deskClock = createSteadySystemClock();
-  let answeredAt: number | null = null;
   const service = createService(config.service, {
     outcomes,
     clock: deskClock,
     observe: (event) => {
       if (event.kind !== 'exchanged') parts.journal.warn('service', { kind: event.kind });
-      else if (event.status !== null) answeredAt = deskClock.now();
     },
   });
   const { pseudonymKey } = config;
@@ -743,7 +741,7 @@ async function openEngine(parts: {
     soleOwner: config.store.backend === 'embedded',
     store,
     service,
-    serviceAnsweredAt: () => answeredAt,
+    serviceAnsweredAt: service.answeredAt,
     vault,
     clock: deskClock,
     chance: Math.random,

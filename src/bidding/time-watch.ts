@@ -36,7 +36,7 @@ const askEveryMs = 1_000;
 /** A service that is ahead may be so for good; it is asked only because bids, and with them its Dates, may have become few. */
 const askAheadEveryMs = 5_000;
 /** Bids bring Dates; a desk that sends none asks for one this often. */
-const askIdleEveryMs = 60_000;
+export const askIdleEveryMs = 60_000;
 /** So many requests in a row that come after their own end are more than webhooks that were late. */
 const lateRun = 5;
 /** A start later than this after the newest record asks the service first: a clock that is ahead looks the same. */

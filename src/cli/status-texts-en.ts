@@ -51,6 +51,7 @@ export const statusEn: Texts['status'] = {
     `${queued} waiting, ${sending} being sent (limit now ${sendLimit}), ${unknown} without a known answer${unknown === 0 ? '' : ' (lance bids list --state unknown)'}`,
   answered: (age, at) => `last answered ${statusEn.ago(age)} (${at})`,
   unanswered: 'has not answered since the process started',
+  serviceSilent: (text) => `${text}, and is asked for its time every minute: see LANCE_BASE_URL and the network to it`,
   ago: ({ count, unit }) => `${count} ${unit === 'd' ? (count === 1 ? 'day' : 'days') : unit} ago`,
   notSinceStart: 'none since the process started',
   silent: (url, reason, named) =>

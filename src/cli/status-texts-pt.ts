@@ -71,6 +71,8 @@ export const statusPt = {
     `${queued} à espera, ${sending} sendo enviadas (limite agora ${sendLimit}), ${unknown} sem resposta conhecida${unknown === 0 ? '' : ' (lance bids list --state unknown)'}`,
   answered: (age: Age, at: string) => `respondeu pela última vez ${statusPt.ago(age)} (${at})`,
   unanswered: 'não respondeu desde o início do processo',
+  serviceSilent: (text: string) =>
+    `${text}, embora a hora lhe seja perguntada a cada minuto: veja LANCE_BASE_URL e a rede até ele`,
   ago: ({ count, unit }: Age): string => `há ${count} ${unit === 'd' ? (count === 1 ? 'dia' : 'dias') : unit}`,
   notSinceStart: 'nenhum desde o início do processo',
   silent: (url: string, reason: string, named: boolean) =>

@@ -9,6 +9,8 @@ import { askStatus, type DaemonPlace, type StatusAnswer } from './daemon.ts';
 import { labelledText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
+/** A service that was asked so often and answered nothing is taken for one that is away. */
+const missedAnswers = 3;
 /** As `EX_UNAVAILABLE`: nobody answers. */
 const nobodyCode = 69;
 /** As `EX_NOPERM`: somebody does, and does not take the token. */
@@ -164,10 +166,13 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
   }
 
   /** Of an earlier version nobody knows. */
-  function serviceText({ at, lastAnswerAt }: DaemonStatus): string | null {
+  function serviceText({ at, startedAt, lastAnswerAt, serviceAskedMs }: DaemonStatus): string | null {
     if (lastAnswerAt === undefined) return null;
-    if (lastAnswerAt === null) return status.unanswered;
-    return status.answered(ageOf(at - lastAnswerAt), format.minute(lastAnswerAt));
+    const silentMs = at - (lastAnswerAt ?? startedAt);
+    const isSilent = serviceAskedMs != null && silentMs >= missedAnswers * serviceAskedMs;
+    const text =
+      lastAnswerAt === null ? status.unanswered : status.answered(ageOf(silentMs), format.minute(lastAnswerAt));
+    return isSilent ? status.serviceSilent(text) : text;
   }
 
   function lastText(at: number | null): string {

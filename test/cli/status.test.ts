@@ -81,6 +81,37 @@ test('an open desk says what it is about, in one screen', async () => {
   }
 });
 
+test('a service that is asked for its time and does not answer is pointed out', async () => {
+  const { lastAnswerAt: _, ...running } = await statusOf();
+  assert.equal(running.serviceAskedMs, 60_000);
+  let told: object = {};
+  const server = createHttpServer((_request, response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ ...running, ...told })),
+  ).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    for (const [silentMs, serviceAskedMs, isTold] of [
+      [170_000, 60_000, false],
+      [190_000, 60_000, true],
+      [190_000, null, false],
+    ] as const) {
+      for (const lastAnswerAt of [running.at - silentMs, null]) {
+        told = { lastAnswerAt, serviceAskedMs, startedAt: running.at - silentMs };
+        const { stdout } = await lance({ LANCE_URL: url, LANCE_LANG: 'en' }, 'status');
+        assert.match(
+          stdout,
+          lastAnswerAt === null ? /service +has not answered/ : /service +last answered [23] min ago/,
+        );
+        assert.equal(/see\s+LANCE_BASE_URL/.test(stdout), isTold, stdout);
+        assertScreen(stdout);
+      }
+    }
+  } finally {
+    server.close();
+  }
+});
+
 test('a pause is the cause, with who, why and the remedy; the API, /readyz and the doctor say the same', async () => {
   const reason = `taxas estranhas ${'e um motivo comprido '.repeat(6)}`.trim();
   assert.equal((await lance(environment, 'pause', '--by', 'ana', '--reason', reason)).code, 0);

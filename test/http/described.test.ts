@@ -55,6 +55,7 @@ const units = [
   'percent a month',
   'percent a year',
   'percent',
+  'ms',
   'epoch ms',
   'months',
   'a count',

@@ -9,11 +9,11 @@ import { type Exchange, exchange, type Post } from './exchange.ts';
 import type { ClockSkew, NetworkTime } from './measures.ts';
 import type { Attempt, Token, TokenEvent, TokenKeeper } from './token.ts';
 
-type Operation = 'bid' | 'link-list' | 'link-detail' | 'token' | OperationName;
+type Operation = 'bid' | 'link-list' | 'link-detail' | 'token' | 'time' | OperationName;
 
 export type ServiceEvent =
   | TokenEvent
-  /** One POST is over. `status` is null without an answer; `durationMs` runs from the first byte, null when none was written. */
+  /** One POST is over, or the service was asked for its time and answered. `status` is null without an answer; `durationMs` runs from the first byte, null when none was written. */
   | {
       kind: 'exchanged';
       operation: Operation;

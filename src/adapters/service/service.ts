@@ -105,12 +105,21 @@ function bidAnswerOf(result: Exchange, outcomes: OutcomeTable, now: EpochMs, ske
   return { kind: 'unknown', reason, ...told };
 }
 
-/** The ports, and `close`, which ends all connections at once: what is under way then is `unknown` or `unreachable`. */
+/**
+ * The ports, and `close`, which ends all connections at once: what is under way then is `unknown` or `unreachable`. `answeredAt`: when
+ * anything at all was last answered, also with a refusal; null: not yet.
+ */
 export function createService(
   options: ServiceOptions,
   surroundings: ServiceSurroundings,
-): Service & LoanService & { close: () => Promise<void> } {
-  const { clock, observe, outcomes } = surroundings;
+): Service & LoanService & { answeredAt: () => EpochMs | null; close: () => Promise<void> } {
+  const { clock, outcomes } = surroundings;
+  // Monotonic: how long ago that was does not change with the time of day.
+  let answeredAtMs: number | null = null;
+  const observe = (event: ServiceEvent) => {
+    if (event.kind === 'exchanged' && event.status !== null) answeredAtMs = clock.monotonicMs();
+    surroundings.observe(event);
+  };
   const lanes = createLanes(options);
   const network = createNetworkTime(options.networkStartMs);
   const skew = createClockSkew(clock.offsetMs);
@@ -125,7 +134,7 @@ export function createService(
     observe,
     show: (token) => show(lanes.queries, { operation: 'token', path: linkListPath, body: tokenQuery }, token),
   });
-  const { send, show } = createSender({ tokens, network, skew }, surroundings);
+  const { send, show } = createSender({ tokens, network, skew }, { clock, observe });
   const reasonIn = authorisationReader(options);
   let openQueries = 0;
 
@@ -138,6 +147,8 @@ export function createService(
       const timeouts = { headersTimeout: timeAnswerMs, bodyTimeout: timeAnswerMs };
       const signal = AbortSignal.timeout(timeAnswerMs);
       const answer = await pool.request({ method: 'HEAD', path: `${prefix}/`, signal, ...timeouts });
+      const durationMs = clock.monotonicMs() - writtenAtMs;
+      observe({ kind: 'exchanged', operation: 'time', result: 'answered', status: answer.statusCode, durationMs });
       await answer.body.dump();
       const { date } = answer.headers;
       const answeredAt = writtenAt + (clock.monotonicMs() - writtenAtMs);
@@ -202,6 +213,7 @@ export function createService(
     skewBelieved: skew.isBelieved,
     askSkew,
     ready: () => tokens.blockedUntil() === null,
+    answeredAt: () => (answeredAtMs === null ? null : Math.round(clock.now() - (clock.monotonicMs() - answeredAtMs))),
     close: async () => {
       tokens.close();
       await Promise.all(Object.values(lanes).map((lane) => lane?.close()));

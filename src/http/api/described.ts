@@ -13,6 +13,7 @@ export type Unit =
   | 'percent a month'
   | 'percent a year'
   | 'percent'
+  | 'ms'
   | 'epoch ms'
   | 'a count'
   | 'a probability from 0 to 1'

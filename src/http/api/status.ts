@@ -122,6 +122,11 @@ export const statusSchema = answerNamed(
       'When the service last answered anything at all, also with a refusal; null: not since the process started',
       exampleTime,
     ),
+    serviceAskedMs: said(
+      measured(z.int(), 'ms').nullable().optional(),
+      'How often an idle process asks the service for its time; null: it asks nothing',
+      60_000,
+    ),
   }),
   'Status',
   'One process of the desk, as it is now',

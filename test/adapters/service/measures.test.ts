@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { createClockSkew, createNetworkTime } from '../../../src/adapters/service/measures.ts';
+import { createSystemClock } from '../../../src/adapters/system/clock.ts';
+import { startClient, startHttp } from './surroundings.ts';
 
 test('the network time is the setting until a hundred answers, then the 99 % quantile of half round trips', () => {
   const network = createNetworkTime(50);
@@ -65,4 +67,19 @@ test('nonsense does not move it', () => {
     skew.add(new Date(at + ahead).toUTCString(), at, at + 20);
   }
   assert.ok(Math.abs(skew.ms() - 2_000) <= 510, String(skew.ms()));
+});
+
+test('an answer to the question for the time counts, also a refusal, and its age does not change with the time of day', async (t) => {
+  const { baseUrl } = await startHttp(t, (response) => response.writeHead(503).end());
+  const machine = createSystemClock();
+  let aheadMs = 0;
+  const clock = { ...machine, now: () => machine.now() + aheadMs };
+  const { service } = startClient(t, baseUrl, {}, clock);
+  assert.equal(service.answeredAt(), null);
+  await service.askSkew();
+  for (const movedMs of [0, 3 * 3_600_000, -3 * 3_600_000]) {
+    aheadMs = movedMs;
+    const ageMs = clock.now() - service.answeredAt()!;
+    assert.ok(ageMs >= -1 && ageMs < 5_000, `${ageMs} after ${movedMs}`);
+  }
 });

@@ -6,9 +6,8 @@ import type { TestContext } from 'node:test';
 import type { ServiceEvent } from '../../../src/adapters/service/sender.ts';
 import { createService, type ServiceOptions } from '../../../src/adapters/service/service.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
-import type { BidAttempt, Service } from '../../../src/bidding/ports.ts';
+import type { BidAttempt } from '../../../src/bidding/ports.ts';
 import type { Clock } from '../../../src/domain/clock.ts';
-import type { LoanService } from '../../../src/origination/ports.ts';
 import { type OutcomeTable, readOutcomeTable } from '../../../src/wire/outcomes.ts';
 
 function readOutcomes(): OutcomeTable {
@@ -95,7 +94,7 @@ export function startClient(
   baseUrl: string,
   given: Partial<ServiceOptions> = {},
   clock: Clock = createSystemClock(),
-): { service: Service & LoanService; events: ServiceEvent[] } {
+): { service: ReturnType<typeof createService>; events: ServiceEvent[] } {
   const events: ServiceEvent[] = [];
   const options: ServiceOptions = {
     baseUrl,
