@@ -76,7 +76,10 @@ export function freeBytes(directory: string): number {
 const openingBytes = 1_000_000;
 
 export function unusable(directory: string, cause: unknown): Fault {
-  if (isRefusedByDisk(cause) && freeBytes(directory) < openingBytes) {
+  // A quota may be used up while the file system has room.
+  const code = cause instanceof Error && 'code' in cause ? cause.code : null;
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+  if (isFull || (isRefusedByDisk(cause) && freeBytes(directory) < openingBytes)) {
     return new Fault(
       'data-directory-unusable',
       `The disk of ${directory} is full, so the store in it cannot be opened. Free some space and start again: nothing says that the store is damaged.`,

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { anchorFileOf } from '../../../src/adapters/embedded/anchor.ts';
-import { readImportMark, removeImportMark } from '../../../src/adapters/embedded/import-mark.ts';
+import { readImportMark, removeImportMark, writeImportMark } from '../../../src/adapters/embedded/import-mark.ts';
 import { openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
 import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
 import type { HouseMark } from '../../../src/bidding/ports.ts';
@@ -92,6 +92,23 @@ test('a directory that another process makes meanwhile is taken', (t) => {
     syncBuiltinESMExports();
   }
   assert.ok(fs.existsSync(join(directory, 'lance.lock')));
+});
+
+test('a full disk, or a quota that is used up, is called that where the mark is written', (t) => {
+  const directory = newDirectory();
+  mkdirSync(directory);
+  for (const code of ['ENOSPC', 'EDQUOT']) {
+    t.mock.method(fs, 'writeFileSync', () => {
+      throw Object.assign(new Error(`${code}: write`), { code, syscall: 'write' });
+    });
+    syncBuiltinESMExports();
+    try {
+      assert.throws(() => writeImportMark(directory, markOf('/a')), /The disk of \S+ is full.*Free some space/);
+    } finally {
+      t.mock.restoreAll();
+      syncBuiltinESMExports();
+    }
+  }
 });
 
 test('a mark that cannot be taken away is a fault of the directory', () => {
