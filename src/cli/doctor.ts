@@ -231,6 +231,10 @@ async function checkDirectory(
   }
   if (!isUsable(directory)) return [found('data-directory', 'fail', 'directory-unwritable', { path: directory })];
   if (!existsSync(join(directory, databaseFile))) {
+    const refusal = await world.startRefusal(place.store);
+    if (refusal?.code === 'desk-moved') {
+      return [found('data-directory', 'fail', 'start-refused', { text: refusal.message })];
+    }
     if (await answersAlive(world)) {
       const other = found('data-directory', 'fail', 'directory-without-desk', { path: directory });
       return [other, ...(await checkBidding(world, null, place.store))];

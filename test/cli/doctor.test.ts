@@ -361,6 +361,15 @@ describe('what is wrong before a desk begins', { concurrency: 2 }, () => {
     assert.ok(named(fresh, 'data-directory').includes('warn directory-new'));
   });
 
+  test('a directory with the mark of an import and no store is no new one', async () => {
+    const data = join(played.directory, 'half-imported');
+    mkdirSync(data);
+    writeFileSync(join(data, 'lance.import'), JSON.stringify({ kind: 'arriving', file: '/a', at: 1 }));
+    const found = await findings({ LANCE_DATA_DIR: data });
+    assert.deepEqual(named(found, 'data-directory'), ['fail start-refused']);
+    assert.match(JSON.stringify(found), /An import of \/a into this place.*import the file again/);
+  });
+
   test('a folder whose tests fail is refused by the doctor as by the desk, and the test is named', async () => {
     const folder = join(played.directory, 'failing-rules');
     cpSync(shippedRules, folder, { recursive: true });
