@@ -779,7 +779,8 @@ async function openEngine(parts: {
 }
 
 /** Nothing behind its first line is wanted, and a longer one is nothing that a command asks for. */
-async function readLine(): Promise<string> {
+async function readLine(awaited: string): Promise<string> {
+  if (process.stdin.isTTY) writePrintable(process.stderr, `${awaited}\n`);
   let text = '';
   for await (const chunk of process.stdin) {
     text += String(chunk);

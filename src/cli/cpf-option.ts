@@ -7,6 +7,8 @@ import { workerKeyOf } from '../wire/identity.ts';
 import { readCpf } from '../wire/values.ts';
 import { type CommandWorld, type DeskReader, vaultOf } from './world.ts';
 
+const cpfDigits = 11;
+
 /**
  * The pseudonym of the worker; undefined: none was asked for. `-` reads the CPF from standard input. Rejects with `option-missing` where it is
  * none, `configuration-invalid` without the key, and `pseudonym-key-changed` under another one.
@@ -18,8 +20,11 @@ export async function workerKeyIn(
 ): Promise<string | undefined> {
   if (given === undefined) return undefined;
   const vault = await vaultOf(world, reader);
-  const written = given === '-' ? await world.readLine() : given;
+  const { help } = world.format.texts;
+  const written = given === '-' ? await world.readLine(help.cpfAwaited) : given;
+  // The service sends CPFs without their leading zeros; of a person fewer digits are a slip.
+  const isWhole = written.replace(/\D/g, '').length === cpfDigits;
   const cpf = readCpf(written.trim());
-  if (cpf.kind !== 'value') throw new Fault('option-missing', world.format.texts.help.noCpf);
+  if (!isWhole || cpf.kind !== 'value') throw new Fault('option-missing', help.noCpf);
   return workerKeyOf(vault, cpf.value);
 }

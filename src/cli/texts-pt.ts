@@ -53,6 +53,7 @@ export const pt = {
     code: 'só as que têm este código de recusa ou rejeição',
     batch: 'só as deste lote',
     cpf: 'só as do trabalhador com este CPF; - lê o CPF da entrada padrão, para que o histórico do shell não o guarde',
+    cpfAwaited: 'Digite o CPF do trabalhador e Enter.',
     noCpf:
       '--cpf não recebeu um CPF: escreva os 11 dígitos, com ou sem pontos e traço; os dígitos verificadores têm de conferir.',
     segment: 'só as decididas neste segmento ou num segmento dentro dele (bids show mostra qual)',

@@ -141,8 +141,8 @@ export type CommandWorld = {
   holdersOfRemoved: (directory: string) => readonly number[];
   /** A file of this package or one that the user names. */
   readPackageFile: (path: string) => string;
-  /** The first line of standard input. */
-  readLine: () => Promise<string>;
+  /** The first line of standard input; a person at a terminal is told on stderr what is awaited. */
+  readLine: (awaited: string) => Promise<string>;
   readText: (path: string) => string;
   endSignal: () => Promise<string>;
 };

@@ -431,6 +431,9 @@ test('requests are found by the CPF of their worker, which is printed nowhere', 
   const mistyped = `${cpf.slice(0, 10)}${(Number(cpf.at(-1)) + 1) % 10}`;
   for (const [given, input] of [
     [mistyped, ''],
+    // A CPF where zeros are put before it.
+    ['191', ''],
+    ['-', '191'],
     ['-', ''],
     ['-', mistyped],
   ] as const) {
