@@ -105,8 +105,9 @@ export function triggerOf(state: RequestState | null, record: AuctionRecord): Tr
     case 'proposed':
       if (wasNeverSent(state)) return null;
       for (const { contradicts = [] } of [state?.resolution ?? {}, state?.winner ?? {}])
-        for (const { kind = record.kind, errors } of contradicts)
-          if (kind === record.kind && isDeepStrictEqual(errors, record.errors)) return null;
+        for (const known of contradicts)
+          if ((known.kind ?? record.kind) === record.kind && isDeepStrictEqual(known.errors, record.errors))
+            return null;
       return record.errors.length > 0 ? 'winner-error' : record.kind;
     case 'resolved':
       return wasNeverSent(state) ? null : `resolved-${record.as}`;
