@@ -292,6 +292,7 @@ export const flowsEn: Texts['flows'] = {
     insurance: 'Insurance',
     payments: 'Money goes to',
     namedProposal: 'Proposal, as last named',
+    otherProposals: 'Other proposals named for it',
     proposal: 'Proposal code',
     operation: 'Operation',
     code: 'Request code',

@@ -301,6 +301,7 @@ export const flowsPt = {
     insurance: 'Seguro',
     payments: 'O dinheiro vai para',
     namedProposal: 'Proposta, como nomeada por último',
+    otherProposals: 'Outras propostas nomeadas para ele',
     proposal: 'Código da proposta',
     operation: 'Operação',
     code: 'Código da requisição',

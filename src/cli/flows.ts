@@ -227,6 +227,7 @@ export function flowText(
     [labels.payments, joined((shownPayments(state, open) ?? []).map((payment) => paymentText(format, payment)))],
     [labels.proposal, view.proposalCode],
     [labels.namedProposal, view.namedProposal],
+    [labels.otherProposals, joined(view.otherProposals)],
     [labels.operation, operation === null ? null : operationText(format, state, operation)],
     [labels.situation, situationText(texts.flows, state.situation, settings.situations)],
     [labels.code, view.requestCode],

@@ -485,6 +485,10 @@ const whole: readonly Sentence[] = [
     'a proposta não é como foi incluída ($1): quando souber por quê, aceite-a como está com o passo accept e um motivo, ou consulte-a de novo com o passo proposal quando o serviço a tiver corrigido',
   ],
   [
+    /^the service named another proposal for the same inclusion \((.*)\), and both may stand: find out there which one holds and have the other one cancelled; where that of this flow holds, take the step accept with a reason; where the other one does, begin a withdrawal with its code as proposalCode and do nothing more here$/,
+    'o serviço informou outra proposta para a mesma inclusão ($1), e as duas podem existir: apure lá qual vale e peça o cancelamento da outra; se vale a deste fluxo, use o passo accept com um motivo; se vale a outra, comece um saque com o código dela em proposalCode e não faça mais nada aqui',
+  ],
+  [
     /^the service names a reason of (.*) for this proposal: ask for it again with the step proposal, or say that it goes on all the same with the step accept and a reason$/,
     'o serviço informa um motivo de $1 desta proposta: consulte-a de novo com o passo proposal, ou diga que ela segue assim mesmo com o passo accept e um motivo',
     [(kind) => (kind === 'rejection' ? 'rejeição' : kind.replace('cancellation', 'cancelamento'))],

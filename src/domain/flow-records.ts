@@ -230,8 +230,8 @@ export type FlowResult =
       said?: ProposalSaid;
     }
   | { kind: 'rejected'; code: string; errors: readonly string[] }
-  /** `isFinal`: asked again it would be answered the same, so somebody has to look; absent: it would not. `requestCode`: named beside a refusal. */
-  | { kind: 'unknown'; reason: string; isFinal?: true; requestCode?: string }
+  /** `isFinal`: asked again it would be answered the same, so somebody has to look; absent: it would not. `requestCode`: named beside a refusal; `proposalCode`: of an inclusion, named in its answer. */
+  | { kind: 'unknown'; reason: string; isFinal?: true; requestCode?: string; proposalCode?: string }
   /** Certainly not done. */
   | { kind: 'not-sent'; reason: string; retryAt: EpochMs | null };
 

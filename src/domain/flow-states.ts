@@ -96,6 +96,8 @@ export type FlowOperationState = {
   wasUnclear?: true;
   /** Of an endorsement that is unclear: the service had said that it was done. Absent: it had not, or an earlier version folded it. */
   wasShown?: true;
+  /** Of an inclusion: proposals that answers named which left open whether it was done. Absent: none. */
+  namedProposals?: readonly string[];
   /** Not to be tried again before. */
   retryAt: EpochMs | null;
   reason: string | null;
@@ -264,6 +266,10 @@ export type FlowState = {
   signature: { signedAt: EpochMs; sealed: string } | null;
   /** Of a withdrawal. */
   proposalCode: string | null;
+  /** The intent that `proposalCode` is of; absent: it was included elsewhere, or by an earlier version. */
+  includedBy?: string;
+  /** Other proposals that the service named for an inclusion of this flow; `isSettled`: a person has said since which one holds. Absent: none. */
+  otherProposals?: readonly { code: string; isSettled?: true }[];
   simulatedKey: string | null;
   signedKeys: readonly string[];
   /** What was split, by all operations that are known to be done; absent: nothing, or before these were counted. */

@@ -342,15 +342,21 @@ function unreadableFigures(note: CreditNote | null): readonly LoanFigure[] {
   return (note?.unreadable ?? []).map((figure) => figureOfNote[figure]);
 }
 
-type Marks = Pick<FlowState, 'noteHolder' | 'noteAgain' | 'lateNote' | 'ending'>;
+type Marks = Pick<FlowState, 'noteHolder' | 'noteAgain' | 'lateNote' | 'ending' | 'otherProposals'>;
 
 /**
  * What else is doubtful about the note: another flow has had it, something else was told for the same contract, or there is another
- * note of this flow, which came after its generation counted no more. Of a withdrawal: its proposal is said to have ended.
+ * note of this flow, which came after its generation counted no more. Of a withdrawal: its proposal is said to have ended, or another one was named for it.
  */
-export function marksOf({ noteHolder, noteAgain, lateNote, ending }: Marks): readonly string[] {
-  const marks = { noteHolder, noteAgain, lateNote, ending };
+export function marksOf({ noteHolder, noteAgain, lateNote, ending, ...state }: Marks): readonly string[] {
+  const otherProposals = proposalsUnsettled(state).length === 0 ? null : true;
+  const marks = { noteHolder, noteAgain, lateNote, ending, otherProposals };
   return Object.entries(marks).flatMap(([name, mark]) => (mark == null ? [] : [name]));
+}
+
+/** Proposals that were named beside the one that counts, and of which nobody has said which one holds. */
+export function proposalsUnsettled({ otherProposals = [] }: Pick<FlowState, 'otherProposals'>): readonly string[] {
+  return otherProposals.flatMap(({ code, isSettled }) => (isSettled ? [] : [code]));
 }
 
 /** What somebody has to look at before the note is signed: a figure where ours is another or that it does not say, and `marksOf`. */

@@ -27,6 +27,7 @@ import {
   takeCounted,
   withdraw,
   withoutSignature,
+  withProposalSettled,
 } from './fold-steps.ts';
 import {
   acceptLate,
@@ -456,7 +457,9 @@ function confirm(state: FlowState, record: FlowAsked): FlowState {
   const done = markStep({ ...state, operation: { ...operation, status: 'done' } }, operation.stepId, 'done');
   if (state.flow === 'withdrawal') {
     const moved = takeCounted(move(done, operation.operation) ?? done, operation);
-    return operation.operation === 'inclusion' ? { ...moved, proposalCode: record.requestCode } : moved;
+    if (operation.operation !== 'inclusion') return moved;
+    const includedBy = operation.intent!.intentId;
+    return withProposalSettled({ ...moved, proposalCode: record.requestCode, includedBy });
   }
   const moved = move(done, 'confirm') ?? done;
   if (operation.operation === 'endorsement') return { ...moved, errors: [], errorsIn: null };
@@ -540,7 +543,8 @@ function deny(state: FlowState): FlowState {
   if (isToldNo(state)) return notEndorsed(state);
   const operation = state.operation!;
   const { turnedAwayAt: _, ...rest } = operation;
-  const denied: FlowState = { ...state, operation: { ...rest, status: 'not-sent', retryAt: null } };
+  const settled = withProposalSettled(state);
+  const denied: FlowState = { ...settled, operation: { ...rest, status: 'not-sent', retryAt: null } };
   return move(denied, 'deny') ?? markStep(denied, operation.stepId, 'rejected');
 }
 
@@ -879,7 +883,8 @@ function acceptNote(state: FlowState, by: string, at: number): FlowState {
   const { lateNote, phase } = state;
   const late = lateNote == null ? {} : { lateNote: null, earlierNotes: withNote(state, lateNote.note.noteNumber) };
   const seen = unreadMark(state) === null ? late : { ...late, unread: null };
-  if (phase !== 'cancelled') return { ...move(state, 'accept')!, ...seen, noteAccepted: { by, at } };
+  if (phase !== 'cancelled')
+    return { ...move(withProposalSettled(state), 'accept')!, ...seen, noteAccepted: { by, at } };
   if (lateNote == null || !lateNote.isLast) return { ...state, ...seen };
   const { note, others = [] } = lateNote;
   const { notesAgain: _, ...rest } = state;

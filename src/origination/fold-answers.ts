@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FlowAnswered, FlowBreach, FlowRetryTerms, LoanFigure, ProposalSaid } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-states.ts';
+import { isSameCode } from '../domain/request-codes.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { refusedWithCode, unshownSuccess } from '../wire/operations.ts';
 import { proposalDifferences, unsaidIn } from './differences.ts';
@@ -31,6 +32,7 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
   const isOfWithdrawn = isWithdrawn(known) && known.operation?.intent?.intentId === record.intentId;
   if (isOfWithdrawn && !mayBeDone(known.operation!, record)) return stray(known);
   const state = isOfWithdrawn ? undoWithdrawal(known) : known;
+  if (state.includedBy === record.intentId) return withOtherProposal(stray(state), proposalIn(record));
   const { operation } = state;
   if (operation?.intent?.intentId !== record.intentId) {
     return isNewAcceptance(record) ? takeLateAnswer(state, record.at, record.intentId, codeIn(record)) : stray(state);
@@ -62,8 +64,9 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
     case 'unknown': {
       const terms = result.isFinal || isOfWithdrawn ? neverAgain : retry;
       const isToRead = result.reason === refusedWithCode || result.reason === unshownSuccess;
-      const kept = isToRead ? withRefusal(state, operation, record) : state;
-      const doubtful = doubt(kept, operation, record, result.reason, terms);
+      const known = withNamedProposal(operation, result.proposalCode);
+      const kept = { ...(isToRead ? withRefusal(state, operation, record) : state), operation: known };
+      const doubtful = doubt(kept, known, record, result.reason, terms);
       // What is told under the code that was named says what became of it.
       const isNamed = result.requestCode !== undefined && doubtful.operation?.status === 'unclear';
       return isNamed ? named(doubtful, result.requestCode!) : doubtful;
@@ -93,6 +96,24 @@ function isNewAcceptance({ result, operation }: FlowAnswered): boolean {
 
 function codeIn({ result }: FlowAnswered): string | null {
   return result.kind === 'accepted' ? (result.proposalCode ?? result.requestCode) : null;
+}
+
+function proposalIn({ result }: FlowAnswered): string | null {
+  return result.kind === 'accepted' || result.kind === 'unknown' ? (result.proposalCode ?? null) : null;
+}
+
+function withNamedProposal(operation: FlowOperationState, code: string | undefined): FlowOperationState {
+  const { namedProposals = [] } = operation;
+  if (code === undefined || namedProposals.some((known) => isSameCode(known, code))) return operation;
+  return { ...operation, namedProposals: [...namedProposals, code] };
+}
+
+/** Another proposal than the one that counts was named for the same inclusion: both may stand, so somebody has to say which one holds. */
+function withOtherProposal(state: FlowState, code: string | null): FlowState {
+  const { otherProposals: known = [] } = state;
+  if (code === null || isSameCode(code, state.proposalCode ?? '')) return state;
+  if (known.some((other) => isSameCode(other.code, code))) return state;
+  return { ...state, otherProposals: [...known, { code }], noteAccepted: null };
 }
 
 /** How often one without a key is sent that the service turns away, before somebody has to look. */
@@ -215,11 +236,13 @@ function accept(state: FlowState, operation: FlowOperationState, record: FlowAns
   const answered = { ...marked, results: { ...state.results, [operation.operation]: whole } };
   if (state.flow === 'withdrawal') {
     const moved = takeCounted(move(answered, operation.operation) ?? answered, operation);
-    return {
+    const taken = {
       ...(result.said === undefined ? moved : takeSaid(moved, result.said)),
-      proposalCode: operation.operation === 'inclusion' ? result.proposalCode : state.proposalCode,
       situation: result.situation ?? state.situation,
     };
+    if (operation.operation !== 'inclusion') return taken;
+    const included = { ...taken, proposalCode: result.proposalCode, includedBy: record.intentId };
+    return (operation.namedProposals ?? []).reduce(withOtherProposal, included);
   }
   const moved = isStillWanted(state, operation, record) ? move(answered, 'accepted') : null;
   if (moved === null) {

@@ -1,6 +1,7 @@
 /** The small moves of the fold. */
 import type { FlowOperation } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState, FlowStepState, PaymentOperation } from '../domain/flow-states.ts';
+import { isSameCode } from '../domain/request-codes.ts';
 import { type FlowTrigger, transitions } from './transitions.ts';
 
 /** The state in the phase that the table names; null where it names none. */
@@ -88,4 +89,16 @@ function withPayment(state: FlowState, { operation, sealedRequest, intent }: Flo
   const payments = [...(state.payments ?? []), { operation, at: intent.at, sealed: sealedRequest }];
   if (payments.length <= paymentsKept) return { ...state, payments };
   return { ...state, payments: payments.toSpliced(payments[0]!.operation === 'inclusion' ? 1 : 0, 1) };
+}
+
+/** A person has said which proposal holds: those that were named beside it stay to be seen, and bar nothing any more. */
+export function withProposalSettled(state: FlowState): FlowState {
+  const { proposalCode, otherProposals = [], operation } = state;
+  const isKnown = (code: string) =>
+    isSameCode(code, proposalCode ?? '') || otherProposals.some((other) => isSameCode(other.code, code));
+  const named = (operation?.namedProposals ?? []).filter((code) => !isKnown(code));
+  const all = [...otherProposals.map(({ code }) => code), ...named];
+  return all.length === 0
+    ? state
+    : { ...state, otherProposals: all.map((code) => ({ code, isSettled: true as const })) };
 }

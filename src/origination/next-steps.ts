@@ -12,7 +12,7 @@ import {
   splittable,
 } from '../wire/checks/withdrawals.ts';
 import { noteSignable, noteWithinBid } from '../wire/checks/worker-credit.ts';
-import { beyondTolerance, doubtsOf, noteFactsOf, unsaidIn } from './differences.ts';
+import { beyondTolerance, doubtsOf, noteFactsOf, proposalsUnsettled, unsaidIn } from './differences.ts';
 import { lateSuccessOf, successSettled, unsettledBefore } from './late-successes.ts';
 import { unreadMark } from './notes.ts';
 import { type OpenSealed, shownAmount, splitsBeyondLoan } from './shown-flows.ts';
@@ -99,7 +99,8 @@ export function doubtsOfProposal(
   settings: Pick<FlowSettings, 'noteTolerance'>,
   open: OpenSealed,
 ): ProposalDoubts {
-  const unmovable = { isUnasked: !isProposalSaid(state), splitsBeyond: splitsBeyondLoan(state, open) };
+  const others = proposalsUnsettled(state);
+  const unmovable = { isUnasked: !isProposalSaid(state), splitsBeyond: splitsBeyondLoan(state, open), others };
   if (state.noteAccepted) return { ...unmovable, differing: [], unsaid: [], ending: null };
   const differing = beyondTolerance(state, settings);
   return { ...unmovable, differing, unsaid: unsaidIn(state), ending: state.ending ?? null };

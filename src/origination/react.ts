@@ -8,11 +8,12 @@ import type { FlowOperation, FlowRecord, FlowResult } from '../domain/flow-recor
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { competenceOf, type MarginFact, marginValidityMs } from '../wire/checks/worker-credit.ts';
+import { refusedWithCode } from '../wire/operations.ts';
 import { doubtsOf } from './differences.ts';
 import { nextSlot } from './evolve.ts';
 import { denialOf, lateSuccessOf, unsettledBefore } from './late-successes.ts';
 import { dueAgainAt } from './steps.ts';
-import { alreadyEndorsed, deniedByPerson, toldNoOfContract } from './transitions.ts';
+import { alreadyEndorsed, deniedByPerson, readsOnly, toldNoOfContract } from './transitions.ts';
 
 export const flowAlarms = [
   'flow-frozen',
@@ -133,6 +134,7 @@ function reactToIntent(state: FlowState, around: Surroundings, settings: FlowSet
   const operation = state.operation!;
   const intent = operation.intent!;
   const retryAt = retryTime(state, settings);
+  if (isNamedBeside(state)) return [refusedBefore(state, around)];
   if (now < retryAt) return waiting(state, retryAt, around, settings);
   const { intentId } = intent;
   const mine = intent.instance === instance;
@@ -148,6 +150,21 @@ function reactToIntent(state: FlowState, around: Surroundings, settings: FlowSet
     ...{ earlierAttemptPossible: !mine, firstByteAt: null, status: null, sealedAnswer: null },
   };
   return [{ kind: 'append', record }];
+}
+
+/** Refused beside the code of what was done; earlier versions sent it again by themselves. */
+function isNamedBeside({ operation }: FlowState): boolean {
+  return operation?.reason === refusedWithCode && !readsOnly(operation.operation);
+}
+
+function refusedBefore({ flowId, operation }: FlowState, { now, instance }: Surroundings): FlowCommand {
+  const { operation: named, intent } = operation!;
+  const result: FlowResult = { kind: 'unknown', reason: refusedWithCode, isFinal: true };
+  const record: FlowRecord = {
+    ...{ kind: 'answered', flowId, at: now, intentId: intent!.intentId, operation: named, instance, result },
+    ...{ earlierAttemptPossible: true, firstByteAt: null, attempts: 0, status: null, sealedAnswer: null },
+  };
+  return { kind: 'append', record };
 }
 
 /** By the terms that its intent was written with: until then a person may count on it not being sent. */
@@ -181,7 +198,7 @@ export function maySend(
   if (frozen !== undefined) return false;
   const intent = operation?.intent ?? null;
   if (intent?.intentId !== intentId || operation?.status !== 'intended') return false;
-  if (now < retryTime(state, settings)) return false;
+  if (now < retryTime(state, settings) || isNamedBeside(state)) return false;
   // It may be a second one: whoever settles that lets it go on, or gives it up.
   if (unsettledBefore(state, operation.operation) !== null) return false;
   if (intent.idempotencyKey !== null) return true;
@@ -285,7 +302,8 @@ export function alarmsOf(before: FlowState | null, after: FlowState, settings: F
     denialOf(after) !== null && after.errors.includes(toldNoOfContract) && after.errorsIn !== before?.errorsIn;
   if (isDenied || isDeniedToo) alarms.push('success-denied');
   else if ((after.lateSuccesses ?? []).length > (before?.lateSuccesses ?? []).length) alarms.push('success-late');
-  const isSaidAnew = after.differences !== before?.differences || after.ending !== before.ending;
+  const isNamedAnew = after.otherProposals !== before?.otherProposals;
+  const isSaidAnew = isNamedAnew || after.differences !== before?.differences || after.ending !== before.ending;
   const isDoubtful = after.flow === 'withdrawal' && doubtsOf(after, settings).length > 0;
   if (isDoubtful && isSaidAnew) alarms.push('proposal-differs');
   const withoutMargin = after.phase === 'withheld' && after.errors.length > 0;

@@ -3,7 +3,13 @@ import type { Clock } from '../domain/clock.ts';
 import type { FlowAnswered, FlowResult, LoanFigure, ProposalSaid } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState } from '../domain/flow-states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
-import type { AnswerOf, OperationName, OperationResult, Prepared } from '../wire/operations.ts';
+import {
+  type AnswerOf,
+  type OperationName,
+  type OperationResult,
+  type Prepared,
+  refusedWithCode,
+} from '../wire/operations.ts';
 import { shownCode, shownError } from '../wire/plain-ids.ts';
 import type { ServiceError } from '../wire/service-errors.ts';
 import { isToldOfAsked, type ProposalRecord, simulationProblemOfAsked, unusableIn } from '../wire/withdrawals.ts';
@@ -132,7 +138,12 @@ function resultOf(
       return { kind: 'rejected', code, errors: result.errors.map(lineOf) };
     }
     case 'unknown':
-      return { kind: 'unknown', reason: result.reason, ...codeBeside(prepared, result.code) };
+      return {
+        kind: 'unknown',
+        reason: result.reason,
+        ...finalIn(prepared, result),
+        ...codeBeside(prepared, result.code),
+      };
     case 'not-sent':
       return { kind: 'not-sent', reason: result.reason, retryAt: result.retryAt };
     default:
@@ -140,9 +151,20 @@ function resultOf(
   }
 }
 
-/** The code of a refused inclusion is no request code: it stands in the answer, for whoever looks. */
-function codeBeside({ operation }: Prepared, code: string | undefined): { requestCode?: string } {
-  return code === undefined || operation === 'inclusion' ? {} : { requestCode: code };
+/** What stands beside the refusal may have been made: with the same key, too, another one could be. */
+function finalIn(
+  { idempotencyKey }: Prepared,
+  { reason }: Extract<OperationResult<never>, { kind: 'unknown' }>,
+): { isFinal?: true } {
+  return reason === refusedWithCode && idempotencyKey !== null ? { isFinal: true } : {};
+}
+
+function codeBeside(
+  { operation }: Prepared,
+  code: string | undefined,
+): { requestCode?: string; proposalCode?: string } {
+  if (code === undefined) return {};
+  return operation === 'inclusion' ? { proposalCode: code } : { requestCode: code };
 }
 
 /** An answer to a query that cannot be of what was asked is none. */

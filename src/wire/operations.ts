@@ -262,7 +262,9 @@ export function readOperationAnswer<N extends OperationName>(
   bodyText: string,
 ): AnswerReading<AnswerOf<N>> {
   if (status < 200 || (status >= 300 && status < 400) || status >= 500 || status === 408 || status === 425) {
-    return { kind: 'unknown', reason: `status-${status}` };
+    return operation === 'inclusion'
+      ? includedBeside(status, bodyText)
+      : { kind: 'unknown', reason: `status-${status}` };
   }
   const isEmpty = bodyText.trim() === '';
   const parsed = isEmpty ? null : parseJson(bodyText);
@@ -282,8 +284,17 @@ export function readOperationAnswer<N extends OperationName>(
   const answer = operations[operation].read(value);
   // An inclusion that does not say whether it failed may be either, as with the operations on it; its code stands in the answer.
   const isUnsaid = operation === 'inclusion' && (answer as InclusionAnswer | null)?.hasError === null;
-  if (isUnsaid) return { kind: 'unknown', reason: 'incomplete-success' };
+  if (isUnsaid) return { ...refusedWith(codesWithin(value, 'CodigoProposta'))!, reason: 'incomplete-success' };
   return answer === null ? { kind: 'unknown', reason: 'incomplete-success' } : { kind: 'accepted', answer };
+}
+
+/** A status that says nothing: an inclusion may have been refused in its body all the same, and a proposal may be named there. */
+function includedBeside(status: number, bodyText: string): Doubt {
+  const parsed = parseJson(bodyText);
+  const value = parsed.kind === 'parsed' && isJsonObject(parsed.value) ? parsed.value : null;
+  const named = value === null ? null : doneBeside('inclusion', value);
+  if (named === null) return { kind: 'unknown', reason: `status-${status}` };
+  return errorsOf(value!).length > 0 ? named : { ...named, reason: `status-${status}` };
 }
 
 /** It names the code that its events come under, where there is one. */

@@ -15,6 +15,7 @@ import {
   type Prepared,
   type Root,
   readOperationAnswer,
+  refusedWithCode,
 } from '../../wire/operations.ts';
 import type { Exchange } from './exchange.ts';
 import { type Lane, refusesToken, retryTime, type Send } from './sender.ts';
@@ -101,6 +102,8 @@ export function createOperations(parts: {
         const { response, firstByteAt } = result;
         return { kind: 'unknown', reason: 'rejected-on-retry', response, firstByteAt, attempts: written };
       }
+      // What was named may stand: another attempt could make a second one, and its answer would hide this code.
+      if (result.kind === 'unknown' && namesDone(result)) return { ...result, attempts: written };
       if (result.kind === 'unknown') doubt = result;
       const isOver = made >= attempts || written >= attempts || !mayWrite();
       if (doubt !== null && isOver) return { ...doubt, attempts: written };
@@ -129,4 +132,8 @@ export function createOperations(parts: {
 function saysDone(operation: OperationName, result: Exchange): ReturnType<typeof doneDespiteRefusal> {
   if (result.kind !== 'answered') return null;
   return doneDespiteRefusal(operation, result.response.status, result.response.body);
+}
+
+function namesDone({ reason, code }: Extract<OperationResult<never>, { kind: 'unknown' }>): boolean {
+  return reason === refusedWithCode || code !== undefined;
 }

@@ -951,6 +951,11 @@ export const flowSchema = answerNamed(
       '2026000123',
       'CodigoProposta',
     ),
+    otherProposals: said(
+      z.array(z.string()),
+      'Of a withdrawal: other codes that the service named for its inclusion, beside a refusal, in an answer that left open whether it was done, or beside `proposalCode`: such a proposal may stand there too. Where another one than `proposalCode` was named, nothing is signed, split or finalised before somebody has taken the step `accept`',
+      ['0a2c4e68-0000-4000-8000-000000000002'],
+    ),
     situation: saidOfParts(
       z
         .object({

@@ -126,6 +126,7 @@ export function flowView(state: FlowState, mayOpen: OpenSealed, settings: StepSe
     requestCode: requestCodeOf(state),
     proposalCode: state.proposalCode ?? state.proposal?.code ?? null,
     namedProposal: namedProposal(state, open),
+    otherProposals: otherProposalsOf(state),
     situation:
       state.situation === null
         ? null
@@ -169,6 +170,12 @@ function lateNoteOf({ lateNote }: FlowState) {
   if (lateNote == null) return null;
   const { at, requestCode, note, isLast } = lateNote;
   return { at, requestCode, note, isLast };
+}
+
+/** Named for an inclusion that nobody knows the outcome of, and beside a proposal that counts. */
+function otherProposalsOf({ otherProposals = [], operation }: FlowState): string[] {
+  const codes = [...otherProposals.map(({ code }) => code), ...(operation?.namedProposals ?? [])];
+  return [...new Set(codes)];
 }
 
 /** A lookup has no operation: its code is that of the query of its links. */

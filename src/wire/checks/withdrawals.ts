@@ -628,7 +628,19 @@ export type ProposalDoubts = {
   /** Figures without which nobody can tell what is signed, and that no answer names; absent: none. */
   unsaid?: readonly string[];
   ending: string | null;
+  /** Other proposals that the service named for the same inclusion, of which nobody has said which one holds; absent: none. */
+  others?: readonly string[];
 };
+
+function proposalAlone(doubts: ProposalDoubts | undefined): Check {
+  const { others = [] } = doubts ?? {};
+  if (others.length === 0) return null;
+  return breach(
+    'proposal-alone',
+    'step',
+    `the service named another proposal for the same inclusion (${others.join(', ')}), and both may stand: find out there which one holds and have the other one cancelled; where that of this flow holds, take the step accept with a reason; where the other one does, begin a withdrawal with its code as proposalCode and do nothing more here`,
+  );
+}
 
 function proposalAsked(doubts: ProposalDoubts | undefined): Check {
   if (doubts?.isUnasked !== true) return null;
@@ -678,7 +690,9 @@ function proposalLive(doubts: ProposalDoubts | undefined): Check {
 
 /** Whether the proposal may be signed, and finalised. */
 export function proposalSignable(doubts: ProposalDoubts | undefined): Check {
-  return proposalAsked(doubts) ?? proposalLive(doubts) ?? asIncluded(doubts) ?? splitsWithin(doubts);
+  return (
+    proposalAlone(doubts) ?? proposalAsked(doubts) ?? proposalLive(doubts) ?? asIncluded(doubts) ?? splitsWithin(doubts)
+  );
 }
 
 /** Whether anything of the proposal may be split. */
@@ -698,6 +712,7 @@ export function splittable({
           'ask for the proposal first (step proposal): what the loan comes to is not known, and splits are at most that',
         ),
     proposalLive(doubts),
+    proposalAlone(doubts),
   ];
 }
 
