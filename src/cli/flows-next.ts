@@ -1,6 +1,7 @@
 /** `lance contracts next`: every flow that waits for a person, the oldest first, with what it needs and the command to give it. */
 import type { FlowKind, FlowStep } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
+import type { EpochMs } from '../domain/glossary.ts';
 import { stepBodies } from '../http/api/schemas.ts';
 import { latestFlows } from '../origination/latest-flows.ts';
 import { withLostBids } from '../origination/lost-bids.ts';
@@ -17,7 +18,7 @@ import { type CommandWorld, withReader } from './world.ts';
 /** What one of them needs: a step, or `retry` and `cancel` where it is frozen. */
 type Need = { step: string; command: string };
 /** What whoever looks may see, and by what a step is refused. */
-type Seen = { open: OpenSealed; settings: StepSettings };
+type Seen = { open: OpenSealed; settings: StepSettings; now?: EpochMs };
 type Fields = Format['texts']['flows']['next']['fields'];
 
 /** Where a flow is asked about; of events nothing is asked but to close them. */
@@ -32,7 +33,8 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
     const flows = withLostBids(stored, views);
     const open = openWith(world, place);
     const settings = place.flows;
-    const isShown = (state: FlowState) => waitsForPerson(state, settings, open);
+    const now = world.clock.now();
+    const isShown = (state: FlowState) => waitsForPerson(state, settings, open, now);
     const begun = (await (await readUnfolded({ flows, log })).begun()).filter(isShown);
     const all = { flow: null, phase: null, code: null, limit: Number.MAX_SAFE_INTEGER, before: null };
     const { states } = await latestFlows(flows, all, isShown);
@@ -49,11 +51,11 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
           changedAt,
           isFrozen: frozen !== undefined,
         };
-        terminal.write(JSON.stringify({ ...facts, needs: needsOf(state, texts.fields, { open, settings }) }));
+        terminal.write(JSON.stringify({ ...facts, needs: needsOf(state, texts.fields, { open, settings, now }) }));
       }
       return;
     }
-    terminal.write(shown.length === 0 ? texts.none : nextText(format, shown, { open, settings }));
+    terminal.write(shown.length === 0 ? texts.none : nextText(format, shown, { open, settings, now }));
     if (waiting.length > shown.length) terminal.say(texts.more(waiting.length - shown.length));
     if (shown.some(({ frozen }) => frozen === undefined)) terminal.say(texts.fieldsFrom);
   });
@@ -82,7 +84,7 @@ export function nextText(format: Format, states: readonly FlowState[], seen: See
 /** Asked for without any field they do what is mostly meant. */
 const fieldless: ReadonlySet<FlowStep> = new Set(['simulation', 'proposal', 'installments', 'finalisation']);
 
-function needsOf(state: FlowState, fields: Fields, { open, settings }: Seen): readonly Need[] {
+function needsOf(state: FlowState, fields: Fields, { open, settings, now }: Seen): readonly Need[] {
   const { flow, frozen } = state;
   const flowId = hidden(state.flowId, open);
   const { name, reason } = fields;
@@ -91,7 +93,7 @@ function needsOf(state: FlowState, fields: Fields, { open, settings }: Seen): re
       return { step, command: `lance ${kindOf(flow)} ${step} ${flowId} --by ${name} --reason ${reason}` };
     });
   }
-  return waitsFor(state, settings, open).map((step) => {
+  return waitsFor(state, settings, open, now).map((step) => {
     const needsFile = step === 'confirm' && needsCode(state);
     const takesReason = !needsFile && stepBodies[step].safeParse({ reason: 'x' }).success;
     const given = fieldless.has(step) ? '' : takesReason ? ` --reason ${reason}` : ` --file ${fields.file}`;

@@ -6,6 +6,7 @@ import { type UnknownWinners, unknownWinners } from '../bidding/unknown-winners.
 import type { FlowSettings } from '../config/sections.ts';
 import type { FlowKind, FlowRecord, FlowStep } from '../domain/flow-records.ts';
 import { type FlowState, flowPhases } from '../domain/flow-states.ts';
+import type { EpochMs } from '../domain/glossary.ts';
 import type { CreditNote } from '../domain/records.ts';
 import { checkUntrusted } from '../domain/untrusted-value.ts';
 import { Fault } from '../errors.ts';
@@ -62,7 +63,7 @@ export async function listFlows(
     const workerKey = await workerKeyIn(world, { log }, options.cpf);
     const isOfWorker = ({ subject }: FlowState) => workerKey === undefined || subject.workerKey === workerKey;
     const isShown = (state: FlowState) =>
-      isOfWorker(state) && (!options.waiting || waitsForPerson(state, place.flows, open));
+      isOfWorker(state) && (!options.waiting || waitsForPerson(state, place.flows, open, world.clock.now()));
     const begun = (await (await readUnfolded({ flows, log })).begun()).filter(
       (state) => state.flow === flow && (phase === null || state.phase === phase) && isShown(state),
     );
@@ -71,12 +72,13 @@ export async function listFlows(
     const isOfWinners = flow === 'event' && (phase === null || phase === 'unclaimed');
     const winners = isOfWinners ? await unknownWinners({ log, views }) : { winners: [], whole: true };
     if (options.json) {
-      for (const state of states) terminal.write(JSON.stringify(flowView(state, open, place.flows)));
+      for (const state of states) terminal.write(JSON.stringify(flowView(state, open, place.flows, world.clock.now())));
       for (const winner of winners.winners.slice(0, limit)) terminal.write(JSON.stringify({ unknownWinner: winner }));
       return;
     }
     const found = winners.winners.length > 0 || !winners.whole ? winnersText(format, winners, limit) : null;
-    if (states.length > 0) terminal.write(listText(format, states, { flow, open, settings: place.flows }));
+    if (states.length > 0)
+      terminal.write(listText(format, states, { flow, open, settings: place.flows, now: world.clock.now() }));
     else if (found === null) terminal.write(flow === 'event' ? texts.flows.noEvents : texts.flows.empty);
     if (found !== null) terminal.write(found);
   });
@@ -98,12 +100,12 @@ function winnersText(format: Format, { winners, whole }: UnknownWinners, limit: 
 export function listText(
   format: Format,
   states: readonly FlowState[],
-  { flow, open, settings }: { flow: FlowKind; open: OpenSealed; settings: StepSettings },
+  { flow, ...seen }: { flow: FlowKind } & Seen,
 ): string {
   const columns = columnsOf(flow);
   return tableText(
     columns.map((column) => format.texts.flows.columns[column]),
-    states.map((state) => lineOf(format, state, open, settings)),
+    states.map((state) => lineOf(format, state, seen)),
     {
       whole: [0, columns.indexOf('worker')],
       spare: columns.flatMap((column, index) => (column === 'about' || column === 'by' ? [index] : [])),
@@ -120,7 +122,7 @@ function columnsOf(flow: FlowKind): readonly Column[] {
   return ['flow', 'phase', 'waits', 'begun', 'by', 'worker', 'amount', 'about'];
 }
 
-function lineOf(format: Format, state: FlowState, open: OpenSealed, settings: StepSettings): string[] {
+function lineOf(format: Format, state: FlowState, { open, settings, now }: Seen): string[] {
   const { requestId, closedContract } = state.subject;
   const { none } = format.texts;
   const { told, note } = state;
@@ -130,7 +132,7 @@ function lineOf(format: Format, state: FlowState, open: OpenSealed, settings: St
     flow: state.flowId,
     phase: state.frozen === undefined ? phase : `${phase} (${format.texts.freeze.mark})`,
     begun: format.minute(state.startedAt),
-    waits: waitsFor(state, settings, open).map(format.texts.flows.step).join(', ') || none,
+    waits: waitsFor(state, settings, open, now).map(format.texts.flows.step).join(', ') || none,
     by: state.by ?? none,
     worker: shownWorker(state, open) ?? none,
     amount: amountCents === null ? none : format.money(amountCents),
@@ -170,12 +172,12 @@ export async function showFlow(world: CommandWorld, flow: FlowKind, flowId: stri
     const state = row ?? ahead;
     if (state?.flow !== flow) throw await notFound(format, flows, flow, flowId);
     if (json) {
-      terminal.write(JSON.stringify(flowView(state, open, place.flows)));
+      terminal.write(JSON.stringify(flowView(state, open, place.flows, world.clock.now())));
       return;
     }
     const events = await eventsToShow(flows, ahead ?? state);
     const waiting = { records, state: ahead ?? state };
-    terminal.write(flowText(format, state, { open, settings: place.flows, waiting, events }));
+    terminal.write(flowText(format, state, { open, settings: place.flows, now: world.clock.now(), waiting, events }));
     if (flow !== 'event' && Object.values(state.results).some((kept) => kept?.sealedAnswer))
       terminal.say(format.texts.flows.readThem(commandOf[flow], flowId));
   });
@@ -187,9 +189,10 @@ export function openWith(world: CommandWorld, { pseudonymKey }: { pseudonymKey: 
 }
 
 /** Records that no desk has taken up, and where the flow stands when one has. */
-type Beside = {
-  open: OpenSealed;
-  settings: StepSettings;
+/** `now` absent: right after the last record of a flow. */
+type Seen = { open: OpenSealed; settings: StepSettings; now?: EpochMs };
+
+type Beside = Seen & {
   waiting?: { records: readonly FlowRecord[]; state: FlowState };
   /** Codes of events of nobody that may tell of it. */
   events?: readonly string[];
@@ -198,7 +201,7 @@ type Beside = {
 export function flowText(
   format: Format,
   state: FlowState,
-  { open, settings, waiting = { records: [], state }, events = [] }: Beside,
+  { open, settings, now = state.changedAt, waiting = { records: [], state }, events = [] }: Beside,
 ): string {
   const { texts } = format;
   const { labels, difference, figures } = texts.flows;
@@ -210,7 +213,7 @@ export function flowText(
         ? String(value)
         : `${format.number(value / 100, 2)} %`;
   const { subject, operation, terms, note } = state;
-  const view = flowView(state, open, settings);
+  const view = flowView(state, open, settings, now);
   return labelledText([
     [labels.phase, phaseText(texts.flows, state)],
     [texts.freeze.mark, state.frozen?.problem ?? null],
@@ -279,7 +282,7 @@ export function flowText(
     ],
     [labels.events, joined(events.map((code) => eventText(texts.flows, state, shownCodes(code, open))))],
     [labels.waiting, joined(waiting.records.flatMap((record) => waitingText(format, record)))],
-    [labels.next, joined(nextTexts(format, waiting.state, { open, settings }), ', ')],
+    [labels.next, joined(nextTexts(format, waiting.state, { open, settings, now }), ', ')],
   ]);
 }
 
@@ -443,13 +446,13 @@ function waitingText({ texts, minute }: Format, record: FlowRecord): string[] {
 function nextTexts(
   { texts }: Format,
   state: FlowState,
-  { open, settings }: Pick<Beside, 'open' | 'settings'>,
+  { open, settings, now = state.changedAt }: Seen,
 ): readonly string[] {
   const { step: named, amendsAsItIs, denied } = texts.flows;
   const isRefused = isToldNo(state) || mayTakeBack(state);
   const deniedSends = state.flow === 'withdrawal' ? denied.asked : isRefused ? denied.refused : denied.sent;
   const isHalted = goesOnAsItIs(state);
-  return nextSteps(state, settings, open).map((step) => {
+  return nextSteps(state, settings, open, now).map((step) => {
     if (state.flow === 'event') return texts.flows.closeIt(state.flowId);
     if (step === 'amend' && isHalted) return `${named(step)} (${amendsAsItIs})`;
     return step === 'deny' ? `${named(step)} (${deniedSends})` : named(step);
@@ -790,7 +793,7 @@ async function withFront(
     }
     const { state, kind } = result;
     if (result.step !== undefined && hasFailed(outcomeOf(state, result.step.stepId))) process.exitCode = 1;
-    if (json) terminal.write(JSON.stringify(flowView(state, vault.open, settings)));
+    if (json) terminal.write(JSON.stringify(flowView(state, vault.open, settings, world.clock.now())));
     else if (result.step !== undefined) terminal.write(stepText(world.format, state, result.step));
     else terminal.write(texts[kind](state.flowId, phaseText(texts, state)));
   });

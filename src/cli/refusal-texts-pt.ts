@@ -542,6 +542,29 @@ const whole: readonly Sentence[] = [
     'foi mostrado que esta operação foi feita, e $1 diz que não foi: $2. Verifique lá: outra seria um segundo empréstimo. Se o contrato dela está averbado, use a etapa confirm; depois que for desfeita ou resolvida lá, outra pessoa, que não $1, usa a etapa accept com um motivo, com um token ou login próprio',
   ],
   [
+    /^the service took this operation, its note has not come, and (.*) says that nothing came of it: (.*)\. Find out there: another one would be a second loan\. If it stands there, leave it: its note is still taken; once it is known not to stand, another person than .* takes the step accept with a reason, with a token or a log-in of their own$/,
+    'o serviço recebeu esta operação, a CCB dela não veio, e $1 diz que não deu em nada: $2. Verifique lá: outra seria um segundo empréstimo. Se ela existe lá, deixe como está: a CCB dela ainda é recebida; quando se souber que não existe, outra pessoa, que não $1, usa a etapa accept com um motivo, com um token ou login próprio',
+  ],
+  [
+    /^the service took this renegotiation, so whoever says that nothing came of it does so with a token or a log-in of their own: (.*)$/,
+    'o serviço recebeu esta renegociação, então quem diz que não deu em nada usa um token ou login próprio: $1',
+  ],
+  [
+    /^the service took this generation \((.*)\) and its note is awaited until (.*), so (.*) could lead to a second loan: start it again after that$/,
+    'o serviço recebeu esta geração ($1) e a CCB dela é esperada até $2, então $3 poderia levar a um segundo empréstimo: comece de novo depois disso',
+    [null, null, stepsListPt],
+  ],
+  [
+    /^the service took this generation \((.*)\) and its note is awaited until (.*), so (.*) could lead to a second loan: wait for it; the step proposal asks the service meanwhile$/,
+    'o serviço recebeu esta geração ($1) e a CCB dela é esperada até $2, então $3 poderia levar a um segundo empréstimo: espere por ela; enquanto isso, a etapa proposal consulta o serviço',
+    [null, null, stepsListPt],
+  ],
+  [
+    /^the service took this renegotiation \((.*)\), its note has not come, and its loan may stand without a signature, so (.*) could lead to a second one: find out there; if it stands, wait for its note; once you know that nothing came of it, take the step deny with a reason, which another person confirms with the step accept$/,
+    'o serviço recebeu esta renegociação ($1), a CCB dela não veio, e o empréstimo dela pode existir sem assinatura, então $2 poderia levar a um segundo: verifique lá; se existe, espere a CCB; quando souber que não deu em nada, use a etapa deny com um motivo, que outra pessoa confirma com a etapa accept',
+    [null, stepsListPt],
+  ],
+  [
     /^(.*) denied what was shown to be done, so another person settles it, with a token or a log-in of their own: (.*)$/,
     '$1 negou o que foi mostrado como feito, então outra pessoa o resolve, com um token ou login próprio: $2',
   ],

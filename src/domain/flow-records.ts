@@ -130,6 +130,8 @@ export type FlowAsked = OfFlow & {
   ofEndorsed?: true;
   /** Of `deny`: it goes against a success that was shown, so nothing is lent again before that is settled; absent: it does not, or an earlier version wrote it. */
   ofShown?: true;
+  /** Of `deny`: of a generation that the service took and whose note has not come. Absent: of something else. */
+  ofAwaited?: true;
   /** How whoever asked is known; absent: an earlier version wrote it. */
   via?: Via;
   /** Of `accept` and `confirm`: the intent of the late success that it settles; absent: it is about none. */

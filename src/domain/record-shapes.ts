@@ -397,7 +397,7 @@ const flowRecord = byName('kind', {
     ...{ signedAt: nullable(time), requestCode: nullable(text), personKeys: texts },
     ...{ reason: nullable(text), sealed: nullable(text), sealedReason: added(text), linkKey: added(text) },
     ...{ splitCents: added(count), stepsKept: added(count), corrects: added(isTrue), givesCodeUp: added(isTrue) },
-    ...{ ofEndorsed: added(isTrue), ofShown: added(isTrue), via },
+    ...{ ofEndorsed: added(isTrue), ofShown: added(isTrue), ofAwaited: added(isTrue), via },
     lateIntentId: added(text),
   }),
   intended: object({

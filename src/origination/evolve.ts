@@ -37,6 +37,7 @@ import {
   takeLateEvent,
   withDenial,
   withGivenUp,
+  withNoteDenied,
   withoutPastDenials,
 } from './late-successes.ts';
 import { isSameNote, noteCodes, notesToldAgain, unreadMark, withToldAgain } from './notes.ts';
@@ -429,6 +430,7 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
     case 'deny': {
       const entered = { ...state, steps: entry('done') };
       // What was done before stays so in the history: it is the denial that is new.
+      if (record.ofAwaited) return withNoteDenied(state, deniedAwaited(entered), record);
       if (record.ofShown && isShownDone(state)) return withDenial(state, refusedByPerson(entered), record);
       return takesBack ? withDenial(state, notEndorsed(entered), record) : deny(entered);
     }
@@ -551,6 +553,15 @@ function deny(state: FlowState): FlowState {
 /** Somebody has looked: it is to be signed or generated again, or ended. */
 function notEndorsed(state: FlowState): FlowState {
   return markStep(refusedByPerson(state), state.operation!.stepId, 'rejected');
+}
+
+/** Somebody has looked: nothing came of what the service took. Its note is still taken, should it come. */
+function deniedAwaited(state: FlowState): FlowState {
+  const refused = { errors: [deniedByPerson], errorsIn: null, generatedAt: null };
+  const own = isAside(state)
+    ? state.operation
+    : { ...state.operation!, status: 'rejected' as const, reason: deniedByPerson };
+  return { ...state, ...refused, phase: 'refused', operation: own };
 }
 
 function refusedByPerson(state: FlowState): FlowState {

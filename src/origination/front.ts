@@ -91,16 +91,20 @@ import { react } from './react.ts';
 import {
   allowsStep,
   bindsLender,
+  generatesUnseen,
   goesOnAsItIs,
   isBusy,
+  isNoteAwaited,
   isProposalConfirmed,
   isShownDone,
   isUnseen,
   lendsAgain,
   mayCorrect,
+  mayDenyAwaited,
   mayTakeBack,
   mayTakeOver,
   needsCode,
+  noteLateAt,
 } from './steps.ts';
 import { isFinished } from './transitions.ts';
 import type { UnfoldedFlows } from './unfolded.ts';
@@ -298,6 +302,9 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (known !== null && !isAgain) return answer(known, false);
     const denial = known === null ? null : denialOf(known);
     if (denial !== null) return successUnsettled(denial, known!, namingField[record.flow]);
+    if (known !== null && isNoteAwaited(known, clock.now(), settings)) {
+      return noteStillDue(known, noteLateAt(known, settings), 'start', namingField[record.flow]);
+    }
     const written: FlowStarted = isAgain ? { ...record, again: true } : record;
     const isSaid = (one: FlowBreach) => ofOrder.some(({ rule, field }) => rule === one.rule && field === one.field);
     const ofOperation = await breachesOf(evolve(known, written, settings)!);
@@ -861,6 +868,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const step = record as FlowAsked;
     const known = repeated(state, step);
     if (known !== null) return known;
+    const awaited = noteAwaited(state, asked.step);
+    if (awaited !== null) return awaited;
     const foreign =
       asked.step === 'sign'
         ? await sharedNote(state)
@@ -921,6 +930,17 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return takesUp && competenceOf(generatedAt, cutoffDay) !== competenceOf(clock.now(), cutoffDay);
   }
 
+  /** Until its note comes nobody knows what became of a generation that was taken. */
+  function noteAwaited(state: FlowState, step: FlowStep): FrontResult | null {
+    const now = clock.now();
+    const isDenial = step === 'deny' && mayDenyAwaited(state);
+    if (isNoteAwaited(state, now, settings)) {
+      if (!isDenial && !generatesUnseen(state, step, now, settings)) return null;
+      return noteStillDue(state, noteLateAt(state, settings), step, 'step');
+    }
+    return generatesUnseen(state, step, now, settings) ? noteLate(state, step) : null;
+  }
+
   function repeated(state: FlowState, record: FlowAsked): FrontResult | null {
     const known = state.steps.find(({ stepId }) => isSameKey(vault, stepId, record.stepId));
     if (known === undefined) return null;
@@ -963,7 +983,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       case 'deny': {
         const ofEndorsed = mayTakeBack(state) ? { ofEndorsed: true as const } : {};
         const ofShown = isShownDone(state) ? { ofShown: true as const } : {};
-        return { ...base, ...ofEndorsed, ...ofShown, sealedReason: sealReason(asked.reason) };
+        const ofAwaited = mayDenyAwaited(state) ? { ofAwaited: true as const } : {};
+        return { ...base, ...ofEndorsed, ...ofShown, ...ofAwaited, sealedReason: sealReason(asked.reason) };
       }
       case 'cancel':
       case 'regenerate':
@@ -1204,13 +1225,36 @@ function oneAlone(state: FlowState, { by, via }: Asker, step: FlowStep): FrontRe
         : `the service told that this contract was endorsed, so another person than ${standing} settles it, with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/accept. Where nobody else works on contracts, a third person gets a token of their own (lance tokens create) and takes the step accept`;
       return refusal('not-allowed', 'second-person', 'step', text);
     }
-    const text = `${late.denied.by} denied what was shown to be done, so another person settles it, with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/accept`;
+    const text = `${late.denied.by} denied what was shown to be done, so another person settles it, with a token or a log-in of their own: POST /v1/${state.flow}s/${state.flowId}/accept`;
     return refusal('not-allowed', 'second-person', 'step', text);
   }
-  if (step !== 'deny' || !isShownDone(state)) return null;
-  if (isKnown(who)) return null;
+  if (step !== 'deny' || isKnown(who)) return null;
+  if (mayDenyAwaited(state)) {
+    const text = `the service took this renegotiation, so whoever says that nothing came of it does so with a token or a log-in of their own: POST /v1/renegotiations/${state.flowId}/deny`;
+    return refusal('not-allowed', 'second-person', 'step', text);
+  }
+  if (!isShownDone(state)) return null;
   const text = `it was shown that this contract is endorsed, so whoever denies it does so with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/deny`;
   return refusal('not-allowed', 'second-person', 'step', text);
+}
+
+function noteStillDue(
+  { requestCode, phase }: FlowState,
+  lateAt: EpochMs,
+  step: FlowStep | 'start',
+  field: string,
+): FrontResult {
+  const until = new Date(lateAt).toISOString();
+  const text =
+    phase === 'cancelled'
+      ? `the service took this generation (${requestCode}) and its note is awaited until ${until}, so ${step} could lead to a second loan: start it again after that`
+      : `the service took this generation (${requestCode}) and its note is awaited until ${until}, so ${step} could lead to a second loan: wait for it; the step proposal asks the service meanwhile`;
+  return refusal('not-allowed', 'note-awaited', field, text);
+}
+
+function noteLate({ requestCode }: FlowState, step: FlowStep): FrontResult {
+  const text = `the service took this renegotiation (${requestCode}), its note has not come, and its loan may stand without a signature, so ${step} could lead to a second one: find out there; if it stands, wait for its note; once you know that nothing came of it, take the step deny with a reason, which another person confirms with the step accept`;
+  return refusal('not-allowed', 'note-awaited', 'step', text);
 }
 
 function endorsedAlready(step: FlowStep): FrontResult {

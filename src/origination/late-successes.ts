@@ -112,10 +112,15 @@ const lendsOnceMore: ReadonlySet<FlowStep | FlowOperation> = new Set([
   ...(['sign', 'regenerate', 'cancel', 'contract', 'endorsement'] as const),
 ]);
 
+/** Of a generation that was taken and whose note has not come, the order is not sent again by `amend` either. */
+function isBarredBy({ operation }: LateSuccess, what: FlowStep | FlowOperation): boolean {
+  return lendsOnceMore.has(what) || (operation === 'renegotiation' && (what === 'amend' || what === 'renegotiation'));
+}
+
 /** What has to be settled before a step or an operation; null: nothing. */
 export function unsettledBefore(state: FlowState, what: FlowStep | FlowOperation): LateSuccess | null {
-  const denied = lendsOnceMore.has(what) ? denialOf(state) : null;
-  if (denied !== null) return denied;
+  const denied = denialOf(state);
+  if (denied !== null && isBarredBy(denied, what)) return denied;
   if (paysOut.has(what)) return lateSuccessOf(state);
   const ofGeneration = () => state.lateSuccesses?.find(({ operation }) => generates.has(operation)) ?? null;
   return generates.has(what) ? ofGeneration() : null;
@@ -124,6 +129,10 @@ export function unsettledBefore(state: FlowState, what: FlowStep | FlowOperation
 /** `mayTakeOver`: the step confirm would be taken where the flow stands. */
 export function successSettled({ operation, code, unshown, denied }: LateSuccess, mayTakeOver: boolean): FlowBreach {
   const named = `${operation}${code === null ? '' : ` (${code})`}`;
+  if (denied !== undefined && operation === 'renegotiation') {
+    const problem = `the service took this operation, its note has not come, and ${denied.by} says that nothing came of it: ${named}. Find out there: another one would be a second loan. If it stands there, leave it: its note is still taken; once it is known not to stand, another person than ${denied.by} takes the step accept with a reason, with a token or a log-in of their own`;
+    return { rule: 'success-settled', field: 'step', problem };
+  }
   if (denied !== undefined) {
     const problem = `it was shown that this operation was done, and ${denied.by} says that it was not: ${named}. Find out there: another one would be a second loan. If its contract is endorsed, take the step confirm; once it is undone or settled there, another person than ${denied.by} takes the step accept with a reason, with a token or a log-in of their own`;
     return { rule: 'success-settled', field: 'step', problem };
@@ -149,8 +158,8 @@ export function denialOf({ lateSuccesses = [] }: Pick<FlowState, 'lateSuccesses'
 
 /** Whether the step is one that the fold itself takes no more: it was asked for before it was known that somebody denies a success. */
 export function isHeldByDenial(state: FlowState, step: FlowStep): boolean {
-  const denied = denialOf(state)?.denied;
-  return denied !== undefined && !denied.isOfEarlier && lendsOnceMore.has(step);
+  const denial = denialOf(state);
+  return denial !== null && !denial.denied?.isOfEarlier && isBarredBy(denial, step);
 }
 
 /** Somebody denies what was shown: that stays a fact of the flow until the service, or a second person, says otherwise. */
@@ -164,6 +173,17 @@ export function withDenial(
   const others = (before.lateSuccesses ?? []).filter(({ intentId }) => intentId !== own.intentId);
   const mark = { ...own, at, denied: { by, ...(ofShown ? {} : { isOfEarlier: true as const }) } };
   return { ...denied, lateSuccesses: [...others, mark] };
+}
+
+/** The same of a generation that the service took and whose note has not come: one person's word sends no second one. */
+export function withNoteDenied(
+  before: FlowState,
+  denied: FlowState,
+  { at, by }: Pick<FlowAsked, 'at' | 'by'>,
+): FlowState {
+  const { flowId, requestCode, generations, lateSuccesses = [] } = before;
+  const named = { operation: 'renegotiation' as const, intentId: `${flowId}:note#${generations}`, code: requestCode };
+  return { ...denied, lateSuccesses: [...lateSuccesses, { ...named, note: null, at, denied: { by } }] };
 }
 
 /** Who ordered the contract, had it endorsed or confirmed that it is. */
@@ -194,6 +214,8 @@ export function withoutPastDenials(state: FlowState): FlowState {
   const isPast = (late: LateSuccess) => {
     const { denied } = late;
     if (denied === undefined) return false;
+    // Its note has come, or its acknowledgement once more.
+    if (late.operation === 'renegotiation') return phase === 'renegotiated' || phase === 'awaiting-note';
     if (phase === 'endorsed') return isDone(late);
     return denied.isOfEarlier === true && phase !== 'endorsement-refused';
   };

@@ -19,16 +19,19 @@ import { type OpenSealed, shownAmount, splitsBeyondLoan } from './shown-flows.ts
 import {
   allowsStep,
   bindsLender,
+  generatesUnseen,
   isBusy,
+  isNoteAwaited,
   isProposalSaid,
   isSaidFinalised,
   isUnseen,
   lendsAgain,
+  mayDenyAwaited,
   mayTakeOver,
 } from './steps.ts';
 import { isFinished } from './transitions.ts';
 
-export type StepSettings = Pick<FlowSettings, 'noteTolerance' | 'finalisationEnabled' | 'situations'>;
+export type StepSettings = Pick<FlowSettings, 'noteTolerance' | 'finalisationEnabled' | 'situations' | 'noteTimeoutMs'>;
 
 /**
  * Why a step that the flow's phase knows would be refused, whatever is sent with it. `open`: null where sealed amounts cannot be
@@ -134,6 +137,8 @@ export function nextSteps(
       allowsStep(state, step, at) &&
       (step !== 'inclusion' || state.simulatedKey !== null) &&
       !lendsAgain(state, step) &&
+      !generatesUnseen(state, step, at, settings) &&
+      !(step === 'deny' && mayDenyAwaited(state) && isNoteAwaited(state, at, settings)) &&
       barriersTo(step, state, settings, open).length === 0,
   );
 }
@@ -184,8 +189,13 @@ function renegotiationBeyond(state: FlowState, settings: StepSettings): readonly
 }
 
 /** The steps that a person has to take before it goes on; none: it waits for the service, or for nothing. */
-export function waitsFor(state: FlowState, settings: StepSettings, open: OpenSealed): readonly FlowStep[] {
-  const possible = nextSteps(state, settings, open);
+export function waitsFor(
+  state: FlowState,
+  settings: StepSettings,
+  open: OpenSealed,
+  at: EpochMs = state.changedAt,
+): readonly FlowStep[] {
+  const possible = nextSteps(state, settings, open, at);
   if (state.operation?.status === 'unclear') return possible.filter((step) => step === 'confirm' || step === 'deny');
   if (isBusy(state)) return [];
   if (lateSuccessOf(state) !== null) return possible.filter((step) => step === 'confirm' || step === 'accept');
@@ -198,6 +208,7 @@ export function waitsFor(state: FlowState, settings: StepSettings, open: OpenSea
   const isOwnMissing = state.phase === 'simulated' && state.simulatedKey === null;
   const due: readonly FlowStep[] = isOwnMissing ? ['simulation'] : (dueSteps[state.phase] ?? []);
   const waiting = due.filter((step) => possible.includes(step));
+  if (mayDenyAwaited(state)) return possible.filter((step) => step === 'deny');
   // A note that nobody may take, or one that may have come and could not be read.
   const isUnread = state.phase === 'awaiting-note' && unreadMark(state) !== null;
   if (waiting.length === 0 && (state.phase === 'awaiting-signature' || isUnread)) {
@@ -212,6 +223,11 @@ export function waitsFor(state: FlowState, settings: StepSettings, open: OpenSea
 }
 
 /** What is frozen waits for somebody to bring it back or end it. */
-export function waitsForPerson(state: FlowState, settings: StepSettings, open: OpenSealed): boolean {
-  return state.frozen !== undefined || waitsFor(state, settings, open).length > 0;
+export function waitsForPerson(
+  state: FlowState,
+  settings: StepSettings,
+  open: OpenSealed,
+  at: EpochMs = state.changedAt,
+): boolean {
+  return state.frozen !== undefined || waitsFor(state, settings, open, at).length > 0;
 }

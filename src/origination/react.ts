@@ -12,7 +12,7 @@ import { refusedWithCode } from '../wire/operations.ts';
 import { doubtsOf } from './differences.ts';
 import { nextSlot } from './evolve.ts';
 import { denialOf, lateSuccessOf, unsettledBefore } from './late-successes.ts';
-import { dueAgainAt } from './steps.ts';
+import { dueAgainAt, noteLateAt } from './steps.ts';
 import { alreadyEndorsed, deniedByPerson, readsOnly, toldNoOfContract } from './transitions.ts';
 
 export const flowAlarms = [
@@ -232,7 +232,7 @@ function giveUpEvents({ codesGivenUp = [] }: FlowState): FlowCommand[] {
 }
 
 function reactToSilence(state: FlowState, { now }: Surroundings, settings: FlowSettings): readonly FlowCommand[] {
-  const lateAt = (state.generatedAt ?? state.changedAt) + settings.noteTimeoutMs;
+  const lateAt = noteLateAt(state, settings);
   const commands: FlowCommand[] = [];
   if (state.requestCode !== null) commands.push({ kind: 'look-up-event', requestCode: state.requestCode });
   if (now < lateAt) commands.push({ kind: 'wait', until: lateAt });

@@ -1,4 +1,5 @@
 /** What a person may ask of a flow in its phase. Pure; held to by the fold. Whether it would be taken, see `nextSteps`. */
+import type { FlowSettings } from '../config/sections.ts';
 import {
   type FlowAsked,
   type FlowOperation,
@@ -11,6 +12,7 @@ import type { EpochMs } from '../domain/glossary.ts';
 import { unshownSuccess } from '../wire/operations.ts';
 import { marksOf, unsaidIn } from './differences.ts';
 import { isHeldByDenial, lateSuccessOf, maySettle } from './late-successes.ts';
+import { unreadMark } from './notes.ts';
 import {
   alreadyEndorsed,
   isOperation,
@@ -134,10 +136,12 @@ function isOfEarlierVersion({ denied }: LateSuccess, { via }: Pick<FlowAsked, 'v
 /** What a step that is written means stands in its record: since it was asked for the flow may have gone on. */
 export function allowsRecord(
   state: FlowState,
-  record: Pick<FlowAsked, 'step' | 'at' | 'by' | 'via' | 'corrects' | 'lateIntentId'>,
+  record: Pick<FlowAsked, 'step' | 'at' | 'by' | 'via' | 'corrects' | 'lateIntentId' | 'ofAwaited'>,
 ): boolean {
-  const { step, at, corrects, lateIntentId } = record;
+  const { step, at, corrects, lateIntentId, ofAwaited } = record;
   if (state.frozen !== undefined) return false;
+  if (step === 'deny' && mayDenyAwaited(state)) return ofAwaited === true;
+  if (ofAwaited) return false;
   if (lateIntentId !== undefined) {
     const late = state.lateSuccesses?.find(({ intentId }) => intentId === lateIntentId);
     if (late === undefined) return false;
@@ -173,7 +177,7 @@ export function allowsStep(state: FlowState, step: FlowStep, at: EpochMs = state
   if (state.frozen !== undefined || isHeldByDenial(state, step)) return false;
   if (step === 'confirm') return mayConfirm(state) || mayCorrect(state) || mayTakeOver(state);
   if (step === 'accept') return mayAccept(state) || lateSuccessOf(state) !== null;
-  if (step === 'deny' && mayTakeBack(state)) return true;
+  if (step === 'deny' && (mayTakeBack(state) || mayDenyAwaited(state))) return true;
   if (step === 'deny') return state.operation?.status === 'unclear';
   const row = transitions[state.flow][state.phase] ?? {};
   if (step === 'cancel' && state.phase === 'included') return mayGiveUp(state);
@@ -191,6 +195,45 @@ const lendingAgain: ReadonlySet<FlowStep> = new Set(['sign', 'regenerate', 'canc
 export function lendsAgain({ phase, operation }: FlowState, step: FlowStep): boolean {
   const isEndorsed = phase === 'endorsement-refused' && operation?.reason === alreadyEndorsed;
   return isEndorsed && lendingAgain.has(step);
+}
+
+/** A note that has not come by then is late. */
+export function noteLateAt(
+  { generatedAt, changedAt }: Pick<FlowState, 'generatedAt' | 'changedAt'>,
+  { noteTimeoutMs }: Pick<FlowSettings, 'noteTimeoutMs'>,
+): EpochMs {
+  return (generatedAt ?? changedAt) + noteTimeoutMs;
+}
+
+/** The service took the generation, and nothing says what became of it. A callback of a contract that cannot be read is looked at by a person at once. */
+export function isNoteAwaited(state: FlowState, at: EpochMs, settings: Pick<FlowSettings, 'noteTimeoutMs'>): boolean {
+  const { flow, phase, requestCode, generatedAt, note, lateNote, lostBid } = state;
+  // Of a bid that is lost nothing is ordered anew.
+  if (requestCode === null || lostBid !== undefined || (flow === 'contract' && unreadMark(state) !== null))
+    return false;
+  // Cancelled by an earlier version, or while its flow was frozen.
+  const isPending = phase === 'cancelled' && generatedAt !== null && note === null && lateNote == null;
+  return (phase === 'awaiting-note' || isPending) && at < noteLateAt(state, settings);
+}
+
+/** Steps after which the same loan would be generated once more. */
+const generatingAgain: ReadonlySet<FlowStep> = new Set(['regenerate', 'cancel']);
+
+/** The loan of a renegotiation stands without a signature: once its note is late, a person says first that nothing came of it. */
+export function generatesUnseen(
+  state: FlowState,
+  step: FlowStep,
+  at: EpochMs,
+  settings: Pick<FlowSettings, 'noteTimeoutMs'>,
+): boolean {
+  if (!generatingAgain.has(step) || state.phase !== 'awaiting-note') return false;
+  return state.flow === 'renegotiation' || isNoteAwaited(state, at, settings);
+}
+
+/** The note of a renegotiation has not come, and a person may know that nothing came of it. */
+export function mayDenyAwaited({ flow, phase, operation }: FlowState): boolean {
+  const isBegun = operation?.status === 'asked' || operation?.status === 'intended' || operation?.status === 'unclear';
+  return flow === 'renegotiation' && phase === 'awaiting-note' && !isBegun;
 }
 
 /** Stands still, and may be amended without a change. */

@@ -193,10 +193,10 @@ function differing(told: FlowRecord): FlowRecord {
 test('a note that does not come, or is not to be signed, is asked for anew; an old note changes nothing then (line 14)', () => {
   const real = createFlowWorld(started('contract'));
   real.settle();
-  assert.deepEqual(
-    [phaseOf(real), nextSteps(real.state(), settings, null)],
-    ['awaiting-note', ['cancel', 'regenerate', 'proposal']],
-  );
+  assert.deepEqual([phaseOf(real), nextSteps(real.state(), settings, null)], ['awaiting-note', ['proposal']]);
+  const lateAt = real.state().generatedAt! + settings.noteTimeoutMs;
+  assert.deepEqual(nextSteps(real.state(), settings, null, lateAt - 1), ['proposal']);
+  assert.deepEqual(nextSteps(real.state(), settings, null, lateAt), ['cancel', 'regenerate', 'proposal']);
   real.append(asked('c-374', 'regenerate', 'r1', real.world.now));
   real.settle();
   assert.deepEqual([phaseOf(real), real.executed.length, real.state().generations], ['awaiting-note', 2, 2]);

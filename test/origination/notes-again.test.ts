@@ -159,7 +159,7 @@ test('a note that somebody has seen and that is delivered again undoes no accept
 });
 
 test('a worse note that comes after the end of a flow is not hidden by a later one', async (context) => {
-  const { ask, start, reaches, noteFor, tell, state } = await takingHouse(context);
+  const { ask, start, reaches, noteFor, tell, state } = await takingHouse(context, { noteTimeoutMs: 1 });
   await start('701');
   await reaches('c-701', 'awaiting-note');
   const requestCode = (await state('c-701'))!.requestCode!;

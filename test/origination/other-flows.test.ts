@@ -152,7 +152,9 @@ test('what is told for a contract after its note is an alarm, and is signed only
 });
 
 test('a note that comes after a second generation is an alarm, and nothing is signed before somebody has seen it', async (context) => {
-  const { ask, start, noted, noteFor, sign, state, reaches, alarms, tell } = await takingHouse(context);
+  const { ask, start, noted, noteFor, sign, state, reaches, alarms, tell } = await takingHouse(context, {
+    noteTimeoutMs: 1,
+  });
   await start('701');
   await reaches('c-701', 'awaiting-note');
   const { requestCode } = (await state('c-701'))!;
@@ -190,7 +192,9 @@ test('a note that comes after a second generation is an alarm, and nothing is si
 });
 
 test('a note that comes after the cancellation is an alarm, and a person may take it up', async (context) => {
-  const { ask, start, noted, noteFor, tellNote, sign, state, reaches, alarms, sent } = await takingHouse(context);
+  const { ask, start, noted, noteFor, tellNote, sign, state, reaches, alarms, sent } = await takingHouse(context, {
+    noteTimeoutMs: 1,
+  });
   await start('701');
   await reaches('c-701', 'awaiting-note');
   assert.equal((await ask('c-701', { step: 'cancel', reason: 'desistiu' })).kind, 'taken');
@@ -267,7 +271,7 @@ test('a note whose rate is above the bid is accepted by nobody', async (context)
 });
 
 test('a request code or a proposal of another flow confirms nothing', async (context) => {
-  const { ask, start, world, reaches, state, noted, front } = await takingHouse(context);
+  const { ask, start, world, reaches, state, noted, front } = await takingHouse(context, { noteTimeoutMs: 1 });
   await start('701');
   await reaches('c-701', 'awaiting-note');
   const taken = (await state('c-701'))!.requestCode!;

@@ -174,6 +174,16 @@ test('an order without an estimate is held to the one that is reckoned from the 
   await reaches('r-9001', 'awaiting-note');
   assert.equal(sent.at(-1)?.operation, 'renegotiation');
   assert.equal((await state('r-9001'))!.terms?.installmentCents, estimateOf(installments));
+  const failed = (await state('r-9001'))!.requestCode!;
+  const failure = {
+    kind: 'credit-note',
+    at: Date.now(),
+    requestCode: failed,
+    of: 'renegotiation',
+    note: null,
+  } as const;
+  await tell(failed, { ...failure, errors: ['7'], sealed: '{}' });
+  await reaches('r-9001', 'refused');
   await front.ask('r-9001', { by: 'ana', key: 'c' }, { step: 'cancel', reason: 'outro prazo' });
   await reaches('r-9001', 'cancelled');
   const known = new Map(details);

@@ -45,7 +45,7 @@ test('a contract that the service says is endorsed is neither generated again, s
 });
 
 test('a code of which nothing was told confirms nothing while something waits, and nothing is generated again then', async (context) => {
-  const { ask, start, world, reaches, noteFor, tell, flows, sent } = await takingHouse(context);
+  const { ask, start, world, reaches, noteFor, tell, flows, sent } = await takingHouse(context, { noteTimeoutMs: 1 });
   await start('700');
   await reaches('c-700', 'awaiting-note');
   world.answerTo = () => ({ kind: 'unknown', reason: 'status-500', response: null, ...heard });
@@ -68,7 +68,9 @@ test('a code of which nothing was told confirms nothing while something waits, a
 });
 
 test('a contract whose note may wait unclaimed is neither given up nor begun again unseen', async (context) => {
-  const { ask, start, reaches, noteFor, tell, flows, sent, front, state } = await takingHouse(context);
+  const { ask, start, reaches, noteFor, tell, flows, sent, front, state } = await takingHouse(context, {
+    noteTimeoutMs: 1,
+  });
   await start('701');
   await reaches('c-701', 'awaiting-note');
   const tells = async (code: string, note: CreditNote) => {
@@ -155,7 +157,7 @@ test('an endorsement that was refused, and perhaps done, leads to no other contr
 });
 
 test('an event with the figures of another loan keeps nothing back', async (context) => {
-  const { ask, start, reaches, noteFor, tell, flows, sent } = await takingHouse(context);
+  const { ask, start, reaches, noteFor, tell, flows, sent } = await takingHouse(context, { noteTimeoutMs: 1 });
   await start('701');
   await reaches('c-701', 'awaiting-note');
   const note = await noteFor('c-701', { noteNumber: 'N-9' });
@@ -251,7 +253,7 @@ test('a bid whose contract is made keeps its promise, whatever a person says of 
 });
 
 test('a bid that was given up by mistake is taken up again, its promise counts again, and the log keeps both words', async (context) => {
-  const { won, start, front, ask, state, reaches, clock } = await takingHouse(context);
+  const { won, start, front, ask, state, reaches, clock } = await takingHouse(context, { noteTimeoutMs: 1 });
   await start('701');
   await reaches('c-701', 'awaiting-note');
   assert.equal((await ask('c-701', { step: 'cancel', reason: 'engano' })).kind, 'taken');
@@ -287,7 +289,7 @@ test('a bid that was given up by mistake is taken up again, its promise counts a
 });
 
 test('a key that has begun one contract begins no other', async (context) => {
-  const { start, won, front, sent, reaches, ask } = await takingHouse(context);
+  const { start, won, front, sent, reaches, ask } = await takingHouse(context, { noteTimeoutMs: 1 });
   await start('701');
   await start('702');
   await reaches('c-701', 'awaiting-note');

@@ -132,8 +132,11 @@ test('a flow whose note came unreadable waits for a person', () => {
     const real = awaitingWorld(flow);
     assert.deepEqual(waitsFor(real.state(), settings, null), [], 'the note is on the way');
     tellUnread(real, 'A');
-    assert.deepEqual(waitsFor(real.state(), settings, null), ['cancel', 'regenerate']);
-    assert.ok(waitsForPerson(real.state(), settings, null));
+    // The loan of a renegotiation may stand without a signature: nobody ends or repeats it before its note is late.
+    const isLate = flow === 'renegotiation';
+    const at = real.state().changedAt + (isLate ? settings.noteTimeoutMs : 0);
+    assert.deepEqual(waitsFor(real.state(), settings, null, at), isLate ? ['deny'] : ['cancel', 'regenerate']);
+    assert.ok(waitsForPerson(real.state(), settings, null, at));
     tellNote(real);
     assert.deepEqual(waitsFor(real.state(), settings, null), ['accept'], 'it came after all');
   }

@@ -180,7 +180,7 @@ function addStep(
 }
 
 function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath): void {
-  const { flows, log, vault, guard, flowSettings } = parts;
+  const { flows, log, vault, guard, flowSettings, clock } = parts;
   const opens = (request: FastifyRequest) => openFor({ guard, vault }, request);
   const waitingFor = async (state: FlowState, open: OpenSealed) => {
     const codes = [...(await eventsToShow(flows, state))];
@@ -205,13 +205,14 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
       const { phase = null, requestId, waitsFor: step, limit, before = null } = request.query;
       const code = requestId === undefined ? null : requestIndex(requestId);
       const query = { flow, phase, code, limit, before };
-      if (step === undefined) return flowPageOf(await flows.query(query), limit, opens(request), flowSettings);
+      if (step === undefined)
+        return flowPageOf(await flows.query(query), limit, opens(request), flowSettings, clock.now());
       const isShown = (state: FlowState) =>
         step === waitsForAnybody
-          ? waitsForPerson(state, flowSettings, openedOnce(vault.open))
-          : waitsFor(state, flowSettings, openedOnce(vault.open)).includes(step);
+          ? waitsForPerson(state, flowSettings, openedOnce(vault.open), clock.now())
+          : waitsFor(state, flowSettings, openedOnce(vault.open), clock.now()).includes(step);
       const { states, next } = await latestFlows(flows, query, isShown, mostRead);
-      return flowPageOf(states, limit, opens(request), flowSettings, next);
+      return flowPageOf(states, limit, opens(request), flowSettings, clock.now(), next);
     },
   );
   app.get(
@@ -229,7 +230,10 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
       const state = await find(request.params.flowId);
       return state === null
         ? notFound(reply, flows, { path, flow }, request.params.flowId)
-        : { ...flowView(state, opens(request), flowSettings), waitingEvents: await waitingFor(state, opens(request)) };
+        : {
+            ...flowView(state, opens(request), flowSettings, clock.now()),
+            waitingEvents: await waitingFor(state, opens(request)),
+          };
     },
   );
   app.get(
@@ -298,7 +302,7 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
 
 type ResultAsked = { flowId: string; operation: string };
 
-function addEvents(app: ApiApp, { flows, log, views, vault, guard, flowSettings }: FlowRouteParts): void {
+function addEvents(app: ApiApp, { flows, log, views, vault, guard, flowSettings, clock }: FlowRouteParts): void {
   app.get(
     '/events',
     {
@@ -317,6 +321,7 @@ function addEvents(app: ApiApp, { flows, log, views, vault, guard, flowSettings 
         limit,
         openFor({ guard, vault }, request),
         flowSettings,
+        clock.now(),
       );
       const isFirst = phase === 'unclaimed' && before === null;
       const { winners, whole } = isFirst ? await unknownWinners({ log, views }) : { winners: [], whole: true };

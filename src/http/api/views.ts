@@ -3,6 +3,7 @@
 import type { z } from 'zod';
 import type { QueryRefusal, ServiceReason } from '../../bidding/ports.ts';
 import type { FlowState } from '../../domain/flow-states.ts';
+import type { EpochMs } from '../../domain/glossary.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { notIncluded } from '../../origination/desk.ts';
 import { unsaidIn } from '../../origination/differences.ts';
@@ -97,7 +98,12 @@ function toEverybody(reason: string | null): string {
  * `open` only for those who work on flows: the worker, errors in the service's words, and why an operation stands. `settings`: what they
  * know of the service's numbers, and by what a step is refused.
  */
-export function flowView(state: FlowState, mayOpen: OpenSealed, settings: StepSettings): z.infer<typeof flowSchema> {
+export function flowView(
+  state: FlowState,
+  mayOpen: OpenSealed,
+  settings: StepSettings,
+  at: EpochMs = state.changedAt,
+): z.infer<typeof flowSchema> {
   const open = openedOnce(mayOpen);
   const { operation, subject, note, results } = state;
   const view: z.infer<typeof flowSchema> = {
@@ -160,8 +166,8 @@ export function flowView(state: FlowState, mayOpen: OpenSealed, settings: StepSe
     ),
     owner: state.owner,
     frozen: state.frozen?.problem ?? null,
-    nextSteps: [...nextSteps(state, settings, open)],
-    waitsFor: [...waitsFor(state, settings, open)],
+    nextSteps: [...nextSteps(state, settings, open, at)],
+    waitsFor: [...waitsFor(state, settings, open, at)],
   };
   return open === null ? withoutCpfs(view) : view;
 }
@@ -189,10 +195,11 @@ export function flowPageOf(
   limit: number,
   open: OpenSealed,
   settings: StepSettings,
+  at?: EpochMs,
   cursor: string | null = states.length < limit ? null : flowCursor(states.at(-1)!),
 ) {
   const next = open === null ? withoutCpfs(cursor) : cursor;
-  return { flows: states.map((state) => flowView(state, open, settings)), next };
+  return { flows: states.map((state) => flowView(state, open, settings, at)), next };
 }
 
 export function marginView(detail: LinkDetail): z.infer<typeof marginSchema> {
