@@ -140,6 +140,8 @@ export const flowsEn: Texts['flows'] = {
     'told-no': 'a callback says no in its words, and reports no error; read it in the history',
     'told-no-of-contract':
       'a callback under the code of the contract itself says that its endorsement was refused; read it in the history',
+    'told-both':
+      'the service has told that the endorsement was done, and also that it was not; look at the history and the portal, for another would be a second loan',
     'told-nothing': 'a callback reports no error and shows no success in words that are known; read it in the history',
     denied: 'somebody has said that it was not done',
     'rejected-on-retry': 'refused when sent again, so the first time may have been taken',

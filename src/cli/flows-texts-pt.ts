@@ -154,6 +154,8 @@ export const flowsPt = {
     'told-no': 'um callback diz que não em suas palavras, sem informar erro; leia-o no histórico',
     'told-no-of-contract':
       'um callback sob o código do próprio contrato diz que a averbação foi recusada; leia-o no histórico',
+    'told-both':
+      'o serviço informou que a averbação foi feita, e também que não foi; veja no histórico e no portal, pois outra seria um segundo empréstimo',
     'told-nothing': 'um callback não informa erro nem mostra sucesso em palavras conhecidas; leia-o no histórico',
     denied: 'alguém disse que não foi feito',
     'rejected-on-retry': 'recusado ao ser enviado de novo; a primeira vez pode ter valido',

@@ -230,10 +230,12 @@ export type FlowResult =
       situation: number | null;
       /** Of a proposal query that was answered for the proposal asked about; absent: another one, or an earlier version wrote it. */
       said?: ProposalSaid;
+      /** As of `unknown`. */
+      saysDone?: true;
     }
   | { kind: 'rejected'; code: string; errors: readonly string[] }
-  /** `isFinal`: asked again it would be answered the same, so somebody has to look; absent: it would not. `requestCode`: named beside a refusal; `proposalCode`: of an inclusion, named in its answer. */
-  | { kind: 'unknown'; reason: string; isFinal?: true; requestCode?: string; proposalCode?: string }
+  /** `isFinal`: asked again it would be answered the same, so somebody has to look; absent: it would not. `requestCode`: named beside a refusal; `proposalCode`: of an inclusion, named in its answer. `saysDone`: of an endorsement, its words say that it was done; absent: they do not, or an earlier version wrote it. */
+  | { kind: 'unknown'; reason: string; isFinal?: true; requestCode?: string; proposalCode?: string; saysDone?: true }
   /** Certainly not done. */
   | { kind: 'not-sent'; reason: string; retryAt: EpochMs | null };
 
@@ -279,6 +281,10 @@ export type FlowTold = OfFlow & {
   settles?: true;
   /** Of `operation`: under the code of a contract it tells of the endorsement of that contract; absent: an earlier version wrote it, and it is a doubt about the note. */
   endorses?: true;
+  /** Of `operation` with errors: its words say all the same that it was done; absent: they do not, or an earlier version wrote it. */
+  saysDone?: true;
+  /** Of `operation`: a no is a doubt where a success was shown; absent: an earlier version wrote it, and it is a refusal. */
+  keepsDone?: true;
   errors: readonly string[];
   sealed: string;
 };

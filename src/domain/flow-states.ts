@@ -98,6 +98,11 @@ export type FlowOperationState = {
   wasShown?: true;
   /** Of an inclusion: proposals that answers named which left open whether it was done. Absent: none. */
   namedProposals?: readonly string[];
+  /**
+   * Of an endorsement: whether the service, or a person, has said that it was done, and not only that it was received. Absent: an earlier
+   * version folded it.
+   */
+  toldDone?: boolean;
   /** Not to be tried again before. */
   retryAt: EpochMs | null;
   reason: string | null;

@@ -345,6 +345,7 @@ const callbackRecord = byName('kind', {
   'operation-event': object({
     ...{ at: time, requestCode: text, endpoint: nullable(text), errors: texts, denies: added(isTrue), sealed: text },
     shows: added(shown),
+    saysDone: added(isTrue),
     unread: added(isTrue),
   }),
   unreadable: object({ at: time, problem: text }),
@@ -377,9 +378,14 @@ const subject = object({
   signerKeys: texts,
 });
 const result = byName('kind', {
-  accepted: object({ requestCode: nullable(text), proposalCode: nullable(text), situation: nullable(finite) }),
+  accepted: object({
+    requestCode: nullable(text),
+    proposalCode: nullable(text),
+    situation: nullable(finite),
+    saysDone: added(isTrue),
+  }),
   rejected: object({ code: text, errors: texts }),
-  unknown: object({ reason: text }),
+  unknown: object({ reason: text, saysDone: added(isTrue) }),
   'not-sent': object({ reason: text, retryAt: nullable(time) }),
 });
 /** Of a contract there is a request, and of a renegotiation there are terms; both have a worker. */
@@ -422,6 +428,8 @@ const flowRecord = byName('kind', {
     shows: added(shown),
     settles: added(isTrue),
     endorses: added(isTrue),
+    saysDone: added(isTrue),
+    keepsDone: added(isTrue),
     ...{ errors: texts, sealed: text },
   }),
   'link-told': object({

@@ -239,6 +239,8 @@ export type CallbackRecord =
       errors: readonly string[];
       denies?: true;
       shows?: EventShown;
+      /** As of `FlowTold`. */
+      saysDone?: true;
       /** The answer to a query of links came and cannot be read but for its code; it is a dead letter too. Absent: it can. */
       unread?: true;
       sealed: string;

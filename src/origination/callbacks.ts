@@ -278,8 +278,8 @@ function toldOnce(records: readonly FlowRecord[]): readonly FlowTold[] {
   const seen = new Map<string, FlowTold>();
   for (const record of records) {
     if (record.kind !== 'told') continue;
-    const { of, note, errors, denies, shows } = record;
-    const said = JSON.stringify([of, note, errors, denies, shows]);
+    const { of, note, errors, denies, shows, saysDone } = record;
+    const said = JSON.stringify([of, note, errors, denies, shows, saysDone]);
     if (!seen.has(said) && seen.size < mostGiven) seen.set(said, record);
   }
   return [...seen.values()];
@@ -313,15 +313,16 @@ function toldBy(record: CallbackRecord): Told | null {
     return { kind: 'told', flowId: `${eventPrefix}${requestCode}`, ...told };
   }
   if (record.kind !== 'operation-event') return null;
-  const { at, requestCode, endpoint, errors, denies, shows, unread, sealed } = record;
+  const { at, requestCode, endpoint, errors, denies, shows, saysDone, unread, sealed } = record;
   const flowId = `${eventPrefix}${requestCode}`;
   const isLinkQuery = endpoint === linkDetailPath || endpoint === linkListPath;
   const of = isLinkQuery ? ('link-query' as const) : ('operation' as const);
   const told = { at, requestCode, of, note: null, errors, sealed };
   const said = isLinkQuery ? {} : denies ? { denies } : { settles: true as const };
   const marks = {
-    ...(isLinkQuery ? {} : { endorses: true as const }),
+    ...(isLinkQuery ? {} : { endorses: true as const, keepsDone: true as const }),
     ...said,
+    ...(saysDone ? { saysDone } : {}),
     ...(shows === undefined ? {} : { shows }),
     ...(unread ? { unread } : {}),
   };

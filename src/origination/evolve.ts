@@ -41,12 +41,21 @@ import {
   withoutPastDenials,
 } from './late-successes.ts';
 import { isSameNote, noteCodes, notesToldAgain, unreadMark, withToldAgain } from './notes.ts';
-import { allowsRecord, isSaidFinalised, isShownDone, isToldNo, mayTakeBack } from './steps.ts';
+import {
+  allowsRecord,
+  isMarkedShown,
+  isSaidFinalised,
+  isShownDone,
+  isToldDone,
+  isToldNo,
+  mayTakeBack,
+} from './steps.ts';
 import {
   deniedByPerson,
   isAside,
   isFinished,
   isOperation,
+  toldBoth,
   toldNo,
   toldNoOfContract,
   toldNothing,
@@ -365,7 +374,7 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
   const takesBack = step === 'deny' && mayTakeBack(state);
   const isUnmarked = takesBack && record.ofEndorsed !== true;
   // Whoever asked it knew of no success; earlier versions wrote neither how they knew who it was nor what was shown.
-  const isOutdated = step === 'deny' && record.via !== undefined && !record.ofShown && isShownDone(state);
+  const isOutdated = step === 'deny' && record.via !== undefined && !record.ofShown && isMarkedShown(state);
   if (!allowsRecord(state, record) || isUnmarked || isOutdated) return { ...state, steps: entry('ignored') };
   if (isOperation(step)) {
     const operation: FlowOperationState = {
@@ -456,7 +465,8 @@ function confirm(state: FlowState, record: FlowAsked): FlowState {
     return move(own === null ? known : markStep(known, own.stepId, 'done'), 'finalisation')!;
   }
   const operation = state.operation!;
-  const done = markStep({ ...state, operation: { ...operation, status: 'done' } }, operation.stepId, 'done');
+  const told = operation.operation === 'endorsement' ? { toldDone: true } : {};
+  const done = markStep({ ...state, operation: { ...operation, ...told, status: 'done' } }, operation.stepId, 'done');
   if (state.flow === 'withdrawal') {
     const moved = takeCounted(move(done, operation.operation) ?? done, operation);
     if (operation.operation !== 'inclusion') return moved;
@@ -475,7 +485,7 @@ function takeOver(state: FlowState, lateIntentId: string): FlowState {
   const settled = settleLate(withoutSignature(state), lateIntentId);
   const isOwn = state.operation?.intent?.intentId === lateIntentId;
   const before = of?.operation ?? (isOwn ? state.operation : null);
-  const operation = before && { ...before, status: 'done' as const, retryAt: null, reason: null };
+  const operation = before && { ...before, toldDone: true, status: 'done' as const, retryAt: null, reason: null };
   const taken = {
     ...markStep(settled, operation?.stepId ?? null, 'done'),
     phase: 'endorsed' as const,
@@ -566,7 +576,7 @@ function deniedAwaited(state: FlowState): FlowState {
 
 function refusedByPerson(state: FlowState): FlowState {
   const { wasShown: _, ...rest } = state.operation!;
-  const operation = { ...rest, status: 'rejected' as const, retryAt: null, reason: deniedByPerson };
+  const operation = { ...rest, toldDone: false, status: 'rejected' as const, retryAt: null, reason: deniedByPerson };
   return { ...state, operation, phase: 'endorsement-refused', errors: [deniedByPerson], errorsIn: null };
 }
 
@@ -606,6 +616,7 @@ function takeIntent(state: FlowState, record: FlowIntended): FlowState {
       personKeys: [],
       intent,
       unknowns: 0,
+      ...(operation === 'endorsement' ? { toldDone: false } : {}),
       ...sentBefore(state, operation),
       retryAt: null,
       reason: null,
@@ -798,16 +809,22 @@ function takeEndorsementEvent(state: FlowState, record: FlowTold, isOfContract =
   const isRepeated = bodyKey !== undefined && before.includes(bodyKey);
   const isCurrent = isOfContract || isSameCode(requestCode, state.endorsementCode ?? '');
   // One that shows neither may be a success.
-  const mayBeDone = errors.length === 0 && record.shows !== undefined;
+  const mayBeDone = record.saysDone === true || (errors.length === 0 && record.shows !== undefined);
   if (isRepeated || (!isCurrent && !mayBeDone)) return stray(state);
   const endorsementEvents = [...before, ...(bodyKey === undefined ? [] : [bodyKey])].slice(-endorsementEventsKept);
   const known = endorsementEvents.length === 0 ? state : { ...state, endorsementEvents };
   if (!isCurrent) return takeLateEvent(known, record, bodyOf(record));
-  if (isOfContract && (errors.length > 0 || record.denies)) {
-    return takeDoubt(known, record, toldNoOfContract) ?? besideDenial(known, record);
+  if (record.saysDone) return takeDoubt(known, record, toldBoth) ?? takeLateEvent(known, record, bodyOf(record));
+  const saysNo = errors.length > 0 || record.denies === true;
+  if (isOfContract && saysNo) {
+    return takeDoubt(known, record, toldNoOfContract) ?? besideDenial(known, record, toldNoOfContract);
   }
-  const denial = denialOf(known);
-  if (denial !== null && (errors.length > 0 || record.denies) && isSameCode(requestCode, denial.code ?? '')) {
+  const latest = denialOf(known);
+  const denial = latest !== null && isSameCode(requestCode, latest.code ?? '') ? latest : null;
+  if (saysNo && record.keepsDone && (denial?.of?.operation.toldDone ?? isToldDone(state))) {
+    return takeDoubt(known, record, toldBoth) ?? besideDenial(known, record, toldBoth);
+  }
+  if (denial !== null && saysNo) {
     const told = { errors: errors.length > 0 ? errors : [toldNo], errorsIn: bodyOf(record) };
     return { ...settleLate(known, denial.intentId), ...told };
   }
@@ -818,12 +835,18 @@ function takeEndorsementEvent(state: FlowState, record: FlowTold, isOfContract =
   const isDone = errors.length === 0;
   const moved = move(known, isDone ? 'told-done' : 'told-failed');
   if (moved === null) return mayBeDone ? takeLateEvent(known, record, bodyOf(record)) : stray(known);
-  const settled = record.settles ? endorsementSettled(moved, isDone ? 'done' : 'rejected') : moved;
+  const told = isDone ? withToldDone(moved) : moved;
+  const settled = record.settles ? endorsementSettled(told, isDone ? 'done' : 'rejected') : told;
   // A mark of the same endorsement is settled by this.
   const { intentId = '' } = state.operation?.intent ?? {};
   const next =
     isDone && settled.lateSuccesses !== undefined ? settleLate(withoutPastDenials(settled), intentId) : settled;
   return { ...next, errors, errorsIn: bodyOf(record) };
+}
+
+function withToldDone(state: FlowState): FlowState {
+  const { operation } = state;
+  return operation?.operation === 'endorsement' ? { ...state, operation: { ...operation, toldDone: true } } : state;
 }
 
 /** Its words say no, or nothing that is known, and its error list is empty; or it is told under the code of the contract: somebody has to say what it is. Null: nobody waits for it. */
@@ -832,16 +855,18 @@ function takeDoubt(state: FlowState, record: FlowTold, reason: string): FlowStat
   if (moved === null || moved.operation?.operation !== 'endorsement') return null;
   const { wasShown: _, ...rest } = moved.operation;
   // Only a no under its own code says that what was shown is none.
-  const isShown = reason !== toldNo && isShownDone(state) ? { wasShown: true as const } : {};
+  const isBoth = reason === toldBoth;
+  const shown = { wasShown: true as const, ...(isBoth ? { toldDone: true } : {}) };
+  const isShown = isBoth || (reason !== toldNo && isShownDone(state)) ? shown : {};
   const operation = { ...rest, ...isShown, status: 'unclear' as const, retryAt: null, reason };
   const told = { errors: [reason], errorsIn: bodyOf(record) };
   return { ...markStep({ ...moved, operation }, operation.stepId, 'unclear'), ...told };
 }
 
-/** A no under the code of the contract does not say which endorsement it is about: beside a denial it is shown, and settles nothing. */
-function besideDenial(state: FlowState, record: FlowTold): FlowState {
+/** A no that does not say which endorsement it is about, or that contradicts a success: beside a denial it is shown, and settles nothing. */
+function besideDenial(state: FlowState, record: FlowTold, reason: string): FlowState {
   if (denialOf(state) === null) return stray(state);
-  return { ...stray(state), errors: [...new Set([...state.errors, toldNoOfContract])], errorsIn: bodyOf(record) };
+  return { ...stray(state), errors: [...new Set([...state.errors, reason])], errorsIn: bodyOf(record) };
 }
 
 /** Nobody is asked any more what became of it; that it failed may be wrong all the same. */

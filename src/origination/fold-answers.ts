@@ -64,7 +64,8 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
     case 'unknown': {
       const terms = result.isFinal || isOfWithdrawn ? neverAgain : retry;
       const isToRead = result.reason === refusedWithCode || result.reason === unshownSuccess;
-      const known = withNamedProposal(operation, result.proposalCode);
+      const withNames = withNamedProposal(operation, result.proposalCode);
+      const known = result.saysDone ? { ...withNames, toldDone: true } : withNames;
       const kept = { ...(isToRead ? withRefusal(state, operation, record) : state), operation: known };
       const doubtful = doubt(kept, known, record, result.reason, terms);
       // What is told under the code that was named says what became of it.
@@ -218,15 +219,16 @@ function mayBeDone(operation: FlowOperationState, record: FlowAnswered): boolean
 function accept(state: FlowState, operation: FlowOperationState, record: FlowAnswered): FlowState {
   const { result } = record;
   if (result.kind !== 'accepted') return state;
+  const told = result.saysDone ? { toldDone: true } : {};
   const done = {
     ...state,
     errors: [],
-    operation: { ...operation, status: 'done' as const, retryAt: null, reason: null },
+    operation: { ...operation, ...told, status: 'done' as const, retryAt: null, reason: null },
   };
   const kept = { at: record.at, sealedAnswer: record.sealedAnswer };
   // It was denied already, and is no more than sent.
   if (operation.status === 'unclear' && operation.reason === toldNoOfContract) {
-    const shown = { ...operation, wasShown: true as const };
+    const shown = { ...operation, ...told, wasShown: true as const };
     const known = { ...state, operation: shown, results: { ...state.results, [operation.operation]: kept } };
     return result.requestCode === null ? known : named(known, result.requestCode);
   }

@@ -12,8 +12,8 @@ import { refusedWithCode } from '../wire/operations.ts';
 import { doubtsOf } from './differences.ts';
 import { nextSlot } from './evolve.ts';
 import { denialOf, lateSuccessOf, unsettledBefore } from './late-successes.ts';
-import { dueAgainAt, noteLateAt } from './steps.ts';
-import { alreadyEndorsed, deniedByPerson, readsOnly, toldNoOfContract } from './transitions.ts';
+import { dueAgainAt, isContradicted, noteLateAt } from './steps.ts';
+import { alreadyEndorsed, deniedByPerson, readsOnly, toldBoth, toldNoOfContract } from './transitions.ts';
 
 export const flowAlarms = [
   'flow-frozen',
@@ -86,7 +86,7 @@ export function react(state: FlowState, around: Surroundings, settings: FlowSett
     case 'endorsement-refused':
       // Whoever said so, or knows better, goes on: nothing is generated again by itself.
       if (state.operation?.reason === deniedByPerson || state.operation?.wasUnclear) return [];
-      if (state.operation?.reason === alreadyEndorsed) return [];
+      if (state.operation?.reason === alreadyEndorsed || isContradicted(state)) return [];
       if (lateSuccessOf(state) !== null) return [];
       return watchCompetence(state, around, settings);
     case 'signed':
@@ -298,9 +298,12 @@ export function alarmsOf(before: FlowState | null, after: FlowState, settings: F
   if (isNew || isOtherwise) alarms.push('note-differs');
   if (after.lateNote != null && after.lateNote.at !== before?.lateNote?.at) alarms.push('note-unexpected');
   const isDenied = denialOf(after) !== null && denialOf(after)?.at !== (before && denialOf(before)?.at);
+  const isToldAnew = after.errorsIn !== before?.errorsIn;
   const isDeniedToo =
-    denialOf(after) !== null && after.errors.includes(toldNoOfContract) && after.errorsIn !== before?.errorsIn;
-  if (isDenied || isDeniedToo) alarms.push('success-denied');
+    denialOf(after) !== null && isToldAnew && [toldBoth, toldNoOfContract].some((each) => after.errors.includes(each));
+  const { status, reason } = after.operation ?? {};
+  const isContradiction = status === 'unclear' && reason === toldBoth && isToldAnew;
+  if (isDenied || isDeniedToo || isContradiction) alarms.push('success-denied');
   else if ((after.lateSuccesses ?? []).length > (before?.lateSuccesses ?? []).length) alarms.push('success-late');
   const isNamedAnew = after.otherProposals !== before?.otherProposals;
   const isSaidAnew = isNamedAnew || after.differences !== before?.differences || after.ending !== before.ending;

@@ -3,6 +3,8 @@ import type { Clock } from '../domain/clock.ts';
 import type { FlowAnswered, FlowResult, LoanFigure, ProposalSaid } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState } from '../domain/flow-states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
+import { saidBesideErrors } from '../wire/endorsement-words.ts';
+import { parseJson } from '../wire/json.ts';
 import {
   type AnswerOf,
   type OperationName,
@@ -128,7 +130,7 @@ function resultOf(
       const problem = contradictionIn(prepared, result.answer);
       if (problem !== null) return { kind: 'rejected', code: problem, errors: [] };
       const nothing = { requestCode: null, proposalCode: null, situation: null };
-      return { kind: 'accepted', ...nothing, ...factsOf(prepared, result, foreignOf) };
+      return { kind: 'accepted', ...nothing, ...factsOf(prepared, result, foreignOf), ...saidDone(prepared, result) };
     }
     case 'rejected': {
       const words = [result.code, ...result.errors.flatMap(({ code, text }) => [code, text])];
@@ -143,6 +145,7 @@ function resultOf(
         reason: result.reason,
         ...finalIn(prepared, result),
         ...codeBeside(prepared, result.code),
+        ...saidDone(prepared, result),
       };
     case 'not-sent':
       return { kind: 'not-sent', reason: result.reason, retryAt: result.retryAt };
@@ -165,6 +168,13 @@ function codeBeside(
 ): { requestCode?: string; proposalCode?: string } {
   if (code === undefined) return {};
   return operation === 'inclusion' ? { proposalCode: code } : { requestCode: code };
+}
+
+/** A success of the operation itself, not of its receipt. */
+function saidDone({ operation }: Prepared, { response }: { response: { body: string } | null }): { saysDone?: true } {
+  const parsed = operation === 'endorsement' && response !== null ? parseJson(response.body) : null;
+  const isSaid = parsed?.kind === 'parsed' && saidBesideErrors(parsed.value) === 'endorsed';
+  return isSaid ? { saysDone: true } : {};
 }
 
 /** An answer to a query that cannot be of what was asked is none. */

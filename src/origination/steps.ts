@@ -15,8 +15,10 @@ import { isHeldByDenial, lateSuccessOf, maySettle } from './late-successes.ts';
 import { unreadMark } from './notes.ts';
 import {
   alreadyEndorsed,
+  deniedByPerson,
   isOperation,
   readsOnly,
+  toldBoth,
   toldNo,
   toldNoOfContract,
   toldNothing,
@@ -50,12 +52,29 @@ function isHeldUp(state: FlowState, at: EpochMs): boolean {
 }
 
 /** The endorsement was refused and may be done all the same: an earlier one was denied by a person, its answer was unclear, or the service says so. */
-function mayBeEndorsed({ phase, operation, generatedAt, steps }: FlowState): boolean {
+function mayBeEndorsed(state: FlowState): boolean {
+  const { phase, operation, generatedAt, steps } = state;
+  if (isContradicted(state)) return true;
   if (phase !== 'endorsement-refused' || operation?.operation !== 'endorsement') return false;
   // What was denied before this contract was generated was its generation.
   const isDenied = ({ step, outcome, at }: FlowState['steps'][number]) =>
     step === 'deny' && outcome === 'done' && at >= (generatedAt ?? 0);
   return steps.some(isDenied) || operation.reason === alreadyEndorsed || operation.wasUnclear === true;
+}
+
+/** The service, or a person, has said that the endorsement was done, and not only that it was received. */
+export function isToldDone({ phase, operation, endorsementEvents = [] }: FlowState): boolean {
+  if (operation?.operation !== 'endorsement') return false;
+  if (operation.toldDone !== undefined) return operation.toldDone;
+  // An earlier version folded it: an event made it so, or one after another that may have contradicted it.
+  if (phase === 'endorsed') return endorsementEvents.length > 0;
+  return phase === 'endorsement-refused' && operation.status === 'done' && endorsementEvents.length > 1;
+}
+
+/** An earlier version took a no after a success that was shown for a refusal. */
+export function isContradicted(state: FlowState): boolean {
+  const { phase, operation } = state;
+  return phase === 'endorsement-refused' && operation?.reason !== deniedByPerson && isToldDone(state);
 }
 
 /** A person gave the code of its contract or proposal and may have taken another one's; nothing was signed of it. */
@@ -109,12 +128,17 @@ export function mayTakeBack({ phase, operation }: FlowState): boolean {
 
 /** The service has said that the endorsement was done, or a person: one person's word does not undo it. */
 export function isShownDone(state: FlowState): boolean {
+  return isMarkedShown(state) || (state.operation?.status === 'unclear' && isToldDone(state));
+}
+
+/** As of the marks that earlier versions knew too. */
+export function isMarkedShown(state: FlowState): boolean {
   const { operation } = state;
   if (mayTakeBack(state)) return true;
   return operation?.operation === 'endorsement' && operation.status === 'unclear' && operation.wasShown === true;
 }
 
-const saysNo: ReadonlySet<string> = new Set([unshownSuccess, toldNo, toldNoOfContract, toldNothing]);
+const saysNo: ReadonlySet<string> = new Set([unshownSuccess, toldBoth, toldNo, toldNoOfContract, toldNothing]);
 
 /** The service said no to an endorsement, in whatever form: the same signature is not sent to it once more by itself. */
 export function isToldNo({ phase, operation }: FlowState): boolean {
@@ -191,10 +215,11 @@ export function allowsStep(state: FlowState, step: FlowStep, at: EpochMs = state
 /** Steps that would lead to a second loan where the first one is endorsed. */
 const lendingAgain: ReadonlySet<FlowStep> = new Set(['sign', 'regenerate', 'cancel']);
 
-/** The service says that its contract is endorsed already, and the step would make another one. Asked where a step is written: the fold takes those of earlier versions. */
-export function lendsAgain({ phase, operation }: FlowState, step: FlowStep): boolean {
+/** The service says that its contract is endorsed already, or has shown it, and the step would make another one. Asked where a step is written: the fold takes those of earlier versions. */
+export function lendsAgain(state: FlowState, step: FlowStep): boolean {
+  const { phase, operation } = state;
   const isEndorsed = phase === 'endorsement-refused' && operation?.reason === alreadyEndorsed;
-  return isEndorsed && lendingAgain.has(step);
+  return (isEndorsed || isContradicted(state)) && lendingAgain.has(step);
 }
 
 /** A note that has not come by then is late. */

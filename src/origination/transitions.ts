@@ -43,6 +43,8 @@ export const alreadyFinalised = 'already-finalised';
 export const toldNo = 'told-no';
 /** A no under the code of its contract: it does not say which endorsement it is about. */
 export const toldNoOfContract = 'told-no-of-contract';
+/** A success that was shown is contradicted, or one callback says both. */
+export const toldBoth = 'told-both';
 export const toldNothing = 'told-nothing';
 export const deniedByPerson = 'denied';
 

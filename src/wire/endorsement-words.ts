@@ -81,6 +81,25 @@ export function endorsementTold(value: JsonValue): EndorsementTold {
   return hasList && said.size === 0 ? 'success' : 'nothing';
 }
 
+/** What its words say, errors aside: that it is endorsed, that something is done, or neither. */
+export function saidBesideErrors(value: JsonValue): 'endorsed' | 'done' | null {
+  if (!isJsonObject(value)) return null;
+  const left = withoutErrors(value);
+  if (endorsementTold(left) !== 'success') return null;
+  return saidIn(left).has('endorsed') ? 'endorsed' : 'done';
+}
+
+/** Without the lists and the flag of the contract, in the body itself and in what it wraps. */
+function withoutErrors(value: JsonObject): JsonObject {
+  const left = Object.entries(value).filter(([key]) => !/^(?:erros|errors|haserror)$/i.test(key));
+  return Object.fromEntries(
+    left.map(([key, inner]) => [
+      key,
+      isJsonObject(inner) && /^(?:payload|conteudo)$/i.test(key) ? withoutErrors(inner) : inner,
+    ]),
+  );
+}
+
 /** `endorsed`: said of the endorsement itself; `done`: of what it does not say. */
 type Said =
   | 'no'

@@ -9,7 +9,7 @@ import { type SealedRequest, splitRequest } from '../domain/sealed-facts.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { type Decoded, describeFaults, fieldOf, type WireFault } from './casing.ts';
 import { decodeCreditNote, decodeOperationEvent, requestCodeOf } from './credit-notes.ts';
-import { endorsementTold } from './endorsement-words.ts';
+import { endorsementTold, saidBesideErrors } from './endorsement-words.ts';
 import {
   decodeContemplated,
   decodeEndOfAuction,
@@ -246,7 +246,7 @@ function readOne(value: JsonValue, deps: LimitedDeps): WebhookReading {
 }
 
 function saidOfEndorsement(value: JsonValue, errors: readonly ServiceError[]) {
-  if (errors.length > 0) return {};
+  if (errors.length > 0) return saidBesideErrors(value) === null ? {} : { saysDone: true as const };
   const told = endorsementTold(value);
   return told === 'denied' ? { denies: true as const } : { shows: told };
 }

@@ -129,22 +129,28 @@ test('a known answer that it is endorsed already is not forgotten once it was co
   assert.deepEqual((await state('c-701'))!.lateSuccesses, []);
 });
 
-test("the service's own word settles a denial: a failure opens the flow again, a success ends it", async (context) => {
+test("the service's own word settles a denial: a failure where nothing else was shown, and a success", async (context) => {
   const { asks, state, reaches, event } = await signed(context);
   await asks('bruno', deny);
   await reaches('c-701', 'endorsement-refused');
   await event({ shows: 'nothing' });
   await eventually(async () => (await state('c-701'))!.errors.includes('told-nothing'));
   assert.equal((await state('c-701'))!.lateSuccesses?.length, 1, 'words that show nothing settle nothing');
+  await event({ errors: ['E1'], settles: true });
+  await eventually(async () => (await state('c-701'))!.lateSuccesses?.length === 0);
+  for (const step of anew) assert.ok(nextSteps((await state('c-701'))!, settings, null).includes(step), step);
+  await event({ shows: 'success', settles: true });
+  await reaches('c-701', 'endorsed');
+  await asks('bruno', deny);
+  await reaches('c-701', 'endorsement-refused');
+  // After a success of its own it says both, and is no second person.
+  await event({ errors: ['E1'], settles: true });
+  await eventually(async () => (await state('c-701'))!.errors.includes('told-both'));
+  assert.equal((await state('c-701'))!.lateSuccesses?.length, 1);
   await event({ shows: 'success', settles: true });
   await reaches('c-701', 'endorsed');
   const endorsed = (await state('c-701'))!;
   assert.deepEqual([endorsed.lateSuccesses, endorsed.operation?.status], [[], 'done']);
-  await asks('bruno', deny);
-  await reaches('c-701', 'endorsement-refused');
-  await event({ errors: ['E1'], settles: true });
-  await eventually(async () => (await state('c-701'))!.lateSuccesses?.length === 0);
-  for (const step of anew) assert.ok(nextSteps((await state('c-701'))!, settings, null).includes(step), step);
 });
 
 test('a success that was shown stays shown after words that show nothing', async (context) => {

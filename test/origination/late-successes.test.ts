@@ -473,11 +473,14 @@ test('of a contract that was taken over a failure, a denial and a person who kno
   assert.ok(nextSteps(folded(records), settings, null).includes('deny'));
   const no = folded([...records, told({ bodyKey: 'b-1', denies: true })]);
   assert.deepEqual([no.phase, no.operation?.status], ['endorsement-unclear', 'unclear']);
-  const failed = folded([...records, told({ bodyKey: 'b-1', errors: ['E1'], settles: true })]);
-  assert.equal(failed.phase, 'endorsement-refused');
+  const failure = told({ bodyKey: 'b-1', errors: ['E1'], settles: true });
+  const failed = folded([...records, failure]);
+  assert.equal(failed.phase, 'endorsement-refused', 'as a record of an earlier version folds');
   const around = { now: startAt + dayLater + 2, instance: 'a', margin: null, tried: () => false };
-  const turns = react(failed, around, settings).map((command) => command.kind === 'append' && command.record.kind);
-  assert.deepEqual(turns, ['turned'], 'its competence has gone');
+  assert.deepEqual(react(failed, around, settings), [], 'its competence has gone, and it was said to be endorsed');
+  assert.deepEqual(nextSteps(failed, settings, null), ['confirm']);
+  const doubtful = folded([...records, { ...failure, keepsDone: true }]);
+  assert.deepEqual([doubtful.phase, doubtful.operation?.reason], ['endorsement-unclear', 'told-both']);
 });
 
 test('an endorsement whose contract was cancelled is taken over as it was', () => {

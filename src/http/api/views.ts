@@ -22,7 +22,7 @@ import {
   shownWorker,
 } from '../../origination/shown-flows.ts';
 import { shownPayments } from '../../origination/shown-payments.ts';
-import { deniedByPerson, toldNo, toldNoOfContract, toldNothing } from '../../origination/transitions.ts';
+import { deniedByPerson, toldBoth, toldNo, toldNoOfContract, toldNothing } from '../../origination/transitions.ts';
 import { marginValidityMs } from '../../wire/checks/worker-credit.ts';
 import { withoutCpfs } from '../../wire/hidden-cpf.ts';
 import { type OperationResult, unshownSuccess } from '../../wire/operations.ts';
@@ -41,6 +41,7 @@ type OwnReason =
   | typeof unshownSuccess
   | typeof toldNo
   | typeof toldNoOfContract
+  | typeof toldBoth
   | typeof toldNothing
   | typeof deniedByPerson
   | 'rejected-on-retry'
@@ -67,6 +68,7 @@ const ownReasons: Readonly<Record<OwnReason, true>> = {
   [unshownSuccess]: true,
   [toldNo]: true,
   [toldNoOfContract]: true,
+  [toldBoth]: true,
   [toldNothing]: true,
   [deniedByPerson]: true,
   'rejected-on-retry': true,
