@@ -69,7 +69,8 @@ export async function eventsOfNobody(
   const expected = pricing === null ? (state.expected ?? {}) : expectedNote(state, sent.since, pricing);
   return (await flows.query(around)).flatMap((event) => {
     const { told } = event;
-    if (told === null || told.of !== sent.of || told.at < sent.since || told.errors.length > 0) return [];
+    if (told === null || told.of !== sent.of || told.at < sent.since) return [];
+    if (told.errors.length > 0 && !told.saysDone) return [];
     const notes = [told.note, ...notesToldAgain(event)];
     return notes.every((note) => isOfOtherLoan(note, expected)) ? [] : [told.requestCode];
   });

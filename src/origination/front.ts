@@ -857,9 +857,14 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const alone = oneAlone(state, asker, asked.step);
     if (alone !== null) return alone;
     const doesAgain =
-      asked.step === 'deny' || asked.step === 'regenerate' || asked.step === 'cancel' || asked.step === 'amend';
+      asked.step === 'deny' ||
+      asked.step === 'regenerate' ||
+      asked.step === 'cancel' ||
+      asked.step === 'amend' ||
+      // What was told before the answer that refused it may be its success.
+      (asked.step === 'sign' && state.phase === 'endorsement-refused');
     if (doesAgain && asked.despiteEvents !== true && allowsStep(state, asked.step, clock.now())) {
-      if (unreadMark(state) !== null) return unreadUnseen();
+      if (unreadMark(state) !== null && asked.step !== 'sign') return unreadUnseen();
       const waiting = await eventsOfNobody(flows, state, pricing);
       if (waiting.length > 0) return mayBeDone(waiting, asked.step);
     }
@@ -1190,7 +1195,10 @@ function namedCodes(codes: readonly string[]): string {
   return codes.slice(0, 3).join(', ') + (codes.length > 3 ? ', …' : '');
 }
 
-function mayBeDone(codes: readonly string[], step: 'deny' | 'regenerate' | 'cancel' | 'amend' | 'start'): FrontResult {
+function mayBeDone(
+  codes: readonly string[],
+  step: 'deny' | 'regenerate' | 'cancel' | 'amend' | 'sign' | 'start',
+): FrontResult {
   const named = namedCodes(codes);
   const text =
     step === 'deny'

@@ -89,7 +89,8 @@ export type StepAsked =
       /** As of the steps below: what is amended is sent once more. */
       despiteEvents?: boolean;
     }
-  | { step: 'sign'; signedAt: EpochMs; content: Record<string, unknown> }
+  /** `despiteEvents`: as of the steps below, where an endorsement was refused. */
+  | { step: 'sign'; signedAt: EpochMs; content: Record<string, unknown>; despiteEvents?: boolean }
   | { step: 'accept'; reason: string }
   /** `despiteEvents`: whoever asks knows that no event that waits tells of the operation. */
   | { step: 'cancel' | 'deny' | 'regenerate'; reason: string; despiteEvents?: boolean }

@@ -1,6 +1,7 @@
 /** What a clerk's mistake would make a second loan of, or lose the promise of a first one (clerk, session 37). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import mapping from '../../config/request-mapping.json' with { type: 'json' };
 import { capOperations, evolve } from '../../src/bidding/evolve.ts';
 import { flowText } from '../../src/cli/flows.ts';
 import { createFormat } from '../../src/cli/format.ts';
@@ -14,10 +15,11 @@ import { eventsToShow } from '../../src/origination/events-of-nobody.ts';
 import { nextSteps } from '../../src/origination/next-steps.ts';
 import { notContemplated } from '../../src/origination/preparation.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
+import { readWebhook } from '../../src/wire/webhook.ts';
 import { settings as bidSettings } from '../bidding/parts.ts';
 import { eventually } from '../conformance/backend.ts';
 import { orderOf } from './flow-house.ts';
-import { settings } from './orders.ts';
+import { plainVault, settings } from './orders.ts';
 import { heard, refusedBy, takingHouse, uuid } from './taking-house.ts';
 
 const json = (body: string) => ({ status: 200, body });
@@ -154,6 +156,54 @@ test('an endorsement that was refused, and perhaps done, leads to no other contr
     assert.deepEqual(refusedBy(await ask('c-701', { step, reason: 'x' })), [['event-of-nobody', 'step']], step);
   }
   assert.equal((await ask('c-701', { step: 'regenerate', reason: 'x', despiteEvents: true })).kind, 'taken');
+});
+
+test('a success that comes before the refusing answer, under a code of its own, bars the next signature', async (context) => {
+  const { ask, start, noted, sign, state, reaches, world, tell, flows, sent } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  const requestCode = uuid(9);
+  const endpoint = '/contrato/oferta-leilao/averbar-contrato';
+  const payload = { Conteudo: { Mensagem: 'Contrato averbado com sucesso' }, Erros: [] };
+  const callback = JSON.stringify({ CodigoRequisicao: requestCode, Endpoint: endpoint, Payload: payload });
+  const now = Date.now();
+  const read = readWebhook(callback, { mapping: mapping as never, vault: plainVault as never, receivedAt: now, now });
+  assert.ok(read.kind === 'entries' && read.entries[0]?.topic === 'callbacks');
+  const { record } = read.entries[0];
+  const refusal = '{"Erros":[{"mensagem":"Erro"}]}';
+  const reading = readOperationAnswer('endorsement', 400, refusal);
+  world.answerTo = () => ({ ...reading, ...heard, response: { status: 400, body: refusal } }) as never;
+  await sign('c-701', { numeroContrato: 'N-1', assinatura: 'b' });
+  await reaches('c-701', 'endorsement-refused');
+  await tell(requestCode, { ...record, at: (await state('c-701'))!.operation!.intent!.at } as never);
+  const eventId = `event:${requestCode}`;
+  await eventually(async () => (await flows.read([eventId])).get(eventId)?.phase === 'unclaimed');
+  const before = sent.length;
+  const again = { step: 'sign', signedAt: Date.now(), content: { numeroContrato: 'N-1', assinatura: 'c' } } as const;
+  assert.deepEqual(refusedBy(await ask('c-701', again)), [['event-of-nobody', 'step']]);
+  assert.equal(sent.length, before);
+  assert.equal((await ask('c-701', { ...again, despiteEvents: true })).kind, 'taken');
+  await eventually(() => sent.length === before + 1);
+});
+
+test('no month that turns generates another contract while an event waits that may be the success of a refused endorsement', async (context) => {
+  const look = { competenceLookMs: 20 };
+  const { start, noted, sign, state, reaches, world, tell, flows, sent } = await takingHouse(context, look);
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  world.answerTo = () => ({ kind: 'rejected', code: 'status-400', errors: [], ...heard, response: json('{}') });
+  await sign('c-701', { numeroContrato: 'N-1', assinatura: 'b' });
+  await reaches('c-701', 'endorsement-refused');
+  const endpoint = '/contrato/oferta-leilao/averbar-contrato';
+  const event = { kind: 'operation-event', at: Date.now(), requestCode: 'q-end', endpoint, errors: [] } as const;
+  await tell('q-end', { ...event, shows: 'success', sealed: '{}' } as never);
+  await eventually(async () => (await flows.read(['event:q-end'])).get('event:q-end')?.phase === 'unclaimed');
+  const before = sent.length;
+  const { now } = Date;
+  context.mock.method(Date, 'now', () => now() + 40 * 86_400_000);
+  // Long enough for a record and what is done after it.
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  assert.deepEqual([(await state('c-701'))!.phase, sent.length], ['endorsement-refused', before]);
 });
 
 test('an event with the figures of another loan keeps nothing back', async (context) => {

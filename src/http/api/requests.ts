@@ -83,7 +83,12 @@ const readers: { readonly [S in keyof Bodies]: (body: Bodies[S]) => StepAsked } 
     ...(authorisationNumber === undefined ? {} : { authorisationNumber }),
     ...given({ despiteEvents }),
   }),
-  sign: ({ signedAt, content }) => ({ step: 'sign', signedAt: Date.parse(signedAt), content }),
+  sign: ({ signedAt, content, despiteEvents }) => ({
+    step: 'sign',
+    signedAt: Date.parse(signedAt),
+    content,
+    ...given({ despiteEvents }),
+  }),
   cancel: (body) => ({ step: 'cancel', ...given(body) }),
   deny: (body) => ({ step: 'deny', ...given(body) }),
   regenerate: (body) => ({ step: 'regenerate', ...given(body) }),

@@ -483,6 +483,7 @@ export const stepBodies = {
         { numeroContrato: '<credit note>', assinatura: '<biometrics>' },
         'none',
       ),
+      despiteEvents,
     }),
     'SignStep',
     "The worker's signature with facial biometrics",
