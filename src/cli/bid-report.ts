@@ -18,6 +18,7 @@ import type { Answered, AuctionRecord, Claimed, Contemplated, Ended, Passed, Sto
 import type { Phase, RequestState } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import { contractId } from '../origination/orders.ts';
+import { isShownEndorsed } from '../origination/steps.ts';
 import type { Explanation } from '../pricing/choose.ts';
 import { accountRules, type ConditionAccount, type RuleAccount } from '../rules/account.ts';
 import type { Facts } from '../rules/facts.ts';
@@ -56,7 +57,7 @@ export type BidReport = {
   /** What the service said against the winner that counts. */
   winnerErrors: readonly string[];
   /** The contract that was ordered for it; null: none was. */
-  contract: { flowId: string; phase: FlowPhase } | null;
+  contract: { flowId: string; phase: FlowPhase; shownDone: boolean } | null;
   scrubber: Scrubber;
   /** Codes of the service as they may be shown: without the key of the desk, a CPF in one is blotted out. */
   shownCodes: <T>(said: T) => T;
@@ -155,7 +156,10 @@ export async function readBidReport(
     ended: history.find((record) => record.kind === 'ended') ?? null,
     learnt: statistics.get(special ?? '')?.count ?? 0,
     winnerErrors: winnerErrorsOf(state, history, scrubber),
-    contract: contract === undefined ? null : { flowId: contract.flowId, phase: contract.phase },
+    contract:
+      contract === undefined
+        ? null
+        : { flowId: contract.flowId, phase: contract.phase, shownDone: isShownEndorsed(contract) },
     scrubber,
     shownCodes: pseudonymKey === null ? withoutCpfs : (said) => said,
   };

@@ -45,8 +45,10 @@ export function reportText(report: BidReport, format: Format): string {
   return page.text();
 }
 
-function contractText({ flowId, phase }: NonNullable<BidReport['contract']>, { texts }: Format): string {
-  return `${flowId}: ${texts.flows.phases[phase]} (lance contracts show ${flowId})`;
+function contractText({ flowId, phase, shownDone }: NonNullable<BidReport['contract']>, { texts }: Format): string {
+  const isReceived = phase === 'endorsed' && !shownDone;
+  const where = isReceived ? texts.flows.received.whole : texts.flows.phases[phase];
+  return `${flowId}: ${where} (lance contracts show ${flowId})`;
 }
 
 function nearestSection(page: Page, { decision, nearest }: BidReport, format: Format): void {

@@ -339,6 +339,10 @@ export const flowsEn: Texts['flows'] = {
   deniedOnce: (by) => `denied by ${by}`,
   deniedHere: 'denied here',
   endorsementDenied: 'endorsement denied here',
+  received: {
+    short: 'received for endorsement, not shown done',
+    whole: 'received for endorsement; the service has not shown it done',
+  },
   againAt: (time) => `(again from ${time})`,
   readThem: (command, flowId) =>
     `What the service answered: lance ${command} results ${flowId} OPERATION --by NAME --reason TEXT; the reading is recorded.`,

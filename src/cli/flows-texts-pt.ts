@@ -350,6 +350,10 @@ export const flowsPt = {
   deniedOnce: (by: string) => `negada por ${by}`,
   deniedHere: 'negada aqui',
   endorsementDenied: 'averbação negada aqui',
+  received: {
+    short: 'recebido para averbação, sem confirmação',
+    whole: 'recebido para averbação; o serviço ainda não confirmou que o contrato foi averbado',
+  },
   againAt: (time: string) => `(de novo a partir de ${time})`,
   readThem: (command: string, flowId: string) =>
     `O que o serviço respondeu: lance ${command} results ${flowId} OPERAÇÃO --by NOME --reason TEXTO; a leitura fica registrada.`,

@@ -33,7 +33,7 @@ import { noteIndex, notesToldAgain, unreadMark } from '../origination/notes.ts';
 import { type Asker, flowMeant, renegotiationTerms, storedKey } from '../origination/orders.ts';
 import { type OpenSealed, shownAmount, shownRecord, shownWorker } from '../origination/shown-flows.ts';
 import { type PaymentShown, shownPayments } from '../origination/shown-payments.ts';
-import { goesOnAsItIs, isToldNo, isUnseen, mayTakeBack, stepsOf } from '../origination/steps.ts';
+import { goesOnAsItIs, isShownEndorsed, isToldNo, isUnseen, mayTakeBack, stepsOf } from '../origination/steps.ts';
 import { deniedByPerson, isFinished } from '../origination/transitions.ts';
 import { readUnfolded, type UnfoldedFlows } from '../origination/unfolded.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
@@ -154,6 +154,7 @@ export function phaseText(
   const { phases, queryRefused, unseen } = texts;
   const { phase, breaches, errors, operation } = state;
   if (phase === 'endorsement-refused' && operation?.reason === deniedByPerson) return texts.endorsementDenied;
+  if (phase === 'endorsed' && !isShownEndorsed(state)) return texts.received[length];
   if (phase === 'withheld' && breaches.length === 0 && errors.length > 0) return queryRefused[length];
   return isUnseen(state) ? unseen[length] : phases[phase];
 }

@@ -71,6 +71,11 @@ export function isToldDone({ phase, operation, endorsementEvents = [] }: FlowSta
   return phase === 'endorsement-refused' && operation.status === 'done' && endorsementEvents.length > 1;
 }
 
+/** It is endorsed, and more than a receipt has shown that: before, no money is released on it. */
+export function isShownEndorsed(state: FlowState): boolean {
+  return state.phase === 'endorsed' && isToldDone(state);
+}
+
 /** An earlier version took a no after a success that was shown for a refusal. */
 export function isContradicted(state: FlowState): boolean {
   const { phase, operation } = state;

@@ -4,8 +4,12 @@ import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';
 import mapping from '../../config/request-mapping.json' with { type: 'json' };
+import { flowText, phaseText } from '../../src/cli/flows.ts';
+import { createFormat } from '../../src/cli/format.ts';
 import type { FlowRecord } from '../../src/domain/flow-records.ts';
+import type { FlowState } from '../../src/domain/flow-states.ts';
 import type { CallbackRecord } from '../../src/domain/records.ts';
+import { flowView } from '../../src/http/api/views.ts';
 import { evolveAll } from '../../src/origination/evolve.ts';
 import { nextSteps, waitsFor } from '../../src/origination/next-steps.ts';
 import type { StepAsked } from '../../src/origination/orders.ts';
@@ -111,6 +115,25 @@ test('an error callback after a mere receipt is a refusal, and a success that co
   // And from then on it was shown.
   await tells({ Erros: [{ mensagem: 'Erro 2' }] });
   await reaches('c-701', 'endorsement-unclear');
+});
+
+test('what was only received is not shown as endorsed to people and programs', async (context) => {
+  const { tells, now } = await signed(context, receipt, 'endorsed');
+  const shown = (state: FlowState, language: 'en' | 'pt') =>
+    flowText(createFormat(language), state, { open: null, settings });
+  const received = await now();
+  assert.match(shown(received, 'en'), /^Phase +received for endorsement; the service has not shown it done$/m);
+  assert.match(shown(received, 'pt'), /recebido para averbação; o serviço ainda não confirmou/);
+  assert.equal(
+    phaseText(createFormat('en').texts.flows, received, 'short'),
+    'received for endorsement, not shown done',
+  );
+  assert.deepEqual([received.phase, flowView(received, null, settings).shownDone], ['endorsed', false]);
+  await tells(done);
+  await eventually(async () => flowView(await now(), null, settings).shownDone);
+  assert.match(shown(await now(), 'en'), /^Phase +endorsed$/m);
+  await tells(failed);
+  await eventually(async () => !flowView(await now(), null, settings).shownDone);
 });
 
 test('of successes and errors in turn none is a refusal, and a second denial needs two people too', async (context) => {

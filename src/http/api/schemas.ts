@@ -877,8 +877,13 @@ export const flowSchema = answerNamed(
     flow: said(z.enum(flowKinds), 'What it is; `event` is something told under a code that no flow knows', 'contract'),
     phase: said(
       z.enum([...new Set<FlowPhase>(flowKinds.flatMap((flow) => flowPhases[flow]))]),
-      'Where it stands. Each list takes the phases of its kind as `phase`',
+      'Where it stands. Each list takes the phases of its kind as `phase`. `endorsed`: the service has received it for endorsement, or has endorsed it; release no money before `shownDone` is true',
       'awaiting-signature',
+    ),
+    shownDone: said(
+      z.boolean(),
+      'Of a contract: it is `endorsed`, and the service has said that the endorsement was done, by a callback or in its answer, or a person has confirmed it. false: it is not, or the service has only received it for endorsement',
+      false,
     ),
     startedAt: said(time, 'When it was begun', exampleTime),
     changedAt: said(time, 'When its latest record was written', exampleTime + 5_000),

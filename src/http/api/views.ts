@@ -22,6 +22,7 @@ import {
   shownWorker,
 } from '../../origination/shown-flows.ts';
 import { shownPayments } from '../../origination/shown-payments.ts';
+import { isShownEndorsed } from '../../origination/steps.ts';
 import { deniedByPerson, toldBoth, toldNo, toldNoOfContract, toldNothing } from '../../origination/transitions.ts';
 import { marginValidityMs } from '../../wire/checks/worker-credit.ts';
 import { withoutCpfs } from '../../wire/hidden-cpf.ts';
@@ -112,6 +113,7 @@ export function flowView(
     flowId: state.flowId,
     flow: state.flow,
     phase: state.phase,
+    shownDone: isShownEndorsed(state),
     startedAt: state.startedAt,
     changedAt: state.changedAt,
     by: state.by,
