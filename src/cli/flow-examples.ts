@@ -19,7 +19,7 @@ import {
 import { opened } from '../origination/shown-flows.ts';
 import { stepsOf } from '../origination/steps.ts';
 import { type JsonValue, scalarsIn } from '../wire/json.ts';
-import { openWith, type StartedKind } from './flows.ts';
+import { openWith, type StartedKind, saidText } from './flows.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
 const orders: Readonly<Record<StartedKind, z.ZodType>> = {
@@ -79,7 +79,9 @@ export async function showExample(
   if (open.length > 0) world.terminal.say(texts.leftOpen(open.join(', ')));
   const read = schema.safeParse(example);
   if (!read.success) {
-    const problems = issueTexts(read.error, example, schema).map(([field, text]) => `${field}: ${texts.said(text)}`);
+    const problems = issueTexts(read.error, example, schema).map(
+      ([field, text]) => `${field}: ${saidText(world.format, field, text)}`,
+    );
     throw new Fault('not-allowed', problems.join('\n'));
   }
   world.terminal.write(JSON.stringify(example, null, 2));

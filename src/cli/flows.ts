@@ -26,12 +26,13 @@ import { renegotiationEstimate, unsaidIn } from '../origination/differences.ts';
 import { eventsToShow } from '../origination/events-of-nobody.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
+import { lateSuccessOf } from '../origination/late-successes.ts';
 import { latestFlows } from '../origination/latest-flows.ts';
 import { withLostBids } from '../origination/lost-bids.ts';
-import { nextSteps, type StepSettings, waitsFor, waitsForPerson } from '../origination/next-steps.ts';
+import { needsKnownPerson, nextSteps, type StepSettings, waitsFor, waitsForPerson } from '../origination/next-steps.ts';
 import { noteIndex, notesToldAgain, unreadMark } from '../origination/notes.ts';
 import { type Asker, flowMeant, renegotiationTerms, storedKey } from '../origination/orders.ts';
-import { type OpenSealed, shownAmount, shownRecord, shownWorker } from '../origination/shown-flows.ts';
+import { type OpenSealed, shownAmount, shownRecord, shownReleased, shownWorker } from '../origination/shown-flows.ts';
 import { type PaymentShown, shownPayments } from '../origination/shown-payments.ts';
 import { goesOnAsItIs, isShownEndorsed, isToldNo, isUnseen, mayTakeBack, stepsOf } from '../origination/steps.ts';
 import { deniedByPerson, isFinished } from '../origination/transitions.ts';
@@ -42,6 +43,7 @@ import { parseJson } from '../wire/json.ts';
 import { sealedText } from '../wire/plain-ids.ts';
 import { workerKeyIn } from './cpf-option.ts';
 import type { Format } from './format.ts';
+import { withFigures } from './refusal-figures.ts';
 import { labelledText, proseText, tableText } from './terminal.ts';
 import { type CommandWorld, type DeskReader, vaultOf, withReader } from './world.ts';
 
@@ -115,11 +117,12 @@ export function listText(
 
 type Column = keyof Format['texts']['flows']['columns'];
 
-/** Of an event only its note says what it is about, and a lookup has no amount. */
+/** Of an event only its note says what it is about, and a lookup has no amount. An amount is what is released; of the others only the loan is known. */
 function columnsOf(flow: FlowKind): readonly Column[] {
-  if (flow === 'event') return ['flow', 'phase', 'begun', 'of', 'note', 'amount', 'installment', 'rate', 'about'];
+  if (flow === 'event') return ['flow', 'phase', 'begun', 'of', 'note', 'loan', 'installment', 'rate', 'about'];
   if (flow === 'lookup') return ['flow', 'phase', 'waits', 'begun', 'by', 'worker', 'about'];
-  return ['flow', 'phase', 'waits', 'begun', 'by', 'worker', 'amount', 'about'];
+  const sum = flow === 'renegotiation' ? 'loan' : 'amount';
+  return ['flow', 'phase', 'waits', 'begun', 'by', 'worker', sum, 'about'];
 }
 
 function lineOf(format: Format, state: FlowState, { open, settings, now }: Seen): string[] {
@@ -127,15 +130,20 @@ function lineOf(format: Format, state: FlowState, { open, settings, now }: Seen)
   const { none } = format.texts;
   const { told, note } = state;
   const phase = phaseText(format.texts.flows, state, 'short');
-  const amountCents = shownAmount(state, open);
+  const loanCents = shownAmount(state, open);
+  const amountCents = state.flow === 'contract' ? shownReleased(state) : loanCents;
   const cells: Readonly<Record<Column, string>> = {
     flow: state.flowId,
     phase: state.frozen === undefined ? phase : `${phase} (${format.texts.freeze.mark})`,
     begun: format.minute(state.startedAt),
-    waits: waitsFor(state, settings, open, now).map(format.texts.flows.step).join(', ') || none,
+    waits:
+      waitsFor(state, settings, open, now)
+        .map((step) => namedStep(format.texts.flows, state, step))
+        .join(', ') || none,
     by: state.by ?? none,
     worker: shownWorker(state, open) ?? none,
     amount: amountCents === null ? none : format.money(amountCents),
+    loan: loanCents === null ? none : format.money(loanCents),
     of: told === null ? none : wordOf(format.texts.flows.factValues, told.of),
     note: note?.noteNumber ?? none,
     installment: note?.installmentCents == null ? none : format.money(note.installmentCents),
@@ -143,6 +151,11 @@ function lineOf(format: Format, state: FlowState, { open, settings, now }: Seen)
     about: requestId ?? closedContract ?? state.proposalCode ?? state.told?.requestCode ?? none,
   };
   return columnsOf(state.flow).map((column) => (open === null ? withoutCpfs(cells[column]) : cells[column]));
+}
+
+/** A step by what it does where the flow stands: what is told late is settled by a step that takes a note as it came elsewhere. */
+export function namedStep(texts: Format['texts']['flows'], state: FlowState, step: FlowStep): string {
+  return step === 'accept' && lateSuccessOf(state) !== null ? texts.settles : texts.step(step);
 }
 
 /** Where it stands. A query of the link that the service refused breaks no rule of ours; of a code alone nothing is known. */
@@ -156,7 +169,7 @@ export function phaseText(
   if (phase === 'endorsement-refused' && operation?.reason === deniedByPerson) return texts.endorsementDenied;
   if (phase === 'endorsed' && !isShownEndorsed(state)) return texts.received[length];
   if (phase === 'withheld' && breaches.length === 0 && errors.length > 0) return queryRefused[length];
-  return isUnseen(state) ? unseen[length] : phases[phase];
+  return isUnseen(state) && !isFinished(phase) ? unseen[length] : phases[phase];
 }
 
 export function phasesOf(flow: FlowKind): readonly string[] {
@@ -178,10 +191,28 @@ export async function showFlow(world: CommandWorld, flow: FlowKind, flowId: stri
     }
     const events = await eventsToShow(flows, ahead ?? state);
     const waiting = { records, state: ahead ?? state };
-    terminal.write(flowText(format, state, { open, settings: place.flows, now: world.clock.now(), waiting, events }));
+    const acceptedWhy = await reasonOfAccept(log, state, open);
+    const now = world.clock.now();
+    terminal.write(flowText(format, state, { open, settings: place.flows, now, waiting, events, acceptedWhy }));
     if (flow !== 'event' && Object.values(state.results).some((kept) => kept?.sealedAnswer))
       terminal.say(format.texts.flows.readThem(commandOf[flow], flowId));
   });
+}
+
+/** Why somebody took the note, or what is said of the proposal, as it is; null: nobody did, or whoever looks may not read it. */
+async function reasonOfAccept(
+  log: DeskReader['log'],
+  { flowId, places, noteAccepted }: FlowState,
+  open: OpenSealed,
+): Promise<string | null> {
+  if (noteAccepted == null || open === null) return null;
+  const { by, at } = noteAccepted;
+  const entries = await log.readKey('flows', flowId, places);
+  const asked = entries.findLast(
+    ({ record }) => record.kind === 'asked' && record.step === 'accept' && record.by === by && record.at === at,
+  );
+  const reason = asked === undefined ? null : shownRecord(asked.record, open).reason;
+  return typeof reason === 'string' ? reason : null;
 }
 
 /** Without the key the service's words stay sealed. */
@@ -197,12 +228,14 @@ type Beside = Seen & {
   waiting?: { records: readonly FlowRecord[]; state: FlowState };
   /** Codes of events of nobody that may tell of it. */
   events?: readonly string[];
+  /** Why the note was taken as it is. */
+  acceptedWhy?: string | null;
 };
 
 export function flowText(
   format: Format,
   state: FlowState,
-  { open, settings, now = state.changedAt, waiting = { records: [], state }, events = [] }: Beside,
+  { open, settings, now = state.changedAt, waiting = { records: [], state }, events = [], acceptedWhy = null }: Beside,
 ): string {
   const { texts } = format;
   const { labels, difference, figures } = texts.flows;
@@ -224,6 +257,7 @@ export function flowText(
     [labels.closedContract, view.closedContract],
     [labels.worker, view.worker],
     [labels.amount, money(state.flow === 'withdrawal' ? view.amountCents : terms?.amountCents)],
+    [labels.released, terms?.amountCents == null ? money(view.releasedCents) : null],
     [labels.installment, money(terms?.installmentCents)],
     [labels.installments, terms === null ? null : String(terms.installments)],
     [labels.rate, terms === null ? null : format.rate(terms.rateHundredths)],
@@ -253,6 +287,12 @@ export function flowText(
       state.flow === 'withdrawal' ? labels.unsaidOfProposal : labels.unsaid,
       joined(unsaidIn(state).map((field) => figures[field])),
     ],
+    [
+      labels.accepted,
+      view.noteAccepted === null
+        ? null
+        : texts.flows.acceptedBy(view.noteAccepted.by, format.minute(view.noteAccepted.at), acceptedWhy),
+    ],
     [labels.ending, view.ending === null ? null : texts.flows.proposalEndings[view.ending]],
     [labels.noteHolder, view.noteHolder],
     [labels.noteAgain, noteAgainText(format, state)],
@@ -263,11 +303,11 @@ export function flowText(
       labels.breaches,
       joined(
         [...view.breaches, ...view.barriers].map(
-          ({ field, rule, problem }) => `${field} (${rule}): ${texts.flows.said(problem)}`,
+          ({ field, rule, problem }) => `${field} (${rule}): ${saidText(format, field, problem)}`,
         ),
       ),
     ],
-    [labels.errors, joined(view.errors)],
+    [labels.errors, joined(errorsText(texts.flows, state, view.errors))],
     [
       labels.steps,
       joined(
@@ -285,6 +325,15 @@ export function flowText(
     [labels.waiting, joined(waiting.records.flatMap((record) => waitingText(format, record)))],
     [labels.next, joined(nextTexts(format, waiting.state, { open, settings, now }), ', ')],
   ]);
+}
+
+/** A denial is no word of the service: the operation says whose it is. Of others that are words of ours nothing else is known. */
+function errorsText({ reasons }: Format['texts']['flows'], state: FlowState, errors: readonly string[]): string[] {
+  const isOurs = (error: string) => state.errors.includes(error) && Object.hasOwn(reasons, error);
+  return errors.flatMap((error) => {
+    if (error === deniedByPerson && state.errors.includes(error)) return [];
+    return isOurs(error) ? (reasons[error] ?? error) : error;
+  });
 }
 
 /** Where money goes, and whether the service has been told. */
@@ -395,13 +444,16 @@ function operationText(format: Format, state: FlowState, operation: NonNullable<
   const isDenied = status === 'rejected' && reason === deniedByPerson;
   // Given up here with its flow: the service never saw it.
   const isUnsent = status === 'rejected' && operation.intent === null;
+  const denier = state.steps.findLast(({ step, outcome }) => step === 'deny' && outcome === 'done')?.by;
+  const denied = denier === undefined ? texts.deniedHere : texts.deniedOnce(denier);
   const words = [
     texts.step(operation.operation),
-    isRefused ? texts.refusedLater : isDenied ? texts.deniedHere : texts.statuses[isUnsent ? 'not-sent' : status],
+    isRefused ? texts.refusedLater : isDenied ? denied : texts.statuses[isUnsent ? 'not-sent' : status],
     timesText(attemptsOf(operation)),
   ];
   // What the service said is a line of its own.
-  const why = reason === null || reason === sealedText ? '' : `: ${reasonText(texts, reason)}`;
+  const isSaid = reason === null || reason === sealedText || (isDenied && denier !== undefined);
+  const why = isSaid ? '' : `: ${reasonText(texts, reason)}`;
   const again = retryAt === null || isFinished(state.phase) ? '' : ` ${texts.againAt(format.time(retryAt))}`;
   return words.filter((part) => part !== '').join(' ') + why + again;
 }
@@ -429,7 +481,7 @@ export function situationText(
 }
 
 /** What people asked for; what else waits is none of theirs. */
-function waitingText({ texts, minute }: Format, record: FlowRecord): string[] {
+export function waitingText({ texts, minute }: Format, record: FlowRecord): string[] {
   const { step, begins } = texts.flows;
   switch (record.kind) {
     case 'started':
@@ -449,15 +501,22 @@ function nextTexts(
   state: FlowState,
   { open, settings, now = state.changedAt }: Seen,
 ): readonly string[] {
-  const { step: named, amendsAsItIs, denied } = texts.flows;
+  const { amendsAsItIs, denied, knownPerson } = texts.flows;
+  const named = (step: FlowStep) => namedStep(texts.flows, state, step);
   const isRefused = isToldNo(state) || mayTakeBack(state);
   const deniedSends = state.flow === 'withdrawal' ? denied.asked : isRefused ? denied.refused : denied.sent;
   const isHalted = goesOnAsItIs(state);
   return nextSteps(state, settings, open, now).map((step) => {
     if (state.flow === 'event') return texts.flows.closeIt(state.flowId);
+    if (needsKnownPerson(state, step)) return `${named(step)} (${knownPerson(stepRequest(state, step))})`;
     if (step === 'amend' && isHalted) return `${named(step)} (${amendsAsItIs})`;
     return step === 'deny' ? `${named(step)} (${deniedSends})` : named(step);
   });
+}
+
+/** Of a step that the command line may not ask for, for it does not know who types. */
+export function stepRequest({ flow, flowId }: FlowState, step: FlowStep): string {
+  return flow === 'event' ? flowId : `POST /v1/${commandOf[flow]}/${flowId}/${step}`;
 }
 
 function joined(lines: readonly string[], by = '\n'): string | null {
@@ -496,13 +555,14 @@ const unsaid = new Set([
     'personKeys',
     'intentId',
     'instance',
+    'logId',
     'slot',
   ],
   ...['path', 'idempotencyKey', 'retry', 'stepsKept', 'places', 'earlierAttemptPossible', 'firstByteAt', 'again'],
 ]);
 const longestFact = 200;
 /** Fields whose values are words of ours; what people and the service wrote stays as it is. */
-const worded = new Set(['kind', 'flow', 'of', 'what', 'action']);
+const worded = new Set(['kind', 'flow', 'of', 'what', 'action', 'via']);
 
 /** What a record says to people: names of fields in words where there are some, money in reais, times in the zone. */
 export function factsText(format: Format, facts: Readonly<Record<string, unknown>>): string {
@@ -626,7 +686,7 @@ function readStep(world: CommandWorld, step: FlowStep, { file, reason }: StepFie
   if (reason !== undefined && schema.safeParse({}).success) throw new Fault('not-allowed', flows.noReason(step));
   if (reason === undefined && schema.safeParse({ reason: 'x' }).success)
     throw new Fault('not-allowed', flows.needsReason(step));
-  const problems = saidIn(flows, issueTexts(read.error, fields, schema));
+  const problems = saidIn(world.format, issueTexts(read.error, fields, schema));
   throw new Fault('not-allowed', flows.needsFile(step, problems));
 }
 
@@ -717,9 +777,16 @@ function askerOf({ by, key }: Order): Asker {
 type Said = readonly (readonly [field: string, text: string])[];
 
 /** In the language of the texts. */
-function saidIn({ said }: Pick<Format['texts']['flows'], 'said'>, problems: Said): Said {
+function saidIn(format: Format, problems: Said): Said {
+  const { said } = format.texts.flows;
   const shown = (field: string) => (field === wholeFile ? said(field) : field === 'Idempotency-Key' ? '--key' : field);
-  return problems.map(([field, text]) => [shown(field), said(text)]);
+  return problems.map(([field, text]) => [shown(field), saidText(format, field, text)]);
+}
+
+/** What is wrong with a field, in the language of the texts and with figures as people read them. */
+export function saidText(format: Format, field: string, text: string): string {
+  const { said, figures } = format.texts.flows;
+  return withFigures(said(text), field, { ...format, words: figures });
 }
 
 function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown {
@@ -745,7 +812,7 @@ function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown
   if (read.success) return read.data;
   throw new Fault(
     'configuration-invalid',
-    flows.badFile(path, saidIn(flows, issueTexts(read.error, parsed.value, schema))),
+    flows.badFile(path, saidIn(world.format, issueTexts(read.error, parsed.value, schema))),
   );
 }
 
@@ -786,7 +853,7 @@ async function withFront(
         code,
         texts.refused(
           saidIn(
-            texts,
+            format,
             result.breaches.map(({ field, problem }) => [field, problem]),
           ),
         ),

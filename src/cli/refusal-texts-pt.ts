@@ -52,6 +52,7 @@ const whole: readonly Sentence[] = [
   [
     /^(.*) is under way in this flow; ask for (.*) again when it has ended$/,
     '$1 está em andamento neste fluxo; peça $2 de novo quando terminar',
+    [stepPt, stepPt],
   ],
   [
     /^send at least 2000 cents \(R\$ 20\.00\): amounts are in cents$/,
@@ -232,6 +233,14 @@ const whole: readonly Sentence[] = [
   [
     /^send splits that together are at most (.*) cents: (.*) of the (.*) cents of the loan were split by earlier steps$/,
     'envie lançamentos que somem no máximo $1 centavos: $2 dos $3 centavos do empréstimo já foram lançados em passos anteriores',
+  ],
+  [
+    /^the service refused the query of the proposal and has never shown one under this code: where it knows no such code, cancel this flow \(step cancel\) and begin one with the right proposalCode; else ask for the proposal again \(step proposal\)$/,
+    'o serviço recusou a consulta da proposta e nunca mostrou nenhuma com este código: se ele não conhece o código, cancele este fluxo (passo cancel) e comece um com o proposalCode certo; senão, consulte de novo a proposta (passo proposal)',
+  ],
+  [
+    /^the service refused the query of the proposal and has never shown one under this code: find out from the service whether it knows the code, and ask for the proposal again \(step proposal\)$/,
+    'o serviço recusou a consulta da proposta e nunca mostrou nenhuma com este código: apure com o serviço se ele conhece o código e consulte de novo a proposta (passo proposal)',
   ],
   [
     /^ask for the proposal first \(step proposal\): what the service included is not known before it says so$/,

@@ -13,7 +13,7 @@ import {
 } from '../wire/checks/withdrawals.ts';
 import { noteSignable, noteWithinBid } from '../wire/checks/worker-credit.ts';
 import { beyondTolerance, doubtsOf, noteFactsOf, proposalsUnsettled, unsaidIn } from './differences.ts';
-import { lateSuccessOf, successSettled, unsettledBefore } from './late-successes.ts';
+import { lateSuccessOf, maySettle, successSettled, unsettledBefore } from './late-successes.ts';
 import { unreadMark } from './notes.ts';
 import { type OpenSealed, shownAmount, splitsBeyondLoan } from './shown-flows.ts';
 import {
@@ -24,6 +24,7 @@ import {
   isNoteAwaited,
   isProposalSaid,
   isSaidFinalised,
+  isShownDone,
   isUnseen,
   lendsAgain,
   mayDenyAwaited,
@@ -102,8 +103,14 @@ export function doubtsOfProposal(
   settings: Pick<FlowSettings, 'noteTolerance'>,
   open: OpenSealed,
 ): ProposalDoubts {
+  const isRefused = isUnseen(state) && state.results.proposal?.refused === true;
   const others = proposalsUnsettled(state);
-  const unmovable = { isUnasked: !isProposalSaid(state), splitsBeyond: splitsBeyondLoan(state, open), others };
+  const unmovable = {
+    isUnasked: !isProposalSaid(state),
+    ...(isRefused ? { refusedQuery: { mayCancel: allowsStep(state, 'cancel') } } : {}),
+    splitsBeyond: splitsBeyondLoan(state, open),
+    others,
+  };
   if (state.noteAccepted) return { ...unmovable, differing: [], unsaid: [], ending: null };
   const differing = beyondTolerance(state, settings);
   return { ...unmovable, differing, unsaid: unsaidIn(state), ending: state.ending ?? null };
@@ -220,6 +227,13 @@ export function waitsFor(
   // Nothing is signed before the service has said what it included.
   const isUnasked = left.length === 0 && (state.phase === 'included' || state.phase === 'signed');
   return isUnasked ? possible.filter((step) => step === 'proposal') : left;
+}
+
+/** Taken only of somebody who is known by a token or a log-in: a name that is typed at the command line is refused. */
+export function needsKnownPerson(state: FlowState, step: FlowStep): boolean {
+  const late = lateSuccessOf(state);
+  if (step === 'accept' && late !== null) return !maySettle(late, { by: '', via: 'offline' }, state);
+  return step === 'deny' && (isShownDone(state) || mayDenyAwaited(state));
 }
 
 /** What is frozen waits for somebody to bring it back or end it. */

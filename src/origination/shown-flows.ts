@@ -113,6 +113,17 @@ export function shownAmount(state: FlowState, open: OpenSealed): AmountCents | n
   return known.length === 0 ? null : Math.min(...known);
 }
 
+/**
+ * What a contract releases to the worker: as ordered, else what its note leaves of the loan. Null: it is no contract, or its note
+ * has not come or does not say it.
+ */
+export function shownReleased({ flow, terms, note }: Pick<FlowState, 'flow' | 'terms' | 'note'>): AmountCents | null {
+  if (flow !== 'contract') return null;
+  if (terms?.amountCents != null) return terms.amountCents;
+  if (note === null || note.loanCents === null || note.iofCents === null) return null;
+  return note.loanCents - note.iofCents - (note.insuranceCents ?? 0);
+}
+
 /** What was split by all steps, where it is more than the loan comes to. Null: it is not, or nobody knows. */
 export function splitsBeyondLoan(
   state: FlowState,

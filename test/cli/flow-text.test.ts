@@ -81,15 +81,15 @@ test('what waits for a person is told with what it needs and the command that gi
   assert.equal(
     text,
     [
-      `${flowId}: waits for the signature, since ${since}`,
+      `${flowId}: waits for the signature, last change ${since}`,
       '  accept:',
       `    lance contracts step ${flowId} accept --reason TEXT --by NAME`,
       '',
-      `c-8: waits for the signature, since ${since}`,
+      `c-8: waits for the signature, last change ${since}`,
       '  sign:',
       '    lance contracts step c-8 sign --file FIELDS --by NAME',
       '',
-      `w-0123456789abcdef01234567: simulated, since ${since}`,
+      `w-0123456789abcdef01234567: simulated, last change ${since}`,
       '  confirm:',
       '    lance withdrawals step w-0123456789abcdef01234567 confirm --file FIELDS \\',
       '      --by NAME',
@@ -97,7 +97,7 @@ test('what waits for a person is told with what it needs and the command that gi
       '    lance withdrawals step w-0123456789abcdef01234567 deny --reason TEXT \\',
       '      --by NAME',
       '',
-      `c-9: waits for the signature (frozen), since ${since}`,
+      `c-9: waits for the signature (frozen), last change ${since}`,
       '  read its records again (frozen):',
       '    lance contracts retry c-9 --by NAME --reason TEXT',
       '  end it (frozen):',
@@ -105,7 +105,7 @@ test('what waits for a person is told with what it needs and the command that gi
     ].join('\n'),
   );
   const portuguese = nextText(createFormat('pt'), states, { open, settings });
-  assert.match(portuguese, /^\S+: aguarda a assinatura, desde /m);
+  assert.match(portuguese, /^\S+: aguarda a assinatura, última mudança /m);
   assert.match(portuguese, /^ {2}sign \(entregar a assinatura\):$/m);
   assert.match(portuguese, /sign --file CAMPOS --by NOME$/m);
   for (const line of [...text.split('\n'), ...portuguese.split('\n')]) assert.ok(line.length <= 80, line);
@@ -155,7 +155,7 @@ test('events of nobody are told apart by what their note says', () => {
   const note = { ...sampleNote, loanCents: 600_000, installmentCents: 45_000, rateMonthlyPercent: 2.5 };
   const event = evolve(null, { ...told, flowId: 'event:q-9', requestCode: 'q-9', note }, settings)!;
   const text = listText(createFormat('en'), [event], { flow: 'event', open: null, settings });
-  assert.match(text, /^Flow +Phase +Begun +Of +Credit note +Amount +Instalment +Rate +About$/m);
+  assert.match(text, /^Flow +Phase +Begun +Of +Credit note +Loan +Instalment +Rate +About$/m);
   assert.match(text, /contract +77 +R\$ 6,000\.00 +R\$ 450\.00 +2\.50 % +q-9$/m);
 });
 

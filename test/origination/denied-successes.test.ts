@@ -90,7 +90,7 @@ test('a shown success is denied by a known person, and nothing is lent again unt
   );
   const textOf = (state: FlowState) => flowText(createFormat('en'), state, { open: null, settings });
   assert.match(textOf(denied), /^Phase +endorsement denied here$/m);
-  assert.match(textOf(denied), /^Operation +\S+ denied here/m);
+  assert.match(textOf(denied), /^Operation +\S+ denied by bruno/m);
   assert.match(textOf(denied), /sign \(ana\): done$/m);
   assert.match(textOf(denied), /note N-1, denied by bruno/);
   const before = sent.length;

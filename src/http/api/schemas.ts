@@ -907,7 +907,12 @@ export const flowSchema = answerNamed(
     ),
     amountCents: said(
       amount.nullable(),
-      'What the loan comes to. Of a contract: what is released to the worker, as ordered; where an instalment was ordered, the loan of the credit note. Of a renegotiation: the loan of the credit note (`note.loanCents`), which has IOF and insurance in it. Of a withdrawal, for operators and admins alone: what was included, else simulated, and what the service says that it credits, the smaller one of the two. null before it is known, and of a lookup',
+      'What the loan comes to. Of a contract: what is released to the worker, as ordered; where an instalment was ordered, the loan of the credit note. Of a renegotiation: the loan of the credit note (`note.loanCents`), which has IOF and insurance in it. Of a withdrawal, for operators and admins alone: what was included, else simulated, and what the service says that it credits, the smaller one of the two. null before it is known, and of a lookup. What a contract releases, however it was ordered, is `releasedCents`',
+      1_000_000,
+    ),
+    releasedCents: said(
+      amount.nullable(),
+      'Of a contract: what is released to the worker, as ordered; where an instalment was ordered, the loan of the credit note without its IOF and insurance. null before the note says it, and of every other flow',
       1_000_000,
     ),
     terms: saidOfParts(flowTerms.nullable(), 'What is asked for; null of a withdrawal'),

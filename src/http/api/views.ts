@@ -18,6 +18,7 @@ import {
   shownAmount,
   shownDifferences,
   shownErrors,
+  shownReleased,
   shownSteps,
   shownWorker,
 } from '../../origination/shown-flows.ts';
@@ -121,6 +122,7 @@ export function flowView(
     closedContract: subject.closedContract,
     worker: shownWorker(state, open),
     amountCents: shownAmount(state, open),
+    releasedCents: shownReleased(state),
     terms: state.terms,
     payments: shownPayments(state, open)?.map((payment) => ({ ...payment })) ?? null,
     operation:

@@ -622,6 +622,8 @@ function located({ proposalCode, operationCode, proposalNumber }: ProposalLocato
 export type ProposalDoubts = {
   /** The service was not asked for the proposal since it was included, or its last answer says nothing. */
   isUnasked: boolean;
+  /** It was asked for it and refused, and has never shown it, so its code may be mistyped. `mayCancel`: the flow may be ended. Absent: it is not so. */
+  refusedQuery?: { mayCancel: boolean };
   /** Splits and loan, where all steps together split more; nobody can take that as it is. */
   splitsBeyond: { splitCents: AmountCents; loanCents: AmountCents } | null;
   differing: readonly string[];
@@ -644,10 +646,22 @@ function proposalAlone(doubts: ProposalDoubts | undefined): Check {
 
 function proposalAsked(doubts: ProposalDoubts | undefined): Check {
   if (doubts?.isUnasked !== true) return null;
+  if (doubts.refusedQuery !== undefined) return proposalKnown(doubts.refusedQuery);
   return breach(
     'proposal-asked',
     'step',
     'ask for the proposal first (step proposal): what the service included is not known before it says so',
+  );
+}
+
+/** Asking for it once more would not help where the code is wrong. */
+function proposalKnown({ mayCancel }: { mayCancel: boolean }): Check {
+  return breach(
+    'proposal-asked',
+    'step',
+    mayCancel
+      ? 'the service refused the query of the proposal and has never shown one under this code: where it knows no such code, cancel this flow (step cancel) and begin one with the right proposalCode; else ask for the proposal again (step proposal)'
+      : 'the service refused the query of the proposal and has never shown one under this code: find out from the service whether it knows the code, and ask for the proposal again (step proposal)',
   );
 }
 
@@ -704,7 +718,7 @@ export function splittable({
   doubts: ProposalDoubts | undefined;
 }): readonly Check[] {
   return [
-    isLoanKnown
+    isLoanKnown || doubts?.refusedQuery !== undefined
       ? proposalAsked(doubts)
       : breach(
           'loan-known',

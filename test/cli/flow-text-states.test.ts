@@ -1,0 +1,236 @@
+/** Where a flow stands, what it comes to and what somebody said of it, as a person reads it in both languages. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { factsText, flowText, listText, phaseText, saidText } from '../../src/cli/flows.ts';
+import { nextText } from '../../src/cli/flows-next.ts';
+import { createFormat } from '../../src/cli/format.ts';
+import type { FlowState } from '../../src/domain/flow-states.ts';
+import { flowView } from '../../src/http/api/views.ts';
+import { barriersTo } from '../../src/origination/next-steps.ts';
+import { createFlowWorld, sampleNote } from '../origination/flow-world.ts';
+import { goodTerms, plainVault, settings, started } from '../origination/orders.ts';
+
+const pt = createFormat('pt');
+const en = createFormat('en');
+const open = plainVault.open as never;
+const shown = (state: FlowState, more: object = {}) => flowText(en, state, { open: null, settings, ...more });
+const shownPt = (state: FlowState, more: object = {}) => flowText(pt, state, { open: null, settings, ...more });
+
+function contract(terms = goodTerms): FlowState {
+  const real = createFlowWorld(started('contract', terms));
+  real.settle();
+  const told = real.events[0]!;
+  assert.ok(told.kind === 'told');
+  real.append({ ...told, note: { ...sampleNote, loanCents: 600_000, iofCents: 30_000, insuranceCents: null } });
+  return real.state();
+}
+
+/** A withdrawal that was begun with the code of a proposal; `refused`: the service does not know it. */
+function taken(refused: boolean): FlowState {
+  const begun = createFlowWorld(started('withdrawal')).state();
+  const proposal = { at: begun.changedAt, sealedAnswer: '{"HasError":true}', refused: true } as const;
+  return { ...begun, phase: 'included', proposalCode: 'p-1', results: refused ? { proposal } : {} };
+}
+
+test('a withdrawal that was taken up by its code and cancelled is shown as cancelled', () => {
+  assert.equal(phaseText(en.texts.flows, taken(false), 'short'), 'code not seen yet');
+  const cancelled = { ...taken(true), phase: 'cancelled' } as const;
+  assert.equal(phaseText(en.texts.flows, cancelled), 'cancelled');
+  assert.equal(phaseText(pt.texts.flows, cancelled, 'short'), 'cancelado');
+  assert.match(shownPt(cancelled), /^Fase +cancelado$/m);
+  assert.match(listText(pt, [cancelled], { flow: 'withdrawal', open: null, settings }), / cancelado /);
+});
+
+test('where the service refused the query of a proposal it has never shown, the way out is to cancel', () => {
+  const problemOf = (state: FlowState, step: 'signers' | 'splits') =>
+    barriersTo(step, state, settings, open)[0]!.problem;
+  assert.match(problemOf(taken(false), 'signers'), /^ask for the proposal first/);
+  for (const step of ['signers', 'splits'] as const) {
+    assert.match(
+      problemOf(taken(true), step),
+      /knows no such code, cancel this flow \(step cancel\) and begin one with/,
+    );
+    assert.match(saidText(pt, 'step', problemOf(taken(true), step)), /cancele este fluxo .* proposalCode certo/);
+  }
+  const step = { stepId: 's', step: 'splits', by: 'ana', at: 1, requestHash: 'h', outcome: 'unclear' } as const;
+  assert.match(problemOf({ ...taken(true), steps: [step] }, 'signers'), /find out from the service whether it knows/);
+});
+
+test('of a contract ordered by its instalment the released value is shown, and the loan is named as one', () => {
+  const state = contract({ ...goodTerms, amountCents: null, installmentCents: 45_000 } as never);
+  const view = flowView(state, null, settings);
+  assert.deepEqual([view.amountCents, view.releasedCents], [600_000, 570_000]);
+  assert.match(shown(state), /^Released \(of the note\) +R\$ 5,700\.00$/m);
+  assert.match(shownPt(state), /^Liberado \(pela CCB\) +R\$ 5\.700,00$/m);
+  assert.match(listText(en, [state], { flow: 'contract', open: null, settings }), /R\$ 5,700\.00/);
+  assert.doesNotMatch(listText(en, [state], { flow: 'contract', open: null, settings }), /6,000/);
+  const unsaid = { ...state, note: { ...state.note!, iofCents: null } };
+  assert.equal(flowView(unsaid, null, settings).releasedCents, null);
+  const ordered = contract();
+  assert.equal(flowView(ordered, null, settings).releasedCents, 1_000_000);
+  assert.doesNotMatch(shown(ordered), /^Released/m);
+  const renegotiated = { ...ordered, flow: 'renegotiation', terms: { ...goodTerms, amountCents: null } } as const;
+  assert.match(
+    listText(pt, [renegotiated], { flow: 'renegotiation', open: null, settings }),
+    /Trabalhador +Empréstimo +Sobre[\s\S]+R\$ 6\.000,00/,
+  );
+});
+
+const late = { operation: 'endorsement', intentId: 'i-1', code: 'q-1', note: null, at: 5 } as const;
+const reason = { step: 'deny', stepId: 's', by: 'bruno', at: 4, requestHash: 'h', outcome: 'done' } as const;
+
+test('a step that only a known person may take is told with its request, by what it settles', () => {
+  const operation: NonNullable<FlowState['operation']> = {
+    operation: 'endorsement',
+    ...{ slot: 'e', stepId: null, sealedRequest: null, personKeys: [], unknowns: 0, intent: null, retryAt: null },
+    ...{ status: 'rejected', reason: 'denied' },
+  };
+  const state: FlowState = {
+    ...contract(),
+    ...{ phase: 'endorsement-refused', steps: [reason], errors: ['denied'], errorsIn: null },
+    operation,
+    lateSuccesses: [{ ...late, denied: { by: 'bruno' } }],
+  };
+  const next = nextText(pt, [state], { open, settings });
+  assert.match(
+    next.replaceAll(/\s+/g, ' '),
+    /accept \(declarar que foi desfeito ou resolvido no serviço\): só com token ou login próprio, pela API: POST \/v1\/contracts\/c-374\/accept/,
+  );
+  assert.doesNotMatch(next, /step c-374 accept/);
+  for (const line of next.split('\n')) assert.ok(line.length <= 80, line);
+  assert.match(
+    shown(state),
+    /^May be done next .*accept \(say that it was undone or settled at the service\) \(only with a token or log-in of one's own, over the API: POST \/v1\/contracts\/c-374\/accept\)/m,
+  );
+  assert.doesNotMatch(shownPt(state), /aceitar a CCB como veio/);
+  // Who denied it is said, and not as a word of the service.
+  assert.match(shown(state), /^Operation +endorsement denied by bruno$/m);
+  assert.match(shownPt(state), /^Operação +endorsement \(averbar\) negada por bruno$/m);
+  assert.doesNotMatch(shown(state), /The service said|: denied/);
+  const unshown = { ...state, lateSuccesses: [{ ...late, unshown: true as const }] };
+  assert.match(nextText(en, [unshown], { open, settings }), /step c-374 accept --reason TEXT/);
+  const endorsed: FlowState = {
+    ...state,
+    phase: 'endorsed',
+    lateSuccesses: [],
+    operation: { ...operation, status: 'done' },
+  };
+  assert.match(shown(endorsed), /deny \(only with a token .* POST \/v1\/contracts\/c-374\/deny\)/);
+});
+
+test('what waits says since when, and what was handed in and is not read yet', () => {
+  const state = { ...contract(), startedAt: 0, changedAt: 86_400_000 };
+  assert.match(
+    nextText(en, [state], { open, settings }),
+    /signature, last change 1970-01-01 21:00 -03 \(begun\s+1969-12-31 21:00 -03\)/,
+  );
+  const asked = { kind: 'asked', step: 'accept', by: 'ana', at: 86_400_000, flowId: state.flowId } as never;
+  const ahead = { ...state, noteAccepted: { by: 'ana', at: 1 } };
+  const handedIn = new Map([[state.flowId, { records: [asked], state: ahead }]]);
+  const text = nextText(pt, [state], { open, settings, handedIn });
+  assert.match(
+    text.replaceAll(/\s+/g, ' '),
+    /entregue, ainda não lido pela mesa: 01\/01\/1970 21:00 -03 accept \(aceitar a CCB como veio\) \(ana\)/,
+  );
+  assert.match(text, /step c-374 sign --file/);
+  assert.doesNotMatch(text, /step c-374 accept/);
+});
+
+test('who took a note as it came is shown with the reason', () => {
+  const state = { ...contract(), noteAccepted: { by: 'ana', at: 0 } };
+  assert.match(
+    shown(state, { acceptedWhy: 'agreed by phone' }),
+    /^Taken as it came +1969-12-31 21:00 -03, by ana: agreed by phone$/m,
+  );
+  assert.match(shownPt(state), /^Aceita como veio +31\/12\/1969 21:00 -03, por ana$/m);
+});
+
+test('reasons and facts that were codes are words', () => {
+  const operation = { operation: 'endorsement', slot: 'e', stepId: 's', sealedRequest: null, personKeys: [] } as const;
+  const refused = {
+    ...operation,
+    intent: {} as never,
+    unknowns: 0,
+    retryAt: null,
+    status: 'rejected',
+    reason: 'already-endorsed',
+  } as const;
+  const state: FlowState = { ...contract(), operation: refused };
+  assert.match(shownPt(state), /recusado pelo serviço: o serviço diz que já está averbado$/m);
+  const names = [
+    'creditCents',
+    'feeCents',
+    'otherServicesCents',
+    'foreignSplitCents',
+    'otherCostsCents',
+    'financedCents',
+    'totalDebtCents',
+    'rateAnnualHundredths',
+    'othersMayHaveSent',
+    'forgetsCode',
+    'logId',
+  ];
+  const facts = Object.fromEntries(names.map((name) => [name, name.endsWith('s') ? 100 : true]));
+  for (const format of [pt, en]) for (const name of names) assert.ok(!factsText(format, facts).includes(name), name);
+  assert.equal(factsText(pt, { via: 'offline' }), 'identificado por nome digitado');
+});
+
+test('figures, days and times of a refusal are said as people read them, in both languages', () => {
+  const note =
+    'the rate of the note, 280, is above the one it may have, 256: nobody can take it; have it generated again or cancel the flow, and settle it with the service';
+  const installment =
+    'the instalment of the note is 839522 cents, and the bid allows 45000: nobody can take it; have it generated again or cancel the flow, and settle it with the service';
+  for (const [field, problem, english, portuguese] of [
+    ['step', note, /note, 2\.80 %, is .* have, 2\.56 %:/, /CCB, 2,80 %, passa da que ela pode ter, 2,56 %:/],
+    ['amountCents', 'the bid was 490000: send at most that', /was R\$ 4,900\.00:/, /foi de R\$ 4\.900,00:/],
+    ['installments', 'the bid was 36: send at most that', /was 36:/, /foi de 36:/],
+    ['rateHundredths', 'send at most the rate of the original contract, 251', /2\.51 % \(251\)$/, /2,51 % \(251\)$/],
+    [
+      'step',
+      installment,
+      /is R\$ 8,395\.22, and the bid allows R\$ 450\.00:/,
+      /de R\$ 8\.395,22, e o lance permite R\$ 450,00:/,
+    ],
+    [
+      'splits',
+      'send splits that together are at most the loan, 100050 cents',
+      /R\$ 1,000\.50 \(100050 cents\)$/,
+      /R\$ 1\.000,50 \(100050 centavos\)$/,
+    ],
+    [
+      'amountCents',
+      'send at least 2000 cents (R$ 20.00): amounts are in cents',
+      /least 2000 cents \(R\$ 20\.00\)/,
+      /menos 2000 centavos \(R\$ 20,00\)/,
+    ],
+    [
+      'signedAt',
+      'send when the worker signed this note: it was generated at 2026-11-26T19:01:21.989Z',
+      /at 2026-11-26 16:01:21\.989 -03$/,
+      /em 26\/11\/2026 16:01:21,989 -03$/,
+    ],
+    ['link', 'the link was terminated on 2026-11-26; name one that goes on', /on 2026-11-26;/, /em 26\/11\/2026;/],
+    [
+      'signedAt',
+      'write a time with its zone, such as 2026-03-03T15:00:00Z',
+      /2026-03-03T15:00:00Z$/,
+      /2026-03-03T15:00:00Z$/,
+    ],
+    ['day', 'write a day such as 2026-03-03', /2026-03-03$/, /2026-03-03$/],
+    [
+      'step',
+      'endorsement is under way in this flow; ask for accept again when it has ended',
+      /^endorsement/,
+      /^endorsement \(averbar\) está em andamento/,
+    ],
+    [
+      'step',
+      'the note is not as ordered (rateHundredths, iofCents): take it as it is with the step accept and a reason, or have it generated again with the step regenerate',
+      /\(rate, IOF\)/,
+      /\(taxa, IOF\)/,
+    ],
+  ] as const) {
+    assert.match(saidText(en, field, problem), english);
+    assert.match(saidText(pt, field, problem), portuguese);
+  }
+});
