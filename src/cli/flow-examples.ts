@@ -18,7 +18,6 @@ import {
 } from '../origination/preparation.ts';
 import { opened } from '../origination/shown-flows.ts';
 import { stepsOf } from '../origination/steps.ts';
-import { type JsonValue, scalarsIn } from '../wire/json.ts';
 import { openWith, type StartedKind, saidText } from './flows.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
@@ -61,21 +60,18 @@ export async function showExample(
   if (step === 'sign' && requestId !== null) await nameNote(world, example, requestId);
   for (const each of set) setField(world, schema, example, each);
   if (flow === 'renegotiation' && step === null && hasStore(world)) await leaveOutOwnRate(world, example);
-  if (step !== null) {
-    const given = [...placesOf(own ?? {}), ...set.map((each) => each.split('=', 1)[0]!), ...notMadeUp];
-    const open = placeholdersIn(example);
-    const invented = placesOf(example).filter(
-      (place) => !open.includes(place) && !given.some((path) => place === path || place.startsWith(`${path}.`)),
-    );
-    if (invented.length > 0) world.terminal.say(texts.invented(invented.join(', ')));
-  } else {
-    const given = new Set([...Object.keys(terms), ...set.map((each) => each.split(/[.=]/, 1)[0]!)]);
-    const isOpen = (field: string) => placeholdersIn({ [field]: example[field] }).length > 0;
-    const invented = Object.keys(example).filter((field) => !given.has(field) && !isOpen(field));
-    // Where nothing is given the whole example is made up: of a contract that was said above.
-    if (given.size > 0 && invented.length > 0) world.terminal.say(texts.invented(invented.join(', ')));
-  }
   const open = placeholdersIn(example);
+  const ofNote = step === 'sign' && requestId !== null ? [ownNote] : [];
+  const given = [
+    ...Object.keys(terms),
+    ...placesOf(own ?? {}),
+    ...set.map((each) => each.split('=', 1)[0]!),
+    ...ofNote,
+  ];
+  const invented = placesOf(example).filter(
+    (place) => !open.includes(place) && !given.some((path) => place === path || place.startsWith(`${path}.`)),
+  );
+  if (invented.length > 0) world.terminal.say(texts.invented(invented.join(', ')));
   if (open.length > 0) world.terminal.say(texts.leftOpen(open.join(', ')));
   const read = schema.safeParse(example);
   if (!read.success) {
@@ -87,12 +83,13 @@ export async function showExample(
   world.terminal.write(JSON.stringify(example, null, 2));
 }
 
-/** A step's own time, and the note of the flow that is signed. */
-const notMadeUp = ['signedAt', 'content.numeroContrato'];
-const everyPlace = { longest: Number.MAX_SAFE_INTEGER, most: 1_000 };
+/** The note of the flow that is signed. */
+const ownNote = 'content.numeroContrato';
 
-function placesOf(fields: Fields): readonly string[] {
-  return scalarsIn(fields as JsonValue, everyPlace).map(({ path }) => path);
+function placesOf(fields: object): readonly string[] {
+  return Object.entries(fields).flatMap(([name, value]) =>
+    typeof value === 'object' && value !== null ? placesOf(value).map((inner) => `${name}.${inner}`) : [name],
+  );
 }
 
 function madeUpFor(schema: z.ZodType, flow: StartedKind, step: string | null, own: Fields | null): Fields {

@@ -568,7 +568,14 @@ const worded = new Set(['kind', 'flow', 'of', 'what', 'action', 'via']);
 export function factsText(format: Format, facts: Readonly<Record<string, unknown>>): string {
   const { facts: names, factValues, step, sealed } = format.texts.flows;
   const sayOf = (name: string, value: unknown, within: string | null = null): string[] => {
-    if (value === null || value === '' || unsaid.has(name) || (Array.isArray(value) && value.length === 0)) return [];
+    if (
+      value === null ||
+      value === false ||
+      value === '' ||
+      unsaid.has(name) ||
+      (Array.isArray(value) && value.length === 0)
+    )
+      return [];
     if (typeof value === 'object' && !Array.isArray(value))
       return Object.entries(value).flatMap(([inner, each]) => sayOf(inner, each, name));
     const label = wordOf(names, name);

@@ -59,6 +59,10 @@ test('what example prints works against the sandbox, once what it leaves open is
   assert.ok(person !== undefined);
   const asItIs = await exampleFile('as-it-is', 'contracts', 'example', person.requestId);
   assert.match(asItIs.said, /Made up, .*agentCpf/);
+  for (const field of ['workerAccepted', 'account.accountType'])
+    assert.match(asItIs.said, new RegExp(`Made up, .*${field}`));
+  const ofNobody = await exampleFile('of-nobody', 'withdrawals', 'example');
+  assert.match(ofNobody.said, /Made up, .*cpf, birthDate/);
   assert.match(asItIs.said, /Left open, .* account\.branch, account\.branchDigit, account\.account/);
   /** Nobody can be paid by what the example made up. */
   async function refusedAsItIs(path: string, fields: readonly string[], ...words: string[]): Promise<void> {
@@ -79,6 +83,7 @@ test('what example prints works against the sandbox, once what it leaves open is
   // The number of the note is that of the flow, which is named by its own id or by that of the request.
   for (const id of [flowId, person.requestId]) {
     const open = await exampleFile('open', 'contracts', 'example', id, '--step', 'sign');
+    assert.match(open.said, /Made up, .*: signedAt\.$/m, 'nobody knows yet when it was signed');
     await refusedAsItIs(open.path, ['content.assinatura'], 'contracts', 'step', flowId, 'sign');
     const biometrics = ['--set', 'content.assinatura=biometria'];
     const { path } = await exampleFile('sign', 'contracts', 'example', id, '--step', 'sign', ...biometrics);

@@ -172,6 +172,7 @@ test('reasons and facts that were codes are words', () => {
   ];
   const facts = Object.fromEntries(names.map((name) => [name, name.endsWith('s') ? 100 : true]));
   for (const format of [pt, en]) for (const name of names) assert.ok(!factsText(format, facts).includes(name), name);
+  assert.equal(factsText(pt, { othersMayHaveSent: false }), '');
   assert.equal(factsText(pt, { via: 'offline' }), 'identificado por nome digitado');
 });
 

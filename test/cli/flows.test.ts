@@ -186,7 +186,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
     lance({ ...environment, LANCE_PSEUDONYM_KEY: '' }, 'withdrawals', 'list'),
     lance(environment, 'contracts', 'show', flowId),
   ]);
-  assert.match(history.stdout, /shown to somebody +by ana; via offline; what simulation/);
+  assert.match(history.stdout, /shown to somebody +by ana; known by a typed name; what simulation/);
   assert.match(history.stdout, /begun[\s\S]+step asked for[\s\S]+step simulation[\s\S]+being sent[\s\S]+answered/);
   assert.match(historia.stdout, /passo pedido +por ana; passo simulation \(simular\)/);
   assert.match(historia.stdout, /mostrado a alguém +por ana; via offline; o quê simulation; motivo ligação 12/);
