@@ -562,7 +562,7 @@ const unsaid = new Set([
 ]);
 const longestFact = 200;
 /** Fields whose values are words of ours; what people and the service wrote stays as it is. */
-const worded = new Set(['kind', 'flow', 'of', 'what', 'action', 'via']);
+const worded = new Set(['kind', 'flow', 'of', 'action', 'via']);
 
 /** What a record says to people: names of fields in words where there are some, money in reais, times in the zone. */
 export function factsText(format: Format, facts: Readonly<Record<string, unknown>>): string {
@@ -592,7 +592,7 @@ export function factsText(format: Format, facts: Readonly<Record<string, unknown
       return /(?:At|Until)$/.test(name) ? format.time(value) : String(value);
     }
     if (typeof value !== 'string') return JSON.stringify(value);
-    if (name === 'step' || name === 'operation') return step(value);
+    if (name === 'step' || name === 'operation' || name === 'what') return step(value);
     return worded.has(name) ? wordOf(factValues, value) : value;
   };
   return Object.entries(facts)

@@ -822,8 +822,12 @@ export function refusalPt(text: string): string {
   if (known === undefined) return text;
   const [english, portuguese, words = []] = known;
   const found = english.exec(text)!;
-  return portuguese.replaceAll(/\$(\d)/g, (_, place) => {
+  const said = portuguese.replaceAll(/\$(\d)/g, (_, place) => {
     const word = found[Number(place)] ?? '';
     return words[Number(place) - 1]?.(word) ?? word;
   });
+  return said.replace(toldLate, (_, before: string, operation: string) => before + stepPt(operation));
 }
+
+/** The operation in what was told late or denied, before its code. */
+const toldLate = /((?:diz que não foi|não feita, ou abandonada): )([a-z-]+)(?=[ .])/;

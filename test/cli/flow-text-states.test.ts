@@ -103,6 +103,7 @@ test('a step that only a known person may take is told with its request, by what
     /^May be done next .*accept \(say that it was undone or settled at the service\) \(only with a token or log-in of one's own, over the API: POST \/v1\/contracts\/c-374\/accept\)/m,
   );
   assert.doesNotMatch(shownPt(state), /aceitar a CCB como veio/);
+  assert.match(shownPt(state), /bruno diz que não foi: endorsement \(averbar\) \(q-1\)\. Verifique/);
   // Who denied it is said, and not as a word of the service.
   assert.match(shown(state), /^Operation +endorsement denied by bruno$/m);
   assert.match(shownPt(state), /^Operação +endorsement \(averbar\) negada por bruno$/m);
@@ -172,6 +173,7 @@ test('reasons and facts that were codes are words', () => {
   ];
   const facts = Object.fromEntries(names.map((name) => [name, name.endsWith('s') ? 100 : true]));
   for (const format of [pt, en]) for (const name of names) assert.ok(!factsText(format, facts).includes(name), name);
+  assert.equal(factsText(pt, { what: 'proposal' }), 'o quê proposal (consultar a proposta)');
   assert.equal(factsText(pt, { othersMayHaveSent: false }), '');
   assert.equal(factsText(pt, { via: 'offline' }), 'identificado por nome digitado');
 });

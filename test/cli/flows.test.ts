@@ -189,7 +189,10 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.match(history.stdout, /shown to somebody +by ana; known by a typed name; what simulation/);
   assert.match(history.stdout, /begun[\s\S]+step asked for[\s\S]+step simulation[\s\S]+being sent[\s\S]+answered/);
   assert.match(historia.stdout, /passo pedido +por ana; passo simulation \(simular\)/);
-  assert.match(historia.stdout, /mostrado a alguém +por ana; via offline; o quê simulation; motivo ligação 12/);
+  assert.match(
+    historia.stdout,
+    /mostrado a alguém +por ana; identificado por nome digitado; o quê simulation \(simular\); motivo ligação 12/,
+  );
   assert.ok(!history.stdout.includes(cpf));
   assert.match(portuguese.stdout, /simulado/);
   assert.ok(portuguese.stdout.includes(flowId));
