@@ -5,6 +5,7 @@ import type { BiddingStatus } from './bidding/bidding-status.ts';
 import type { Policy } from './bidding/decide.ts';
 import { createDesk, type Desk } from './bidding/desk.ts';
 import type { DeskStatus, DeskWorld } from './bidding/desk-world.ts';
+import type { HeldBack } from './bidding/held-back.ts';
 import { enterHouse, noBidReceivedBefore, watchHouse } from './bidding/house.ts';
 import { claimKey } from './bidding/key-check.ts';
 import { claimLogId } from './bidding/log-id.ts';
@@ -771,7 +772,7 @@ function statusOf(
     webhooksRefused: whyWebhooksAreRefused(checks),
     bidding: status === null ? null : shownBidding(status.bidding),
     ruleSet: hash,
-    rulesFolder: { refusal, heldBack: heldBack && { ...heldBack, files: [...heldBack.files] }, notFollowed },
+    rulesFolder: { refusal, heldBack: heldBack && shownHeldBack(heldBack), notFollowed },
     rollback: rollback === null ? null : { ...rollback },
     partitions: { owned: [...(desk?.partitions() ?? [])], closed: [...(status?.closed ?? [])] },
     requests:
@@ -796,6 +797,10 @@ function statusOf(
 }
 
 /** For readers without a token: who paused, and what that person wrote, is for those with a role. */
+function shownHeldBack({ capNames = [], files, ...held }: HeldBack) {
+  return { ...held, capNames: [...capNames], files: [...files] };
+}
+
 function withoutPerson(status: DaemonStatus): DaemonStatus {
   const { bidding, rollback } = status;
   const nameless = { ...status, rollback: rollback == null ? null : { ...rollback, by: null, reviewedBy: null } };

@@ -3,11 +3,14 @@ import type { HeldBack } from './held-back.ts';
 
 const shownHash = 12;
 
-export function takenAwayText({ caps, rules, left, files }: Omit<HeldBack, 'hash'>): string {
-  const gone = files.length === 0 ? '' : ` (${files.join(', ')})`;
+export function takenAwayText({ caps, capNames = [], rules, left, files }: Omit<HeldBack, 'hash'>): string {
+  const names = capNames.join(', ');
+  const gone = files.join(', ');
   const parts = [
-    ...(caps === 0 ? [] : [`every cap (${caps})`]),
-    ...(left < rules ? [`${rules - left} of ${rules} rules${gone}`] : []),
+    ...(caps > 0 ? [`every cap (${caps}${names === '' ? '' : `: ${names}`})`] : []),
+    ...(caps === 0 && names !== '' ? [`the cap${capNames.length === 1 ? '' : 's'} ${names}`] : []),
+    ...(left < rules ? [`${rules - left} of ${rules} rules${gone === '' ? '' : ` (${gone})`}`] : []),
+    ...(left >= rules && gone !== '' ? [`all rules of ${gone}`] : []),
   ];
   return parts.join(' and ');
 }

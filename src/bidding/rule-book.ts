@@ -175,6 +175,12 @@ export function rollbackIn(entries: Entries): Rollback | null {
   return { hash, at, by, ...rollback, reviewedBy: review?.by ?? null, reviewedAt: review?.at ?? null };
 }
 
+/** How somebody went back from the set, where nobody has had it followed since; null: nobody did. It is not followed by itself then. */
+export function rollbackFrom(entries: Entries, hash: string): Activated | null {
+  const last = activations(entries).findLast((entry) => entry.hash === hash || entry.rollback?.from === hash);
+  return last?.rollback?.from === hash ? last : null;
+}
+
 function isOther(name: string, by: string | null): boolean {
   return by === null || person(name) !== person(by);
 }

@@ -8,8 +8,8 @@ import { Fault } from '../errors.ts';
 import { faultText } from '../rules/place.ts';
 import { openRuleSet, type RuleSet } from '../rules/rule-set.ts';
 import type { Policy } from './decide.ts';
-import { type HeldBack, heldBackIn, openChecked } from './held-back.ts';
-import { heldBackText } from './held-back-text.ts';
+import { type HeldBack, isForPersons, openChecked, takenAwayBy } from './held-back.ts';
+import { heldBackText, takenAwayText } from './held-back-text.ts';
 import type { Control, ControlState, RuleBook, RuleOrder, RuleReport, RuleWatch } from './ports.ts';
 import {
   activations,
@@ -21,6 +21,7 @@ import {
   propose,
   type Rollback,
   requireApproval,
+  rollbackFrom,
   rollbackIn,
 } from './rule-book.ts';
 
@@ -218,23 +219,35 @@ export function createRuleDesk(world: {
   }
 
   /** Against a set that this program cannot read nothing can be said: nothing is bid by that one either. */
-  async function heldBackOf({ hash, source }: Extract<RuleReport, { kind: 'good' }>): Promise<HeldBack | null> {
+  async function takenAwayOf({ hash, source }: Extract<RuleReport, { kind: 'good' }>): Promise<HeldBack | null> {
     const last = (await control.read()).ruleOrders.at(-1)?.hash ?? null;
     if (last === null || last === hash) return null;
     const live = ready.get(last)?.ruleSet ?? openChecked(await ruleBook.source(last));
     const next = openChecked(source);
-    return live === null || next === null ? null : heldBackIn(await ruleBook.read(), world.approval, live, next);
+    return live === null || next === null ? null : takenAwayBy(live, next);
   }
 
   /** What stands in the folder is proposed, and announced unless somebody has to approve it or has decided against it. */
-  async function take({ hash, source }: Extract<RuleReport, { kind: 'good' }>, isFirst: boolean): Promise<void> {
+  async function take(
+    { hash, source }: Extract<RuleReport, { kind: 'good' }>,
+    isFirst: boolean,
+    taken: HeldBack | null,
+  ): Promise<void> {
+    const warning = taken === null ? '' : `; it would take away ${takenAwayText(taken)}`;
     const last = (await control.read()).ruleOrders.at(-1) ?? null;
     if (last?.hash === hash) return;
     const before = await ruleBook.read();
+    const left = rollbackFrom(before, hash);
+    if (last !== null && left !== null && rollbackIn(before) === null) {
+      const decides = `${last.hash.slice(0, shownHash)} decides, and ${left.by ?? 'somebody'} went back from the set in the folder`;
+      const text = `${decides}; to follow the folder again: lance rules activate ${hash.slice(0, shownHash)} --by NAME${warning}`;
+      onEvent({ kind: 'rules-not-followed', hash, text });
+      return;
+    }
     if (isFirst && last !== null && proposalOf(before, hash) !== null) {
       // It was followed or proposed before this start, and then another one: that was meant.
       const decides = `${last.hash.slice(0, shownHash)} was chosen after it, and decides`;
-      const text = `${decides}; to follow the folder: lance rules activate ${hash.slice(0, shownHash)} --by NAME`;
+      const text = `${decides}; to follow the folder: lance rules activate ${hash.slice(0, shownHash)} --by NAME${warning}`;
       onEvent({ kind: 'rules-not-followed', hash, text });
       return;
     }
@@ -243,12 +256,12 @@ export function createRuleDesk(world: {
     if (back !== null && back.hash === last?.hash) {
       // It may hold what was gone back from: only a person says whether that is to live again.
       const decides = `${back.hash.slice(0, shownHash)} decides, to which ${back.by ?? 'somebody'} went back from ${back.from.slice(0, shownHash)}`;
-      const text = `${decides}; see lance rules diff live ${hash.slice(0, shownHash)}; to follow the folder: lance rules activate ${hash.slice(0, shownHash)} --by NAME`;
+      const text = `${decides}; see lance rules diff live ${hash.slice(0, shownHash)}; to follow the folder: lance rules activate ${hash.slice(0, shownHash)} --by NAME${warning}`;
       onEvent({ kind: 'rules-not-followed', hash, text });
       return;
     }
     if (!mayFollow(entries, hash, world.approval)) {
-      const text = `two persons have to stand for it: lance rules approve ${hash.slice(0, shownHash)}, each with a token of their own`;
+      const text = `two persons have to stand for it: lance rules approve ${hash.slice(0, shownHash)}, each with a token of their own${warning}`;
       onEvent({ kind: 'rules-await-approval', hash, text });
       return;
     }
@@ -258,24 +271,24 @@ export function createRuleDesk(world: {
 
   async function takeReport(): Promise<void> {
     if (report === null) return;
-    const taken = report;
-    const { found, isFirst } = taken;
+    const current = report;
+    const { found, isFirst } = current;
     if (found.kind === 'refused') {
       refuse(found.text, null);
     } else {
       checked.add(found.hash);
       folderHash = found.hash;
-      const held = await heldBackOf(found);
-      if (held === null) {
+      const taken = await takenAwayOf(found);
+      if (taken === null || isForPersons(await ruleBook.read(), world.approval, found.hash)) {
         accept(found.hash);
-        await take(found, isFirst);
+        await take(found, isFirst, taken);
       } else {
         // Kept, so that somebody can look at it and activate it.
-        await propose(world, { hash: held.hash, source: found.source, who: null });
-        refuse(heldBackText(held), held);
+        await propose(world, { hash: taken.hash, source: found.source, who: null });
+        refuse(heldBackText(taken), taken);
       }
     }
-    if (report === taken) report = null;
+    if (report === current) report = null;
   }
 
   /** One thing after the other; what a server did not do is tried again. */
@@ -345,7 +358,7 @@ export function createRuleDesk(world: {
       if (found.kind === 'refused') throw new Fault('rules-refused', `The rule set is refused:\n${found.text}`);
       checked.add(found.hash);
       folderHash = found.hash;
-      await take(found, true);
+      await take(found, true, null);
       await listen();
     }
     await lookUpRollback();

@@ -13,10 +13,23 @@ function capWord(by: Figure, since: Figure, text: Figure): string {
   return by === undefined ? '' : `; set by ${by} on ${since}${why}`;
 }
 
-/** What the set in the folder would take from the one that decides. */
-function heldBack({ hash, path, folder, caps, count, left, files }: DoctorFigures): string {
-  const taken = { caps: Number(caps), rules: Number(count), left: Number(left), files: files ? [String(files)] : [] };
-  return `set ${hash} decides on; the set of ${path}, ${folder}, would take away ${takenAwayText(taken)}`;
+/** What the set in the folder would take from the one that decides; empty: nothing. */
+function takenText({ caps, capNames, count, left, files }: DoctorFigures): string {
+  if (count === undefined) return '';
+  const named = (list: Figure) => (list === undefined ? [] : String(list).split(', '));
+  const taken = { caps: Number(caps), capNames: named(capNames), rules: Number(count), left: Number(left) };
+  return takenAwayText({ ...taken, files: named(files) });
+}
+
+function heldBack(figures: DoctorFigures): string {
+  const { hash, path, folder } = figures;
+  return `set ${hash} decides on; the set of ${path}, ${folder}, would take away ${takenText(figures)}`;
+}
+
+/** For a set in the folder that is not held back, and does not decide. */
+function alsoTaken(figures: DoctorFigures): string {
+  const taken = takenText(figures);
+  return taken === '' ? '' : `; it would take away ${taken}`;
 }
 
 export const doctorEn: Texts['doctor'] = {
@@ -126,24 +139,28 @@ export const doctorEn: Texts['doctor'] = {
     'rules-compiled': ({ count, hash, path }) => [`${count} rules in ${path}, set ${hash}`],
     'rules-followed': ({ hash }) => [`set ${hash} decides, the one in the folder`],
     'rules-kept': ({ hash, path }) => [`set ${hash} decides on; ${path} is refused`, 'mend the file that is named'],
-    'rules-back': ({ hash, from, by, until, folder }) => [
-      `set ${hash} decides: ${by} went back to it from ${from}, and nobody else has looked at that${folder === undefined ? '' : `; the folder holds ${folder}, which does not decide`}`,
+    'rules-back': ({ hash, from, by, until, folder, ...figures }) => [
+      `set ${hash} decides: ${by} went back to it from ${from}, and nobody else has looked at that${folder === undefined ? '' : `; the folder holds ${folder}, which does not decide${alsoTaken(figures)}`}`,
       `somebody else looks at it by ${until}: lance rules approve ${hash}, with a token of their own; then put the folder right, or lance rules activate what is to decide`,
     ],
-    'rules-back-seen': ({ hash, from, by, folder }) => [
-      `set ${hash} decides: ${by} went back to it from ${from}${folder === undefined ? '' : `; the folder holds ${folder}, which does not decide`}`,
+    'rules-back-seen': ({ hash, from, by, folder, ...figures }) => [
+      `set ${hash} decides: ${by} went back to it from ${from}${folder === undefined ? '' : `; the folder holds ${folder}, which does not decide${alsoTaken(figures)}`}`,
       'put the folder right and lance rules activate it: it does not go live by itself after a rollback',
     ],
-    'rules-left': ({ hash, path, folder }) => [
-      `set ${hash} decides; the set of ${path}, ${folder}, does not: another one was chosen after it`,
+    'rules-gone-back-from': ({ hash, path, folder, by, ...figures }) => [
+      `set ${hash} decides; the set of ${path}, ${folder}, does not: ${by} went back from it${alsoTaken(figures)}`,
+      `put the folder right; where it is to decide again: lance rules activate ${folder} --by NAME --reason TEXT`,
+    ],
+    'rules-left': ({ hash, path, folder, ...figures }) => [
+      `set ${hash} decides; the set of ${path}, ${folder}, does not: another one was chosen after it${alsoTaken(figures)}`,
       `lance rules activate ${folder} --by NAME follows it; else put the folder right; see lance rules history`,
     ],
-    'rules-unapproved': ({ hash, path, folder }) => [
-      `set ${hash} decides; the set of ${path}, ${folder}, does not: two persons have to stand for it`,
+    'rules-unapproved': ({ hash, path, folder, ...figures }) => [
+      `set ${hash} decides; the set of ${path}, ${folder}, does not: two persons have to stand for it${alsoTaken(figures)}`,
       `lance rules approve ${folder}, with the token of each person (LANCE_URL, LANCE_TOKEN)`,
     ],
-    'rules-new': ({ hash, path, folder }) => [
-      `set ${hash} decides; the set of ${path}, ${folder}, does not: no desk has taken it from there yet`,
+    'rules-new': ({ hash, path, folder, ...figures }) => [
+      `set ${hash} decides; the set of ${path}, ${folder}, does not: no desk has taken it from there yet${alsoTaken(figures)}`,
       'a desk that runs with this folder does; see LANCE_RULES_DIR',
     ],
     'rules-held-back': (figures) => [

@@ -15,10 +15,23 @@ function capWord(by: Figure, since: Figure, text: Figure): string {
   return by === undefined ? '' : `; posto por ${by} em ${since}${why}`;
 }
 
-/** What the set in the folder would take from the one that decides. */
-function heldBack({ hash, path, folder, caps, count, left, files }: DoctorFigures): string {
-  const taken = { caps: Number(caps), rules: Number(count), left: Number(left), files: files ? [String(files)] : [] };
-  return `o conjunto ${hash} continua decidindo; o de ${path}, ${folder}, tiraria ${takenAwayPt(taken)}`;
+/** What the set in the folder would take from the one that decides; empty: nothing. */
+function takenText({ caps, capNames, count, left, files }: DoctorFigures): string {
+  if (count === undefined) return '';
+  const named = (list: Figure) => (list === undefined ? [] : String(list).split(', '));
+  const taken = { caps: Number(caps), capNames: named(capNames), rules: Number(count), left: Number(left) };
+  return takenAwayPt({ ...taken, files: named(files) });
+}
+
+function heldBack(figures: DoctorFigures): string {
+  const { hash, path, folder } = figures;
+  return `o conjunto ${hash} continua decidindo; o de ${path}, ${folder}, tiraria ${takenText(figures)}`;
+}
+
+/** For a set in the folder that is not held back, and does not decide. */
+function alsoTaken(figures: DoctorFigures): string {
+  const taken = takenText(figures);
+  return taken === '' ? '' : `; ele tiraria ${taken}`;
 }
 
 export const doctorPt = {
@@ -133,24 +146,28 @@ export const doctorPt = {
       `o conjunto ${hash} continua decidindo; ${path} foi recusado`,
       'corrija o arquivo nomeado',
     ],
-    'rules-back': ({ hash, from, by, until, folder }: DoctorFigures) => [
-      `o conjunto ${hash} decide: ${by} voltou a ele a partir de ${from}, e mais ninguém conferiu${folder === undefined ? '' : `; a pasta tem ${folder}, que não decide`}`,
+    'rules-back': ({ hash, from, by, until, folder, ...figures }: DoctorFigures) => [
+      `o conjunto ${hash} decide: ${by} voltou a ele a partir de ${from}, e mais ninguém conferiu${folder === undefined ? '' : `; a pasta tem ${folder}, que não decide${alsoTaken(figures)}`}`,
       `outra pessoa confere até ${until}: lance rules approve ${hash}, com um token seu; depois acerte a pasta, ou ative o que deve decidir com lance rules activate`,
     ],
-    'rules-back-seen': ({ hash, from, by, folder }: DoctorFigures) => [
-      `o conjunto ${hash} decide: ${by} voltou a ele a partir de ${from}${folder === undefined ? '' : `; a pasta tem ${folder}, que não decide`}`,
+    'rules-back-seen': ({ hash, from, by, folder, ...figures }: DoctorFigures) => [
+      `o conjunto ${hash} decide: ${by} voltou a ele a partir de ${from}${folder === undefined ? '' : `; a pasta tem ${folder}, que não decide${alsoTaken(figures)}`}`,
       'acerte a pasta e ative-a com lance rules activate: depois de uma volta ela não entra em vigor sozinha',
     ],
-    'rules-left': ({ hash, path, folder }: DoctorFigures) => [
-      `o conjunto ${hash} decide; o de ${path}, ${folder}, não: outro foi escolhido depois dele`,
+    'rules-gone-back-from': ({ hash, path, folder, by, ...figures }: DoctorFigures) => [
+      `o conjunto ${hash} decide; o de ${path}, ${folder}, não: ${by} voltou dele para outro${alsoTaken(figures)}`,
+      `corrija a pasta; se ele deve decidir de novo: lance rules activate ${folder} --by NOME --reason TEXTO`,
+    ],
+    'rules-left': ({ hash, path, folder, ...figures }: DoctorFigures) => [
+      `o conjunto ${hash} decide; o de ${path}, ${folder}, não: outro foi escolhido depois dele${alsoTaken(figures)}`,
       `lance rules activate ${folder} --by NOME passa a segui-lo; senão, corrija a pasta; veja lance rules history`,
     ],
-    'rules-unapproved': ({ hash, path, folder }: DoctorFigures) => [
-      `o conjunto ${hash} decide; o de ${path}, ${folder}, não: falta a aprovação de duas pessoas`,
+    'rules-unapproved': ({ hash, path, folder, ...figures }: DoctorFigures) => [
+      `o conjunto ${hash} decide; o de ${path}, ${folder}, não: falta a aprovação de duas pessoas${alsoTaken(figures)}`,
       `lance rules approve ${folder}, com o token de cada pessoa (LANCE_URL, LANCE_TOKEN)`,
     ],
-    'rules-new': ({ hash, path, folder }: DoctorFigures) => [
-      `o conjunto ${hash} decide; o de ${path}, ${folder}, não: nenhuma mesa o leu dali ainda`,
+    'rules-new': ({ hash, path, folder, ...figures }: DoctorFigures) => [
+      `o conjunto ${hash} decide; o de ${path}, ${folder}, não: nenhuma mesa o leu dali ainda${alsoTaken(figures)}`,
       'uma mesa que rode com esta pasta o lê; veja LANCE_RULES_DIR',
     ],
     'rules-held-back': (figures: DoctorFigures) => [

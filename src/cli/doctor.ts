@@ -5,11 +5,11 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { whyAbsentIn } from '../absent-facts.ts';
 import { troubleOfReason } from '../bidding/bidding-status.ts';
-import { heldBackIn, openChecked } from '../bidding/held-back.ts';
+import { type HeldBack, isForPersons, openChecked, takenAwayBy } from '../bidding/held-back.ts';
 import { refusalBy } from '../bidding/house.ts';
 import { judgeKey } from '../bidding/key-check.ts';
 import { type EventLog, lastChanges, type Views } from '../bidding/ports.ts';
-import { mayFollow, proposalOf, rollbackIn } from '../bidding/rule-book.ts';
+import { mayFollow, proposalOf, rollbackFrom, rollbackIn } from '../bidding/rule-book.ts';
 import { modeForOthers, type StorePlace } from '../config/store-place.ts';
 import { type Config, type Place, secretsOf } from '../config.ts';
 import type { ChainVerdict } from '../domain/audit.ts';
@@ -115,26 +115,39 @@ async function checkFollowed(
   if (followed === undefined) return [];
   const hash = followed.slice(0, hashLength);
   const entries = await ruleBook.read();
+  const live = openChecked(await ruleBook.source(followed));
+  const taken = live === null || inFolder === null ? null : takenAwayBy(live, inFolder);
   const back = rollbackIn(entries);
   if (back?.hash === followed) {
     const { from, by, reviewBy, reviewedBy } = back;
     const figures = { hash, from: from.slice(0, hashLength), by: by ?? '?', until: new Date(reviewBy).toISOString() };
-    const folder = folderHash === null || folderHash === followed ? {} : { folder: folderHash.slice(0, hashLength) };
+    const folder =
+      folderHash === null || folderHash === followed
+        ? {}
+        : { folder: folderHash.slice(0, hashLength), ...lossFigures(taken) };
     return [found('rules', 'warn', reviewedBy === null ? 'rules-back' : 'rules-back-seen', { ...figures, ...folder })];
   }
   if (followed === folderHash) return [found('rules', 'ok', 'rules-followed', { hash })];
-  if (inFolder === null || folderHash === null) return [found('rules', 'warn', 'rules-kept', { hash, path: rulesDir })];
-  const figures = { hash, path: rulesDir, folder: folderHash.slice(0, hashLength) };
+  if (folderHash === null) return [found('rules', 'warn', 'rules-kept', { hash, path: rulesDir })];
+  const figures = { hash, path: rulesDir, folder: folderHash.slice(0, hashLength), ...lossFigures(taken) };
+  const left = rollbackFrom(entries, folderHash);
+  if (left !== null) return [found('rules', 'warn', 'rules-gone-back-from', { ...figures, by: left.by ?? '?' })];
   if (!mayFollow(entries, folderHash, rules.approval)) return [found('rules', 'warn', 'rules-unapproved', figures)];
   const isKnown = proposalOf(entries, folderHash) !== null;
-  const live = openChecked(await ruleBook.source(followed));
-  const held = live === null ? null : heldBackIn(entries, rules.approval, live, inFolder);
-  if (held !== null) {
-    const { caps, rules: count, left, files } = held;
-    const lost = { caps, count, left, ...(files.length === 0 ? {} : { files: files.join(', ') }) };
-    return [found('rules', 'fail', isKnown ? 'rules-held-back' : 'rules-held-back-new', { ...figures, ...lost })];
+  if (taken !== null && !isForPersons(entries, rules.approval, folderHash)) {
+    return [found('rules', 'fail', isKnown ? 'rules-held-back' : 'rules-held-back-new', figures)];
   }
   return [found('rules', 'warn', isKnown ? 'rules-left' : 'rules-new', figures)];
+}
+
+function lossFigures(taken: HeldBack | null): Record<string, string | number> {
+  if (taken === null) return {};
+  const { caps, capNames = [], rules: count, left, files } = taken;
+  return {
+    ...{ caps, count, left },
+    ...(capNames.length === 0 ? {} : { capNames: capNames.join(', ') }),
+    ...(files.length === 0 ? {} : { files: files.join(', ') }),
+  };
 }
 
 function checkMapping(world: CommandWorld): Finding[] {

@@ -10,11 +10,14 @@ type Review = { kind: 'reviewed'; by: string | null } | { kind: 'due'; until: st
 type TakenAway = Omit<HeldBack, 'hash'>;
 
 /** What a set would take from the one that is followed. */
-export function takenAwayPt({ caps, rules, left, files }: TakenAway): string {
-  const gone = files.length === 0 ? '' : ` (${files.join(', ')})`;
+export function takenAwayPt({ caps, capNames = [], rules, left, files }: TakenAway): string {
+  const names = capNames.join(', ');
+  const gone = files.join(', ');
   const parts = [
-    ...(caps === 0 ? [] : [`todos os tetos (${caps})`]),
-    ...(left < rules ? [`${rules - left} de ${rules} regras${gone}`] : []),
+    ...(caps > 0 ? [`todos os tetos (${caps}${names === '' ? '' : `: ${names}`})`] : []),
+    ...(caps === 0 && names !== '' ? [`${capNames.length === 1 ? 'o teto' : 'os tetos'} ${names}`] : []),
+    ...(left < rules ? [`${rules - left} de ${rules} regras${gone === '' ? '' : ` (${gone})`}`] : []),
+    ...(left >= rules && gone !== '' ? [`todas as regras de ${gone}`] : []),
   ];
   return parts.join(' e ');
 }

@@ -85,6 +85,8 @@ export type RuleSet = {
   source: string;
   /** For display, in order of evaluation. */
   rules: readonly RuleSummary[];
+  /** Names of the caps, each once. */
+  caps: readonly string[];
   codes: readonly PassCode[];
   /** What is looked up, computed or summed up, by the name of the fact. */
   derived: DerivedFacts;
@@ -611,6 +613,7 @@ function compileParsed(
     hash: createHash('sha256').update(source).digest('hex'),
     source,
     rules: rules.map(summarise),
+    caps: [...new Set(rules.flatMap(({ event }) => (event.type === 'cap' ? event.cap.name : [])))],
     codes,
     derived,
     tables: looksOf(looks.opened, rules, derived),

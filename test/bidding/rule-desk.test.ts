@@ -5,10 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
-import { announce, announceAheadMs } from '../../src/bidding/rule-book.ts';
+import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
+import { takenAwayBy } from '../../src/bidding/held-back.ts';
+import { announce, announceAheadMs, propose } from '../../src/bidding/rule-book.ts';
 import { createRuleDesk, type RuleDesk, type RuleEvent } from '../../src/bidding/rule-desk.ts';
+import { compileRuleSet } from '../../src/rules/rule-set.ts';
 import { eventually } from '../conformance/backend.ts';
 import { always, ruleOf } from '../rules/sample-request.ts';
 import {
@@ -326,12 +330,13 @@ test('a folder that takes every cap away is not followed by itself, also after a
     assert.match(
       told!.kind === 'rules-refused' ? told!.text : '',
       new RegExp(
-        `every cap \\(1\\).*lance rules activate ${b.slice(0, 12)} --by NAME --reason TEXT.*put the files back`,
+        `every cap \\(1: desk-day\\).*lance rules activate ${b.slice(0, 12)} --by NAME --reason TEXT.*put the files back`,
       ),
     );
     const { refusal, heldBack, notFollowed } = first.desk.status();
     assert.match(refusal!, /every cap/);
-    assert.deepEqual([heldBack, notFollowed], [{ hash: b, caps: 1, rules: 2, left: 1, files: [] }, b]);
+    const lost = { hash: b, caps: 1, capNames: ['desk-day'], rules: 2, left: 1, files: ['rules.json'] };
+    assert.deepEqual([heldBack, notFollowed], [lost, b]);
     await sleep(announceAheadMs + 500);
     assert.equal(first.followed(), capped);
     assert.equal((await first.store.control.read()).ruleOrders.at(-1)!.hash, capped);
@@ -373,25 +378,114 @@ test('whoever activates a set without caps has it followed, and it is refused no
   }
 });
 
-test('a folder that has lost files and most of the rules is not followed by itself, one that lost few is', async () => {
+test('a folder that has lost a file with all its rules is not followed by itself, step by step either', async () => {
   const named = (name: string) => ruleOf({ name, conditions: always });
   const more = { path: 'more.json', text: JSON.stringify([named('One'), named('Two')]) };
   const last = { path: 'last.json', text: JSON.stringify([named('Three')]) };
-  const folder = createFolder([...filesNamed('a'), more, last]);
+  const folder = createFolder([...filesNamed('a', [named('Four'), named('Five'), named('Six')]), more, last]);
   const life = await live('files-lost', folder);
   const whole = life.followed();
   try {
     rmSync(join(folder.path, 'last.json'));
-    await eventually(() => life.followed() !== whole, 8_000);
-    const most = life.followed();
-    rmSync(join(folder.path, 'more.json'));
     await eventually(() => life.told('rules-refused').length === 1);
-    assert.match(life.desk.status().refusal!, /2 of 3 rules \(more\.json\)/);
-    assert.deepEqual(life.desk.status().heldBack, { hash: a, caps: 0, rules: 3, left: 1, files: ['more.json'] });
-    assert.equal(life.followed(), most);
-    folder.put([more]);
-    await eventually(() => life.desk.status().refusal === null);
-    assert.equal(life.followed(), most);
+    assert.match(
+      life.desk.status().refusal!,
+      /1 of 7 rules \(last\.json\).*lance rules activate [\da-f]{12} --by NAME/,
+    );
+    const { hash: _, ...lost } = life.desk.status().heldBack!;
+    assert.deepEqual(lost, { caps: 0, capNames: [], rules: 7, left: 6, files: ['last.json'] });
+    rmSync(join(folder.path, 'more.json'));
+    await eventually(() => life.told('rules-refused').length === 2);
+    assert.match(life.desk.status().refusal!, /3 of 7 rules \(last\.json, more\.json\)/);
+    await sleep(announceAheadMs + 500);
+    assert.equal(life.followed(), whole);
+    // The rules moved to another file, and one of them is left out: that is an edit.
+    folder.put([{ path: 'moved.json', text: JSON.stringify([named('One'), named('Three')]) }]);
+    await eventually(() => life.told('rules-announced').length === 2);
+    assert.equal(life.desk.status().refusal, null);
+  } finally {
+    await life.close();
+    folder.remove();
+  }
+});
+
+test('a folder that has lost one of two caps is not followed by itself, also in a file that is edited', async () => {
+  const workerCap = ruleOf({
+    name: 'Worker a day',
+    conditions: always,
+    event: { type: 'cap', params: { name: 'worker-day', keyFacts: ['worker.key'], window: 'day', maxCount: 3 } },
+  });
+  const caps = { path: 'caps.json', text: JSON.stringify([workerCap]) };
+  const folder = createFolder([...filesNamed('a', [capRule]), caps]);
+  const life = await live('cap-lost', folder);
+  const whole = life.followed();
+  try {
+    rmSync(join(folder.path, 'caps.json'));
+    await eventually(() => life.told('rules-refused').length === 1);
+    assert.match(life.desk.status().refusal!, /would take away the cap worker-day and 1 of 3 rules \(caps\.json\)/);
+    folder.put([{ path: 'caps.json', text: JSON.stringify([{ ...workerCap, name: 'Three bids a day' }]) }]);
+    await eventually(() => life.told('rules-announced').length === 2);
+    await eventually(() => life.followed() !== whole);
+    const renamed = life.followed();
+    const other = ruleOf({ name: 'One', conditions: always });
+    folder.put([{ path: 'caps.json', text: JSON.stringify([other]) }]);
+    await eventually(() => life.told('rules-refused').length === 2);
+    assert.match(life.desk.status().refusal!, /would take away the cap worker-day: where/);
+    assert.deepEqual(life.desk.status().heldBack?.files, []);
+    await sleep(announceAheadMs + 500);
+    assert.equal(life.followed(), renamed);
+  } finally {
+    await life.close();
+    folder.remove();
+  }
+});
+
+test('of the shipped rules no single file can be lost without a word', () => {
+  const files = readRuleFiles(fileURLToPath(new URL('../../rules', import.meta.url)));
+  const compiled = (without: string | null) => {
+    const found = compileRuleSet(
+      files.filter(({ path }) => without === null || path.replace('.test.', '.') !== without),
+    );
+    return found.kind === 'compiled' ? found.ruleSet : null;
+  };
+  const whole = compiled(null)!;
+  const withRules = [...new Set(whole.rules.map(({ file }) => file))];
+  assert.ok(withRules.includes('caps.json') && withRules.length > 3);
+  for (const file of withRules) {
+    const next = compiled(file);
+    if (next !== null) assert.ok(takenAwayBy(whole, next)?.files.includes(file), file);
+  }
+  assert.equal(takenAwayBy(whole, whole), null);
+  const without = takenAwayBy(whole, compiled('caps.json')!);
+  assert.deepEqual(without?.capNames, ['desk-day', 'employer-day', 'worker-day']);
+  assert.equal(without?.caps, 0, 'one cap is left');
+});
+
+test('a set that somebody went back from does not go live from the folder after another one was activated', async () => {
+  const folder = createFolder(filesNamed('a'));
+  const life = await live('back-then-other', folder);
+  const parts = { ...life.store, clock };
+  const who = { by: 'ana', via: 'api' } as const;
+  try {
+    folder.put(filesNamed('b'));
+    await eventually(() => life.followed() === b, 8_000);
+    await announce(parts, { hash: a, who, aheadMs: 0, rollback: { from: b, reviewBy: clock.now() + 60_000 } });
+    await eventually(() => life.followed() === a);
+    const { hash: c, source } = setNamed('c');
+    await propose(parts, { hash: c, source, who });
+    await announce(parts, { hash: c, who, aheadMs: 0 });
+    await eventually(() => life.followed() === c);
+    folder.put([bad]);
+    await eventually(() => life.told('rules-refused').length === 1);
+    folder.put(filesNamed('b'));
+    await eventually(() => life.told('rules-not-followed').length === 1);
+    const [told] = life.told('rules-not-followed');
+    assert.match(told!.kind === 'rules-not-followed' ? told!.text : '', /ana went back .*lance rules activate/);
+    await sleep(announceAheadMs + 500);
+    assert.equal(life.followed(), c);
+    assert.equal(life.desk.status().notFollowed, b);
+    await announce(parts, { hash: b, who, aheadMs: 0 });
+    await eventually(() => life.followed() === b);
   } finally {
     await life.close();
     folder.remove();

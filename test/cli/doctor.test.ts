@@ -1,6 +1,6 @@
 /** What the doctor tries beside a real desk: each thing that may be wrong is made wrong, and found with its remedy in both languages. */
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -262,6 +262,19 @@ describe('what is wrong with files and keys', { concurrency: 2 }, () => {
       elsewhere,
       /falha +regras +.*tiraria todos os tetos.*\n +remédio: devolva os arquivos/,
       /fail +rules +.*would take away every cap.*\n +remedy: put the files back/,
+    );
+  });
+
+  test('the folder against the live set: one without a single file', async () => {
+    const half = join(played.directory, 'capless-rules');
+    cpSync(shippedRules, half, { recursive: true });
+    for (const name of ['caps.json', 'caps.test.json']) rmSync(join(half, name));
+    const elsewhere = { LANCE_RULES_DIR: half };
+    assert.deepEqual(named(await findings(elsewhere), 'rules'), ['ok rules-compiled', 'fail rules-held-back-new']);
+    await assertSaid(
+      elsewhere,
+      /falha +regras +.*tiraria os tetos desk-day, employer-day, worker-day e 3 de \d+ regras \(caps\.json\)\n +remédio: devolva/,
+      /fail +rules +.*would take away the caps desk-day, employer-day, worker-day and 3 of \d+ rules \(caps\.json\)\n +remedy: put/,
     );
   });
 

@@ -332,7 +332,7 @@ describe('nights on which no bid flows', { concurrency: 2 }, () => {
       for (let looks = 0; looks < 150 && lineOf('rules-refused') === undefined; looks += 1) await sleep(100);
       assert.match(
         String(lineOf('rules-refused')?.text),
-        /would take away every cap \(\d+\) and \d+ of \d+ rules .*caps\.json/,
+        /would take away every cap \(\d+: [^)]*worker-day\) and \d+ of \d+ rules .*caps\.json/,
       );
       assert.match(await (await fetch(`${root}/metrics`)).text(), /^lance_rule_set_refused 1$/m);
       const { ruleSet, rulesFolder } = await apiStatus(night);

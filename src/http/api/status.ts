@@ -69,9 +69,14 @@ export const rulesFolderSchema = z.object({
           'All caps of the set that is followed, where none is left; 0: some are, or there were none',
           3,
         ),
+        capNames: said(
+          z.array(z.string()).optional(),
+          'Caps of the set that is followed which are not in the folder; absent: an earlier version says it',
+          ['employer-day', 'worker-day'],
+        ),
         rules: said(count, 'Rules of the set that is followed', 49),
         left: said(count, 'Rules of the set in the folder', 9),
-        files: said(z.array(z.string()), 'Files that had rules and have none now', ['caps.json']),
+        files: said(z.array(z.string()), 'Files of the set that is followed whose rules are all gone', ['caps.json']),
       })
       .nullable()
       .optional(),
