@@ -289,9 +289,12 @@ function registerMove(program: Command, world: CommandWorld, add: Add): void {
     });
   add(program, 'import', help.import, 'lance import mesa.ndjson.gz')
     .argument('<file>', help.file)
+    .option('--hash <hash>', help.hash)
     .option('--unsigned', help.unsigned, false)
     .option('--json', help.json, false)
-    .action((file: string, options: { json: boolean; unsigned: boolean }) => importDesk(world, file, options));
+    .action((file: string, options: { json: boolean; unsigned: boolean; hash?: string }) =>
+      importDesk(world, file, options),
+    );
 }
 
 function registerBacktest(program: Command, world: CommandWorld, add: Add): void {

@@ -70,6 +70,11 @@ const deskHeader = z.looseObject({
 
 export type FileEntry = NewEntry & { partition: number; offset: number };
 
+/** In bytes. The first line of a desk file has the text of every rule set; a record is far shorter than its limit. */
+const longestFirstLine = 256 * 1024 * 1024;
+const longestLine = 64 * 1024 * 1024;
+const newline = 0x0a;
+
 const isZipped = (path: string): boolean => path.endsWith('.gz');
 
 export type DeskFileWriter = {
@@ -111,6 +116,9 @@ export function createDeskFile(path: string, unwritable: (why: string) => string
       guarded(async () => {
         const text = JSON.stringify(header);
         const line = sign === null ? `${text}\n` : `${text.slice(0, -1)},"signature":"${sign(text)}"}\n`;
+        // No import would take it.
+        if (Buffer.byteLength(line) > longestFirstLine)
+          throw new Fault('not-allowed', unwritable(`its first line would be longer than ${longestFirstLine} bytes`));
         const file = await open(wholePath, 'wx', 0o600);
         try {
           // Members of gzip one after the other are one gzip file.
@@ -139,7 +147,10 @@ export type DeskFile = {
   header: DeskHeader;
   /** What the signature in the file is over, and the signature; null: nobody signed it, as in files of older programs. */
   signed: { text: string; signature: string } | null;
-  /** In the order of the file, at most `maxEntries` of one topic a page. */
+  /**
+   * In the order of the file, at most `maxEntries` of one topic a page. Reads the file once more, and rejects with `export-unreadable` where
+   * its records are not those that were checked: at the latest before the last page.
+   */
   pages: (maxEntries: number) => AsyncGenerator<FileEntry[]>;
 };
 
@@ -188,14 +199,15 @@ export async function openDeskFile(
     if (said !== found) throw refuse(`it has ${found} records of ${topic}, its header says ${said}`);
   }
   if (hash.digest('hex') !== header.hash) throw refuse('its records are not those that the header was written for');
-  return { header, signed, pages: (maxEntries) => pagesOf(path, maxEntries) };
+  const checked = header;
+  return { header, signed, pages: (maxEntries) => pagesOf(path, checked, refuse, maxEntries) };
 }
 
 export function totalOf(counts: DeskCounts): number {
   return fileTopics.reduce((sum, topic) => sum + counts[topic], 0);
 }
 
-/** Of a file of any size, unzipped where its name says so. */
+/** Of a file of any size, unzipped where its name says so. Throws, with its text as `code`, at a line that is too long. */
 export async function* readLines(path: string): AsyncGenerator<string> {
   const file = streamRegular(path);
   const input = isZipped(path) ? createGunzip() : file;
@@ -205,34 +217,81 @@ export async function* readLines(path: string): AsyncGenerator<string> {
     file.pipe(input as ReturnType<typeof createGunzip>);
   }
   try {
-    let held = '';
-    const decoder = new TextDecoder();
-    for await (const chunk of input) {
-      const lines = (held + decoder.decode(chunk as Buffer, { stream: true })).split('\n');
-      held = lines.pop()!;
-      yield* lines;
+    let number = 1;
+    let held: Buffer[] = [];
+    let heldBytes = 0;
+    const take = (piece: Buffer): void => {
+      held.push(piece);
+      heldBytes += piece.length;
+      const limit = number === 1 ? longestFirstLine : longestLine;
+      if (heldBytes <= limit) return;
+      const code = `line ${number} is longer than ${limit} bytes`;
+      throw Object.assign(new Error(code), { code });
+    };
+    const line = (): string => {
+      const text = (held.length === 1 ? held[0]! : Buffer.concat(held)).toString('utf8');
+      const whole = number === 1 ? text.replace(/^\uFEFF/, '') : text;
+      number += 1;
+      held = [];
+      heldBytes = 0;
+      return whole;
+    };
+    for await (const chunk of input as AsyncIterable<Buffer>) {
+      let from = 0;
+      for (let at = chunk.indexOf(newline); at !== -1; at = chunk.indexOf(newline, from)) {
+        take(chunk.subarray(from, at));
+        yield line();
+        from = at + 1;
+      }
+      if (from < chunk.length) take(chunk.subarray(from));
     }
-    if (held !== '') yield held;
+    if (heldBytes > 0) yield line();
   } finally {
     file.destroy();
+    input.destroy();
   }
 }
 
-async function* pagesOf(path: string, maxEntries: number): AsyncGenerator<FileEntry[]> {
+/** The file may be another one by now: what comes here beyond what was checked, or otherwise, ends the reading with a fault. */
+async function* pagesOf(
+  path: string,
+  { counts, hash }: DeskHeader,
+  refuse: (why: string, cause?: unknown) => Fault,
+  maxEntries: number,
+): AsyncGenerator<FileEntry[]> {
+  const changed = (cause?: unknown) =>
+    refuse('it changed while it was read, and what was read last is not what was checked', cause);
+  const total = totalOf(counts);
+  const hashing = createHash('sha256');
   let page: FileEntry[] = [];
+  let read = 0;
   let isHeader = true;
-  for await (const line of readLines(path)) {
-    if (isHeader) {
-      isHeader = false;
-      continue;
+  const lines = readLines(path);
+  try {
+    for (;;) {
+      const { value: line } = await lines.next().catch((cause: unknown) => {
+        throw changed(cause);
+      });
+      if (line === undefined) break;
+      if (isHeader) {
+        isHeader = false;
+        continue;
+      }
+      hashing.update(`${line}\n`);
+      read += 1;
+      const entry = entryIn(line);
+      if (entry === null || read > total) throw changed();
+      if (page.length === maxEntries || (page.length > 0 && page[0]!.topic !== entry.topic)) {
+        yield page;
+        page = [];
+      }
+      page.push(entry);
     }
-    const entry = entryIn(line)!;
-    if (page.length === maxEntries || (page.length > 0 && page[0]!.topic !== entry.topic)) {
-      yield page;
-      page = [];
-    }
-    page.push(entry);
+  } finally {
+    await lines.return(undefined);
   }
+  // Before the last page, so that nothing ends well with a file that changed.
+  if (read !== total || hashing.digest('hex') !== hash) throw changed();
   if (page.length > 0) yield page;
 }
 

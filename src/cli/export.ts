@@ -63,7 +63,7 @@ export async function exportDesk(world: CommandWorld, path: string, json: boolea
     const total = totalOf(header.counts);
     const { ruleBook: _, ...told } = header;
     if (json) terminal.write(JSON.stringify({ file: resolve(path), records: total, ...told }));
-    else terminal.write(texts.move.exported(path, format.number(total), header.hash));
+    else terminal.write(texts.move.exported(path, format.number(total), header.hash, format.time(header.exportedAt)));
   } finally {
     await store.close();
   }

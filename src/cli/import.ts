@@ -17,11 +17,14 @@ const retryMs = 500;
 /** The service's own validity of a link detail; older ones are of no use to anybody. */
 const marginValidityMs = 86_400_000;
 
-/** `unsigned`: a file that nobody signed is taken, as those of older programs are. */
+/**
+ * `unsigned`: a file that nobody signed is taken, as those of older programs are. `hash`: what `lance export` printed; a file with another one
+ * is refused.
+ */
 export async function importDesk(
   world: CommandWorld,
   path: string,
-  { json, unsigned }: { json: boolean; unsigned: boolean },
+  { json, unsigned, hash: wanted }: { json: boolean; unsigned: boolean; hash?: string },
 ): Promise<void> {
   const { format, terminal } = world;
   const { move } = format.texts;
@@ -32,13 +35,16 @@ export async function importDesk(
   checking.end();
   await refuseOtherKeyOf(file, world);
   refuseEdited(file, path, world, unsigned);
+  if (wanted !== undefined && wanted.toLowerCase() !== file.header.hash) {
+    throw new Fault('not-allowed', move.otherHash(path, file.header.hash, format.time(file.header.exportedAt)));
+  }
   const { store: place } = world.place();
   const arriving = { kind: 'arriving', file: resolve(path), at: world.clock.now() } as const;
   const store = await world.openWhole(place, { arriving });
   try {
     if (await isArrived(store, file)) {
       await store.house.write(null);
-      tellImported(world, path, file.header, json);
+      tellImported(world, path, file.header, { json, isCompared: wanted !== undefined });
       return;
     }
     await refuseFull(world, store, place.backend, arriving);
@@ -62,19 +68,31 @@ export async function importDesk(
       hash,
     });
     await store.house.write(null);
-    tellImported(world, path, file.header, json);
+    tellImported(world, path, file.header, { json, isCompared: wanted !== undefined });
   } finally {
     await store.close();
   }
 }
 
-function tellImported(world: CommandWorld, path: string, header: DeskHeader, json: boolean): void {
+/** `isCompared`: somebody has said which hash the file must have. */
+function tellImported(
+  world: CommandWorld,
+  path: string,
+  header: DeskHeader,
+  { json, isCompared }: { json: boolean; isCompared: boolean },
+): void {
   const { format, terminal } = world;
-  const { counts, hash, source } = header;
+  const { counts, hash, source, exportedAt } = header;
   const place = placeText(world.place().store);
   const total = totalOf(counts);
-  if (json) terminal.write(JSON.stringify({ file: resolve(path), records: total, counts, hash, ...place }));
-  else terminal.write(format.texts.move.imported(format.number(total), source.backend, place.place));
+  if (json) {
+    const told = { file: resolve(path), records: total, counts, exportedAt, source, hash, ...place };
+    terminal.write(JSON.stringify(told));
+    return;
+  }
+  const from = `${source.backend} ${source.place}`;
+  const when = format.time(exportedAt);
+  terminal.write(format.texts.move.imported(format.number(total), from, place.place, { when, hash, isCompared }));
 }
 
 /** An import of this very file was killed when all was there, and only its mark was left to be taken away. */

@@ -5,10 +5,10 @@ export const moveEn: Texts['move'] = {
   exporting: 'export',
   checking: 'check',
   importing: 'import',
-  exported: (file, count, hash) =>
-    `The desk is in ${file}: ${count} records, hash ${hash}.\nThe place it was in is marked as moved; lance run refuses to start there.\nNext: lance import ${file} where it shall live, lance run there, and lance resume.\nShould it stay after all: lance export --undo.`,
-  imported: (count, from, to) =>
-    `${count} records taken in from ${from} to ${to}. The desk is still paused.\nNext: lance run, which makes the views from the log, and lance resume.`,
+  exported: (file, count, hash, when) =>
+    `The desk is in ${file}: ${count} records, exported on ${when}, hash ${hash}.\nThe place it was in is marked as moved; lance run refuses to start there.\nNext: lance import ${file} --hash ${hash} where it shall live, lance run there, and lance resume.\nShould it stay after all: lance export --undo.`,
+  imported: (count, from, to, { when, hash, isCompared }) =>
+    `${count} records taken in from ${from} to ${to}. The file was exported on ${when} and has the hash ${hash}. The desk is still paused.\n${isCompared ? '' : 'Compare time and hash with what the last lance export printed before lance resume: an older file of the same desk is taken in as well.\n'}Next: lance run, which makes the views from the log, and lance resume.`,
   undone: (file) => `The desk lives here again. ${file} must not be imported anywhere; delete it.`,
   unreadableGone: 'The mark that could not be read is gone: the desk lives here. It must not run anywhere else.',
   notMoved: 'The desk was never moved from here: there is nothing to undo.',
@@ -30,6 +30,8 @@ export const moveEn: Texts['move'] = {
   fileThere: (file) => `${file} is there already. Name a file that is not.`,
   unwritable: (file, why) => `${file} cannot be written: ${why}. Nothing was moved.`,
   unreadable: (file, why) => `${file} cannot be imported: ${why}.`,
+  otherHash: (file, hash, when) =>
+    `${file} has another hash: ${hash}, exported on ${when}. Take the file whose hash the last lance export printed.`,
   unsigned: (file) =>
     `${file} is not signed, so nobody can say whether it is what the export wrote. Every export signs with LANCE_PSEUDONYM_KEY: export again with it set. Only a file that an earlier version wrote has no signature; take such a one with --unsigned.`,
   unchecked: (file) => `${file} is signed with the key of its desk. Set LANCE_PSEUDONYM_KEY to it and import again.`,

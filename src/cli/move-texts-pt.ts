@@ -4,10 +4,15 @@ export const movePt = {
   exporting: 'exportação',
   checking: 'conferência',
   importing: 'importação',
-  exported: (file: string, count: string, hash: string) =>
-    `A mesa está em ${file}: ${count} registros, hash ${hash}.\nO lugar de onde saiu ficou marcado como mudado; lance run se recusa a partir ali.\nA seguir: lance import ${file} onde ela vai morar, lance run ali e lance resume.\nSe ficar mesmo aqui: lance export --undo.`,
-  imported: (count: string, from: string, to: string) =>
-    `${count} registros trazidos de ${from} para ${to}. A mesa continua em pausa.\nA seguir: lance run, que refaz as visões a partir do registro, e lance resume.`,
+  exported: (file: string, count: string, hash: string, when: string) =>
+    `A mesa está em ${file}: ${count} registros, exportada em ${when}, hash ${hash}.\nO lugar de onde saiu ficou marcado como mudado; lance run se recusa a partir ali.\nA seguir: lance import ${file} --hash ${hash} onde ela vai morar, lance run ali e lance resume.\nSe ficar mesmo aqui: lance export --undo.`,
+  imported: (
+    count: string,
+    from: string,
+    to: string,
+    { when, hash, isCompared }: { when: string; hash: string; isCompared: boolean },
+  ) =>
+    `${count} registros trazidos de ${from} para ${to}. O arquivo foi exportado em ${when} e tem o hash ${hash}. A mesa continua em pausa.\n${isCompared ? '' : 'Antes de lance resume, compare a data e o hash com os que o último lance export mostrou: um arquivo mais antigo da mesma mesa também é aceito.\n'}A seguir: lance run, que refaz as visões a partir do registro, e lance resume.`,
   undone: (file: string) =>
     `A mesa volta a morar aqui. ${file} não pode ser importado em lugar nenhum; apague o arquivo.`,
   unreadableGone: 'A marca que não podia ser lida saiu: a mesa mora aqui. Ela não pode rodar em nenhum outro lugar.',
@@ -33,6 +38,8 @@ export const movePt = {
   fileThere: (file: string) => `${file} já existe. Dê o nome de um arquivo que não exista.`,
   unwritable: (file: string, why: string) => `${file} não pode ser gravado: ${why}. Nada foi mudado.`,
   unreadable: (file: string, why: string) => `${file} não pode ser importado: ${why}.`,
+  otherHash: (file: string, hash: string, when: string) =>
+    `${file} tem outro hash: ${hash}, exportado em ${when}. Use o arquivo cujo hash o último lance export mostrou.`,
   unsigned: (file: string) =>
     `${file} não está assinado, e ninguém sabe dizer se é o que a exportação escreveu. Toda exportação assina com LANCE_PSEUDONYM_KEY: exporte de novo com ela. Só um arquivo de uma versão anterior não tem assinatura; aceite um desses com --unsigned.`,
   unchecked: (file: string) =>

@@ -81,6 +81,7 @@ export const en: Texts = {
     export: 'carry the desk into a file, to move it to the other backend',
     import: 'take a desk in from a file, into an empty place',
     file: 'NDJSON file; compressed when its name ends in .gz',
+    hash: 'the hash that lance export printed: a file with another one is refused',
     unsigned: 'take a file that an earlier version wrote, which signed none',
     undo: 'take an export back: the desk lives here again',
     fileOrUndo: 'write the name of the file, or --undo and no file',

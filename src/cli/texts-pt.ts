@@ -95,6 +95,7 @@ export const pt = {
     export: 'leva a mesa para um arquivo, para mudá-la para o outro backend',
     import: 'traz a mesa de um arquivo, para um lugar vazio',
     file: 'arquivo NDJSON; comprimido quando o nome termina em .gz',
+    hash: 'o hash que lance export mostrou: um arquivo com outro é recusado',
     unsigned: 'aceita um arquivo de uma versão anterior, que não assinava',
     undo: 'desfaz uma exportação: a mesa volta a morar aqui',
     fileOrUndo: 'escreva o nome do arquivo, ou --undo sem arquivo',

@@ -2,12 +2,23 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  createWriteStream,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { pipeline } from 'node:stream/promises';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
+import { createGzip } from 'node:zlib';
 import { anchorFileOf } from '../../src/adapters/embedded/anchor.ts';
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
 import { createAuditKey } from '../../src/adapters/vault/audit-key.ts';
@@ -296,6 +307,75 @@ test('an import that is killed at any write is known for one: no desk begins the
   const told = `TEST_KILL_SEED=${seed}: ${main.killed} and ${thread.killed} writes, marked ${main.marked} and ${thread.marked}`;
   t.diagnostic(told);
   assert.ok(main.marked > 0 && thread.marked > 0, told);
+});
+
+const swapper = new URL('./swap-at-read.ts', import.meta.url).href;
+
+test('a file that is swapped between its check and its reading is not taken in, and nothing runs there', async () => {
+  const whole = readFileSync(file('c'), 'utf8');
+  const others = {
+    other: whole.replace('not folded', 'not f0lded'),
+    longer: `${whole}${whole.trim().split('\n').at(-1)!}\n`,
+    shorter: `${whole.trim().split('\n').slice(0, -1).join('\n')}\n`,
+    'no-records': `${whole.split('\n')[0]!}\nno record\n`,
+  };
+  for (const [name, text] of Object.entries(others)) {
+    assert.notEqual(text, whole);
+    writeFileSync(file('swapped'), whole);
+    writeFileSync(file(name), text);
+    const home = newHome();
+    // It is opened for the check, for the key and to be taken in.
+    const swap = JSON.stringify([file('swapped'), file(name), 3]);
+    const ended = await lance(
+      { ...home, NODE_OPTIONS: `--import=${swapper}`, LANCE_TEST_SWAP: swap },
+      ...['import', file('swapped'), '--json'],
+    );
+    assert.equal(readFileSync(file('swapped'), 'utf8'), text, `${name}: it was swapped`);
+    assert.equal(ended.code, 65, `${name} ${ended.stdout}${ended.stderr}`);
+    assert.match(ended.stderr, /swapped cannot be imported: it changed while it was read/, name);
+    await refused(['run'], 78, /import of \S*swapped into this place.*broke off/, home);
+    assert.equal((await lance(home, 'import', file('c'), '--json')).code, 0, `${name}: the place can be used again`);
+  }
+});
+
+test('import says when the file was exported, by which desk, and its hash, and takes no other hash', async () => {
+  const header = JSON.parse(readFileSync(file('c'), 'utf8').split('\n')[0]!);
+  const told = new RegExp(
+    `taken in from embedded \\S*desk to .*exported on \\S+.*hash ${header.hash}\\.[\\s\\S]*Compare time and hash .* before lance resume`,
+  );
+  const plain = await lance(newHome(), 'import', file('c'));
+  assert.match(plain.stdout, told);
+  const compared = await lance(newHome(), 'import', file('c'), '--hash', header.hash.toUpperCase());
+  assert.equal(compared.code, 0, compared.stderr);
+  assert.doesNotMatch(compared.stdout, /Compare time/);
+  const { hash, exportedAt, source } = JSON.parse((await lance(newHome(), 'import', file('c'), '--json')).stdout);
+  assert.deepEqual(
+    { hash, exportedAt, source },
+    {
+      hash: header.hash,
+      exportedAt: header.exportedAt,
+      source: header.source,
+    },
+  );
+  const home = newHome();
+  await refused(['import', file('c'), '--hash', header.hash.slice(1)], 65, /has another hash: [\da-f]{64}, exp/, home);
+  assert.ok(!existsSync(home.LANCE_DATA_DIR), 'nothing is made');
+});
+
+test('a line without an end is refused, in time and memory that do not grow with it', async () => {
+  const zeros = Buffer.alloc(16 * 1024 * 1024);
+  const bomb = async function* () {
+    for (let part = 0; part < 40; part += 1) yield zeros;
+  };
+  await pipeline(bomb, createGzip({ level: 1 }), createWriteStream(file('bomb.gz')));
+  const startedAtMs = performance.now();
+  await refused(
+    ['import', file('bomb.gz')],
+    65,
+    /bomb\.gz cannot be imported: line 1 is longer than \d+ bytes/,
+    newHome(),
+  );
+  assert.ok(performance.now() - startedAtMs < 60_000);
 });
 
 test('a desk with a record that cannot be read moves when what that froze was ended, which it stays (defect line 9)', async () => {
