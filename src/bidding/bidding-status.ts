@@ -318,6 +318,8 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     } else if (run?.cause === 'service-unreachable') {
       run.probeAfterMs = Math.min(awayProbeMaxMs, run.probeAfterMs * 2);
       hear(answer, false);
+      // Whoever stands in front of the service and answers for it does not end that it is away.
+      if ('isDoubtful' in answer) run.lastMs = clock.monotonicMs();
     }
   }
 
@@ -364,9 +366,10 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
 function troubleOf(answer: BidAnswer | QueryAnswer): ServiceTrouble | 'none' | null {
   switch (answer.kind) {
     case 'answered':
+      return 'none';
     case 'acknowledged':
     case 'refused':
-      return 'none';
+      return answer.isDoubtful === true ? null : 'none';
     case 'unwritable':
       return null;
     case 'unknown':

@@ -277,6 +277,10 @@ export const doctorEn: Texts['doctor'] = {
       `${host} takes connections and does not answer the query (${text})`,
       'see LANCE_BASE_URL, and what stands between here and the service; the desk opens by itself once it answers',
     ],
+    'service-foreign': ({ host }) => [
+      `${host} answers the query with a success that is not the service's: it is no JSON`,
+      'see what stands between here and the service, such as a proxy that asks to log in or a maintenance page, and LANCE_BASE_URL; the desk opens by itself once the service answers',
+    ],
     'service-elsewhere': ({ host, text }) => [
       `${host} answers, but nothing of the contract is there (${text})`,
       'mend the path in LANCE_BASE_URL, or its host',

@@ -293,6 +293,10 @@ export const doctorPt = {
       `${host} aceita conexões e não responde à consulta (${text})`,
       'veja LANCE_BASE_URL e o que há entre esta máquina e o serviço; a mesa abre sozinha quando ele responder',
     ],
+    'service-foreign': ({ host }: DoctorFigures) => [
+      `${host} responde à consulta com um sucesso que não é do serviço: não é JSON`,
+      'veja o que há entre esta máquina e o serviço, como um proxy que pede login ou uma página de manutenção, e LANCE_BASE_URL; a mesa abre sozinha quando o serviço responder',
+    ],
     'service-elsewhere': ({ host, text }: DoctorFigures) => [
       `${host} responde, mas nada do contrato está ali (${text})`,
       'corrija o caminho em LANCE_BASE_URL, ou o servidor',

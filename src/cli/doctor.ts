@@ -656,6 +656,7 @@ function unserved(answer: TokenTrial['answer'], { host = '' }: DoctorFigures): F
   if (answer.kind === 'refused' && answer.response.status === nothingThereStatus)
     return found('service', 'fail', 'service-elsewhere', { host, text: `HTTP ${answer.response.status}` });
   if (answer.kind !== 'failed' || troubleOfReason(answer.reason) !== 'service-unreachable') return null;
+  if (answer.reason === 'unreadable-success') return found('service', 'fail', 'service-foreign', { host });
   // One that says itself that it fails may do so for this moment alone.
   const level = answer.reason.startsWith('status-') ? 'warn' : 'fail';
   return found('service', level, 'service-silent', { host, text: answer.reason });
@@ -667,7 +668,7 @@ function tokenFinding(answer: TokenTrial['answer'], renewalFault: string | null)
       return found('token', 'ok', 'token-taken');
     case 'refused': {
       const { status } = answer.response;
-      return readStatuses.has(status)
+      return readStatuses.has(status) && answer.isDoubtful !== true
         ? found('token', 'ok', 'token-taken')
         : found('token', 'warn', 'token-unclear', { text: `HTTP ${status}` });
     }

@@ -120,6 +120,21 @@ export function decodeRequestCode(text: string): string | null {
   return reading.kind === 'value' ? canonicalCode(reading.value) : null;
 }
 
+/**
+ * What an answer is written in. The contract does not show how the service acknowledges a query, so one that is neither JSON nor a page
+ * may be its own; a page is that of somebody in front of it.
+ */
+export function writtenIn(text: string): 'json' | 'markup' | 'other' {
+  const said = text.replace(/^\uFEFF/, '').trimStart();
+  if (said.startsWith('<')) return 'markup';
+  try {
+    JSON.parse(said);
+    return 'json';
+  } catch {
+    return 'other';
+  }
+}
+
 /** Whether an acknowledgement carries errors: it is empty of them on success (contract, Errors 3). */
 export function reportsErrors(text: string): boolean {
   const parsed = parseJson(text);

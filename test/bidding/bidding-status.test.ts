@@ -381,6 +381,56 @@ test('a service that answers probes and fails bids stays away, until it takes on
   assert.deepEqual([health.trouble(), asked], [null, 2], 'probes are believed again');
 });
 
+test('a service that answers every bid, query and probe with a page is away, until it answers as the service', async () => {
+  const clock = createManualClock(1_000_000);
+  let bid: BidAnswer = { kind: 'unknown', reason: 'unreadable-success', response: null, firstByteAt: 1_000_000 };
+  let links: QueryAnswer = { kind: 'acknowledged', requestCode: null, isDoubtful: true };
+  const page: QueryAnswer = { kind: 'failed', reason: 'unreadable-success' };
+  const probes: { answer: QueryAnswer } = { answer: page };
+  const health = createServiceHealth(clock);
+  const heard = health.heard({
+    placeBid: async () => bid,
+    listLinks: async () => links,
+    askToken: async () => probes.answer,
+    ready: () => true,
+  } as unknown as Service);
+  const looks = looksOf(health, clock);
+  const place = () => heard.placeBid({ body: '{}', deadlineAt: 9_000_000, mayWrite: () => true });
+  const list = () => heard.listLinks({} as Parameters<Service['listLinks']>[0]);
+  await looks(3_000);
+  assert.equal(health.trouble(), null, 'one probe says nothing yet');
+  const away = { cause: 'service-unreachable', detail: 'unreadable-success' };
+  for (let failed = 0; failed < 3; failed += 1) {
+    await place();
+    await list();
+    await looks(1_000);
+  }
+  assert.deepEqual(health.trouble(), away);
+  await looks(90_000);
+  assert.deepEqual(health.trouble(), away, 'no page opens it');
+  links = page;
+  await list();
+  assert.deepEqual(health.trouble(), away);
+  probes.answer = {
+    kind: 'refused',
+    reason: 'unclassified',
+    response: { status: 404, body: '<html>' },
+    isDoubtful: true,
+  };
+  await looks(30_000);
+  assert.deepEqual(
+    health.trouble()?.cause,
+    'service-unreachable',
+    'a page that refuses is no answer of the service either',
+  );
+  probes.answer = { kind: 'refused', reason: 'unclassified', response: { status: 400, body: '{"Mensagem":"CPF"}' } };
+  await looks(12_000);
+  assert.equal(health.trouble(), null);
+  bid = { kind: 'not-landed', reason: 'unreachable', retryAt: null };
+  await place();
+  assert.equal(health.trouble()?.cause, 'service-unreachable', 'what the probe ended goes on when bids fail again');
+});
+
 test('what to do about a log that takes nothing is said for the log at hand alone', () => {
   const full = '/data is full: 3 MB are left';
   const away = 'Kafka has not answered for 4 s (127.0.0.1:9092)';

@@ -174,6 +174,14 @@ describe('what is wrong with the token', { concurrency: 2 }, () => {
       /falha +serviço +.* nada do contrato .*HTTP 404.*\n +remédio: corrija o caminho em LANCE_BASE_URL/,
       /fail +service +.* nothing of the contract .*HTTP 404.*\n +remedy: mend the path in LANCE_BASE_URL/,
     );
+    const page = { LANCE_BASE_URL: await serviceOf((response) => response.end('<html>Maintenance</html>')) };
+    assert.equal(named(await findings(page), 'service')[0], 'fail service-foreign');
+    assert.deepEqual(named(await findings(page), 'token'), ['ok token-given', 'warn token-untried']);
+    await assertSaid(
+      page,
+      /falha +serviço +.* sucesso que não é do serviço: não é JSON\n +remédio: veja o que há entre/,
+      /fail +service +.* success that is not the service's: it is no JSON\n +remedy: see what stands between/,
+    );
     const away = named(await findings({ LANCE_BASE_URL: 'http://127.0.0.1:9' }), 'token', 'service');
     const withdrawals = ['ok withdrawals-off', 'ok withdrawals-off'];
     assert.deepEqual(away.sort(), ['fail service-unreachable', 'ok token-given', ...withdrawals, 'warn token-untried']);

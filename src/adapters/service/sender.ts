@@ -4,6 +4,7 @@ import { hash } from 'node:crypto';
 import { Pool } from 'undici';
 import type { Clock } from '../../domain/clock.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
+import { writtenIn } from '../../wire/link-queries.ts';
 import type { OperationName } from '../../wire/operations.ts';
 import { type Exchange, exchange, type Post } from './exchange.ts';
 import type { ClockSkew, NetworkTime } from './measures.ts';
@@ -119,7 +120,8 @@ export function createSender(
         result.date === null || skew.add(result.date, result.writtenAt, result.writtenAt + result.roundTripMs);
       if (!dated) observe({ kind: 'date-ignored' });
       // What is in front of the service may fail before it looks at the token.
-      if (operation === 'token' ? letsIn(result) : !refusesToken(result)) tokens.confirmed(token, attempt);
+      if (operation === 'token' ? letsIn(result) : !refusesToken(result) && !isPage(result))
+        tokens.confirmed(token, attempt);
     }
     return { result, attempt };
   };
@@ -164,9 +166,18 @@ export function refusesToken(result: Exchange): boolean {
   return tokenTexts.test(text) && refusalTexts.test(text);
 }
 
+/** What answers a query that names nobody with a page, or with a success that is no JSON, is in front of the service. */
 function letsIn(result: Exchange): boolean {
-  const status = statusOf(result);
-  return status !== null && status !== 429 && status < 500 && !refusesToken(result);
+  if (result.kind !== 'answered' || refusesToken(result)) return false;
+  const { status, body } = result.response;
+  const written = writtenIn(body);
+  return status !== 429 && status < 500 && written !== 'markup' && (status >= 400 || written === 'json');
+}
+
+/** A success that is a page, of a proxy or of maintenance, is not the service's. */
+function isPage(result: Exchange): boolean {
+  if (result.kind !== 'answered' || result.response.status >= 300) return false;
+  return writtenIn(result.response.body) === 'markup';
 }
 
 function statusOf(result: Exchange): number | null {

@@ -19,6 +19,7 @@ import {
   linkListPath,
   reportsErrors,
   tokenQuery,
+  writtenIn,
 } from '../../wire/link-queries.ts';
 import { isDetailOf } from '../../wire/links.ts';
 import { type OutcomeTable, readBidAnswer } from '../../wire/outcomes.ts';
@@ -179,7 +180,7 @@ export function createService(
     openQueries += 1;
     try {
       const result = await send(lanes.queries, { operation, path, body }, { deadlineAt: null, gate: () => null });
-      return queryAnswerOf(result, reasonIn);
+      return queryAnswerOf(operation, result, reasonIn);
     } finally {
       openQueries -= 1;
     }
@@ -254,19 +255,28 @@ function authorisationReader(options: ServiceOptions): ReasonIn {
   };
 }
 
-function queryAnswerOf(result: Exchange | null, reasonIn: ReasonIn): QueryAnswer {
+function queryAnswerOf(
+  operation: 'link-list' | 'link-detail' | 'token',
+  result: Exchange | null,
+  reasonIn: ReasonIn,
+): QueryAnswer {
   if (result === null) return { kind: 'failed', reason: 'unauthorised' };
   if (result.kind !== 'answered') return { kind: 'failed', reason: result.reason };
   const { response } = result;
   const requestCode = decodeRequestCode(response.body);
   const reason = reasonIn(response.body);
+  const written = writtenIn(response.body);
   if (response.status >= 200 && response.status < 300) {
+    // A query that asks for the token alone is worth nothing without an answer that is the service's.
+    if (written === 'markup' || (written === 'other' && operation === 'token'))
+      return { kind: 'failed', reason: 'unreadable-success' };
     if (reportsErrors(response.body)) return { kind: 'refused', reason: reason ?? 'unclassified', response };
     return requestCode !== null || reason === null
-      ? { kind: 'acknowledged', requestCode }
+      ? { kind: 'acknowledged', requestCode, ...(written === 'json' ? {} : { isDoubtful: true }) }
       : { kind: 'refused', reason, response };
   }
   if (response.status === 429) return { kind: 'failed', reason: 'throttled' };
   if (response.status < 400 || response.status >= 500) return { kind: 'failed', reason: `status-${response.status}` };
-  return { kind: 'refused', reason: reason ?? 'unclassified', response };
+  const doubt = written === 'markup' ? { isDoubtful: true as const } : {};
+  return { kind: 'refused', reason: reason ?? 'unclassified', response, ...doubt };
 }

@@ -40,7 +40,11 @@ test('both queries are written as the contract says and acknowledged with their 
 
 test('answers to a query are told apart', async (t) => {
   const cases = [
-    [202, '', { kind: 'acknowledged', requestCode: null }],
+    [202, '', { kind: 'acknowledged', requestCode: null, isDoubtful: true }],
+    [200, 'OK', { kind: 'acknowledged', requestCode: null, isDoubtful: true }],
+    [200, '{}', { kind: 'acknowledged', requestCode: null }],
+    [200, '<html><body>Maintenance</body></html>', { kind: 'failed', reason: 'unreadable-success' }],
+    [200, '\uFEFF\r\n <!DOCTYPE html>', { kind: 'failed', reason: 'unreadable-success' }],
     [400, '{"Mensagem":"Autorização não encontrada"}', 'authorisation-missing'],
     [422, '{"Mensagem":"NSU ausente"}', 'authorisation-missing'],
     [200, '{"Mensagem":"sem autorizacao do trabalhador"}', 'authorisation-missing'],

@@ -208,6 +208,25 @@ test('the token is asked for by a query that names nobody: what the service says
   }
 });
 
+test('an answer that is no JSON proves no token: neither a page, nor what is empty', async (t) => {
+  for (const body of ['<html>Maintenance</html>', '', 'OK']) {
+    const { baseUrl } = await startHttp(t, (response) => response.writeHead(200).end(body));
+    const { service } = startClient(t, baseUrl);
+    assert.deepEqual(await service.askToken(), { kind: 'failed', reason: 'unreadable-success' }, body);
+  }
+  let isAway = false;
+  const { baseUrl } = await startHttp(t, (response) => {
+    if (isAway) response.end('<html>Maintenance</html>');
+    else response.writeHead(401).end();
+  });
+  const { service } = startClient(t, baseUrl, { tokenRetryMs: 5_000 });
+  assert.equal((await service.placeBid(attemptOf())).kind, 'not-landed');
+  isAway = true;
+  await service.askToken();
+  await pause(100);
+  assert.equal(service.ready(), false);
+});
+
 test('one request that is refused while others are let in with the token does not stop sending for long', async (t) => {
   const { baseUrl } = await startHttp(t, (response, { body }) => {
     if (body.includes('"numeroSolicitacao":13')) response.writeHead(401).end();
