@@ -542,6 +542,8 @@ export type BidAnswer =
   | {
       kind: 'not-landed';
       reason: NotLandedReason;
+      /** Of an answer that refuses whoever sent it by another status than 401. */
+      status?: number;
       retryAt: EpochMs | null;
     };
 
@@ -561,7 +563,8 @@ export type QueryFailure = QueryRefusal | 'no-links';
 export type QueryAnswer =
   | { kind: 'acknowledged'; requestCode: string | null; isDoubtful?: true }
   | { kind: 'refused'; reason: QueryRefusal; response: { status: number; body: string }; isDoubtful?: true }
-  | { kind: 'failed'; reason: QueryFault }
+  /** `status`: as of a bid that did not land. */
+  | { kind: 'failed'; reason: QueryFault; status?: number }
   /** What was asked with does not make a query; nobody was asked. */
   | { kind: 'unwritable'; problem: string };
 
