@@ -291,7 +291,7 @@ function missingInput(request: LoanRequest, marginCents: AmountCents | null): Re
   return null;
 }
 
-function operatorKeyStart(name: string): string {
+export function operatorKeyStart(name: string): string {
   return `operator:${name}|`;
 }
 
@@ -335,9 +335,21 @@ export function checkCaps(draft: Draft, usage: ReadonlyMap<string, Usage>): Draf
   const full = fullCap(trace.caps, { amountCents: offer.amountCents, count: 1 }, (key) => usage.get(key));
   if (full === null) return { ...draft, trace: { ...trace, usage: used } };
   const beside = unread.count === 0 ? '' : ', and claims that cannot be read may count under it';
-  const text = `the cap ${full} has no room left for this amount${beside}`;
+  const text = `${fullCapStart}${full}${fullCapEnd}${beside}`;
   const reasons = [{ code: 'cap', rule: null, text }];
   return { kind: 'pass', code: 'cap', reasons, trace: { ...trace, usage: used, reasons }, offerFacts };
+}
+
+const fullCapStart = 'the cap ';
+const fullCapEnd = ' has no room left for this amount';
+
+/** The key of the cap that a pass ended by, out of its reason; null: it names none. */
+export function fullCapOf(reasons: readonly Reason[]): string | null {
+  for (const { code, text } of reasons) {
+    const end = text.lastIndexOf(fullCapEnd);
+    if (code === 'cap' && end > 0 && text.startsWith(fullCapStart)) return text.slice(fullCapStart.length, end);
+  }
+  return null;
 }
 
 function withUnread(caps: readonly CapReservation[]): CapReservation[] {

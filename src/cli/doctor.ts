@@ -5,6 +5,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { whyAbsentIn } from '../absent-facts.ts';
 import { troubleOfReason } from '../bidding/bidding-status.ts';
+import { fullCapOf, operatorKeyStart } from '../bidding/decide.ts';
 import { type HeldBack, isForPersons, openChecked, takenAwayBy } from '../bidding/held-back.ts';
 import { refusalBy } from '../bidding/house.ts';
 import { judgeKey } from '../bidding/key-check.ts';
@@ -425,7 +426,11 @@ async function checkCaps({ clock, format }: CommandWorld, { control, views }: De
     const usedCents = usage.get(keyOf(name))?.amountCents ?? 0;
     const order = orders.find((change) => change.kind === 'cap-set' && change.name === name);
     const setAt = order?.at ?? 0;
-    const since = passes.filter(({ state }) => state.pass!.at >= setAt).length;
+    // Of the caps that requests ended by, each for its own: another one that is full says nothing of this one.
+    const since = passes.filter(
+      ({ state }) =>
+        state.pass!.at >= setAt && fullCapOf(state.pass!.reasons)?.startsWith(operatorKeyStart(name)) === true,
+    ).length;
     const figures = {
       name,
       used: format.money(usedCents),

@@ -229,6 +229,15 @@ test('a cap by hand: in force, and keeping bids back', async () => {
   assert.equal((await lance(environment, 'cap', 'noite', '--reais-a-day', '0,01', ...order)).code, 0);
   await played.sandbox.run(20);
   assert.deepEqual(named(await findings(), 'caps'), ['warn cap-binds']);
+  // One beside it that is far from full has ended nothing.
+  assert.equal((await lance(environment, 'cap', 'desk-day', '--reais-a-day', '13000000', '--by', 'ana')).code, 0);
+  await played.sandbox.run(5);
+  const both = (await findings()).filter(({ check }) => check === 'caps');
+  assert.deepEqual(both.map(({ finding, name }) => `${finding} ${name}`).sort(), [
+    'cap-binds noite',
+    'cap-held desk-day',
+  ]);
+  assert.equal((await lance(environment, 'cap', 'desk-day', '--remove', '--by', 'ana')).code, 0);
   await assertSaid(
     {},
     /atenção +tetos à mão +noite segura lances: .*, \d+ das últimas solicitações.*\n +remédio: lance cap noite --reais-a-day N o aumenta/,
