@@ -15,7 +15,8 @@ export const tokensEn: Texts['tokens'] = {
     id: 'the id that lance tokens list shows',
   },
   header: ['token', 'owner', 'role', 'created at', 'by', 'valid until', 'revoked'],
-  none: 'No token has been created. Those of LANCE_API_TOKENS are not here.',
+  none: 'No token has been created.',
+  notHere: 'Tokens of LANCE_API_TOKENS are not in this list: they are taken back there, by a restart.',
   created: (id, owner, role, until) =>
     `Token ${id} of ${owner} (${role}), valid until ${until}. Keep it now: it is not shown again.`,
   session: 'session',
@@ -23,5 +24,6 @@ export const tokensEn: Texts['tokens'] = {
   revokedBy: (by, at) => `${at}, by ${by}`,
   revoked: (id, owner) => `Token ${id} of ${owner} revoked: within 5 seconds no process lets it in.`,
   revokedBefore: (id, owner) => `Token ${id} of ${owner} had been revoked before.`,
-  unknown: (id) => `No token has the id ${id}: lance tokens list shows them all.`,
+  unknown: (id) =>
+    `No token has the id ${id}: lance tokens list shows those that were created. One of LANCE_API_TOKENS is taken out of that variable, and a restart takes it back.`,
 };

@@ -14,7 +14,8 @@ export const tokensPt = {
     id: 'identificação que lance tokens list mostra',
   },
   header: ['token', 'dono', 'papel', 'criado em', 'por', 'vale até', 'revogado'],
-  none: 'Nenhum token foi criado. Os de LANCE_API_TOKENS não estão aqui.',
+  none: 'Nenhum token foi criado.',
+  notHere: 'Os tokens de LANCE_API_TOKENS não estão nesta lista: são revogados ali, com um reinício.',
   created: (id: string, owner: string, role: string, until: string) =>
     `Token ${id} de ${owner} (${role}), vale até ${until}. Guarde-o agora: não será mostrado de novo.`,
   session: 'sessão',
@@ -22,5 +23,6 @@ export const tokensPt = {
   revokedBy: (by: string, at: string) => `${at}, por ${by}`,
   revoked: (id: string, owner: string) => `Token ${id} de ${owner} revogado: em 5 segundos nenhum processo o aceita.`,
   revokedBefore: (id: string, owner: string) => `O token ${id} de ${owner} já estava revogado.`,
-  unknown: (id: string) => `Nenhum token tem a identificação ${id}: lance tokens list mostra todos.`,
+  unknown: (id: string) =>
+    `Nenhum token tem a identificação ${id}: lance tokens list mostra os que foram criados. Um de LANCE_API_TOKENS sai daquela variável, e um reinício o revoga.`,
 };

@@ -63,6 +63,7 @@ async function list(world: CommandWorld, json: boolean): Promise<void> {
     for (const token of tokens) terminal.write(JSON.stringify(token));
     return;
   }
+  terminal.say(texts.notHere);
   if (tokens.length === 0) {
     terminal.write(texts.none);
     return;
