@@ -8,6 +8,7 @@ import type { DeskStatus, DeskWorld } from './bidding/desk-world.ts';
 import type { HeldBack } from './bidding/held-back.ts';
 import { enterHouse, noBidReceivedBefore, watchHouse } from './bidding/house.ts';
 import { claimKey } from './bidding/key-check.ts';
+import { createLatelyWatch } from './bidding/lately.ts';
 import { claimLogId } from './bidding/log-id.ts';
 import type { DeskEvent, DeskObserver, Step } from './bidding/observer.ts';
 import {
@@ -187,7 +188,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const restored = await noBidReceivedBefore(parts.store);
   const metrics = createMetrics();
   const startedAt = parts.clock.now();
-  const lasts: Lasts = { bidAt: null, winAt: null };
+  const lasts: Lasts = { bidAt: null, winAt: null, lately: createLatelyWatch() };
   const tellers: Tellers = {
     clock: parts.clock,
     lasts,
@@ -219,7 +220,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const refusals = createRefusals(() => performance.now());
   const door = parts.readBody === null ? null : doorOf(parts, parts.readBody, tellers, refusals);
   const checks = [
-    ...(desk === null ? [] : readinessChecks(desk, flowDesk, rules, orders, () => answerText(parts))),
+    ...(desk === null ? [] : readinessChecks(desk, flowDesk, rules, orders, () => serviceText(parts, lasts))),
     ...(door === null ? [] : [webhookCheck(parts, door, refusals)]),
   ];
   const tokenWatch = watchTokens({ ...parts, ...parts.store }, (fault) => tellFault(tellers, fault));
@@ -317,7 +318,7 @@ type Tellers = {
 };
 
 /** When this process last heard of each. */
-type Lasts = { bidAt: EpochMs | null; winAt: EpochMs | null };
+type Lasts = { bidAt: EpochMs | null; winAt: EpochMs | null; lately: ReturnType<typeof createLatelyWatch> };
 
 function tellFault({ metrics, journal, limit }: Tellers, { code, message }: { code: string; message: string }): void {
   metrics.countFault(code);
@@ -487,6 +488,7 @@ function observerOf(tellers: Tellers, onStep: (step: Step) => void): DeskObserve
 }
 
 function noteLasts(event: DeskEvent, { lasts, clock }: Tellers): void {
+  if (event.kind === 'would-be') lasts.lately.note(event.record);
   if (event.kind === 'attempt' && takenOutcomes.has(event.outcome)) lasts.bidAt = clock.now();
   if (event.kind === 'folded' && event.to === 'won' && event.from !== 'won') lasts.winAt = clock.now();
 }
@@ -738,6 +740,12 @@ function readinessChecks(
   ];
 }
 
+function serviceText(parts: EngineParts, { lately }: Lasts): string {
+  const { unknownRefusals } = lately.told();
+  if (unknownRefusals === null) return answerText(parts);
+  return `${answerText(parts)}; ${statusEn.unknownRefusals(unknownRefusals)}`;
+}
+
 function answerText({ serviceAnsweredAt, clock }: Pick<EngineParts, 'serviceAnsweredAt' | 'clock'>): string {
   const at = serviceAnsweredAt();
   if (at === null) return 'has not answered since the start';
@@ -793,6 +801,7 @@ function statusOf(
     lastWinAt: lasts.winAt,
     lastAnswerAt: parts.serviceAnsweredAt(),
     serviceAskedMs: config.bidding.timeWitness === 'service' ? askIdleEveryMs : null,
+    ...lasts.lately.told(),
   };
 }
 

@@ -113,6 +113,8 @@ export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: Epoc
     const { requestId } = state;
     const code = record.kind === 'passed' ? record.code : null;
     observer({ kind: 'folded', record: record.kind, requestId, from: before?.phase ?? null, to: state.phase, code });
+    if (record.kind === 'claimed' || record.kind === 'answered' || record.kind === 'passed')
+      observer({ kind: 'would-be', record });
     const ruled = ruledEvent(record, before, state);
     if (ruled !== null) observer(ruled);
     if (state.lateClaims > (before?.lateClaims ?? 0)) observer({ kind: 'late-claim', requestId });

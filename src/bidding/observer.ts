@@ -1,6 +1,6 @@
 /** What the desk tells those who watch it: metrics, journal, and the runs that kill it at named steps. */
 import type { RequestId } from '../domain/glossary.ts';
-import type { AuctionRecord, Topic } from '../domain/records.ts';
+import type { Answered, AuctionRecord, Claimed, Passed, Topic } from '../domain/records.ts';
 import type { Phase } from '../domain/states.ts';
 import type { BiddingStatus } from './bidding-status.ts';
 import type { AlarmCode } from './react.ts';
@@ -41,6 +41,8 @@ export type DeskEvent =
       to: Phase;
       code: string | null;
     }
+  /** A bid that was to be: written, answered, or passed. */
+  | { kind: 'would-be'; record: Claimed | Answered | Passed }
   /** A decision took hold: rules that had an effect, and the one whose reason a pass gives first; null: no rule's. */
   | { kind: 'ruled'; effects: readonly string[]; decidedBy: string | null }
   | { kind: 'duration'; stage: Stage; durationMs: number }

@@ -120,6 +120,10 @@ export const doctorEn: Texts['doctor'] = {
       'free space; a restart does not help',
     ],
     'bidding-open': ({ since }) => [`open since ${since}`],
+    'bidding-refused': ({ since, count }) => [
+      `open since ${since}, and the last ${count} answers to bids were all refusals in unknown words (unclassified)`,
+      'look at lance bids list --code unclassified, ask the service, and add a row for the words to config/outcomes.json',
+    ],
     'bidding-closed': ({ cause, since, until, text }) => [
       `closed since ${since}: ${biddingEn.causes[cause as ClosedCause]} (${cause})${until === undefined ? '' : `, until ${until}`}${text === undefined ? '' : `: ${text}`}`,
       remedyOf(biddingEn, cause as ClosedCause, text === undefined ? null : String(text)),

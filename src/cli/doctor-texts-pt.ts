@@ -124,6 +124,10 @@ export const doctorPt = {
       'libere espaço; reiniciar não ajuda',
     ],
     'bidding-open': ({ since }: DoctorFigures) => [`abertos desde ${since}`],
+    'bidding-refused': ({ since, count }: DoctorFigures) => [
+      `abertos desde ${since}, e as últimas ${count} respostas a lances foram todas recusas em palavras desconhecidas (unclassified)`,
+      'veja lance bids list --code unclassified, pergunte ao serviço e acrescente uma linha com as palavras a config/outcomes.json',
+    ],
     'bidding-closed': ({ cause, since, until, text }: DoctorFigures) => [
       `fechados desde ${since}: ${biddingPt.causes[cause as ClosedCause]} (${cause})${until === undefined ? '' : `, até ${until}`}${text === undefined ? '' : `: ${text}`}`,
       remedyOf(biddingPt, cause as ClosedCause, text === undefined ? null : String(text)),

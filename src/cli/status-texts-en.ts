@@ -23,6 +23,8 @@ export const statusEn: Texts['status'] = {
     lastBid: 'last bid',
     lastWin: 'last win',
     service: 'service',
+    refusals: 'refusals',
+    caps: 'caps',
   },
   open: 'OPEN',
   openUnheard: (since) =>
@@ -50,6 +52,10 @@ export const statusEn: Texts['status'] = {
   queue: ({ queued, sending, sendLimit, unknown }) =>
     `${queued} waiting, ${sending} being sent (limit now ${sendLimit}), ${unknown} without a known answer${unknown === 0 ? '' : ' (lance bids list --state unknown)'}`,
   answered: (age, at) => `last answered ${statusEn.ago(age)} (${at})`,
+  unknownRefusals: (count) =>
+    `the last ${count} answers to bids were all refusals in unknown words (unclassified): look at lance bids list --code unclassified, and add a row to config/outcomes.json`,
+  capsFull: ({ name, byHand, used, limit }, ended, of) =>
+    `${ended} of the last ${of} would-be bids ended by a cap, the last by ${name}${byHand ? ' (set by hand)' : ' (of the rules)'}: ${used} of ${limit} used`,
   unanswered: 'has not answered since the process started',
   serviceSilent: (text) => `${text}, and is asked for its time every minute: see LANCE_BASE_URL and the network to it`,
   ago: ({ count, unit }) => `${count} ${unit === 'd' ? (count === 1 ? 'day' : 'days') : unit} ago`,

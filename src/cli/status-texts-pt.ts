@@ -43,6 +43,8 @@ export const statusPt = {
     lastBid: 'último lance',
     lastWin: 'última vitória',
     service: 'serviço',
+    refusals: 'recusas',
+    caps: 'tetos',
   },
   open: 'ABERTOS',
   openUnheard: (since: string) =>
@@ -73,6 +75,14 @@ export const statusPt = {
   queue: ({ queued, sending, sendLimit, unknown }: Queue) =>
     `${queued} à espera, ${sending} sendo enviadas (limite agora ${sendLimit}), ${unknown} sem resposta conhecida${unknown === 0 ? '' : ' (lance bids list --state unknown)'}`,
   answered: (age: Age, at: string) => `respondeu pela última vez ${statusPt.ago(age)} (${at})`,
+  unknownRefusals: (count: number) =>
+    `as últimas ${count} respostas a lances foram todas recusas em palavras desconhecidas (unclassified): veja lance bids list --code unclassified e acrescente uma linha a config/outcomes.json`,
+  capsFull: (
+    { name, byHand, used, limit }: { name: string; byHand: boolean; used: string; limit: string },
+    ended: number,
+    of: number,
+  ) =>
+    `${ended} dos últimos ${of} lances que haveria terminaram por um teto, o último por ${name}${byHand ? ' (posto à mão)' : ' (das regras)'}: ${used} de ${limit} usados`,
   unanswered: 'não respondeu desde o início do processo',
   serviceSilent: (text: string) =>
     `${text}, embora a hora lhe seja perguntada a cada minuto: veja LANCE_BASE_URL e a rede até ele`,

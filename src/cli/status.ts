@@ -137,6 +137,8 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.lastBid, requests === null ? null : lastText(found.lastBidAt)],
     [labels.lastWin, requests === null ? null : lastText(found.lastWinAt)],
     [labels.service, requests === null ? null : serviceText(found)],
+    [labels.refusals, found.unknownRefusals == null ? null : status.unknownRefusals(found.unknownRefusals)],
+    [labels.caps, capsText(found)],
   ];
   const width = screenWidth - Math.max(...Object.values(labels).map((label) => label.length)) - 2;
   return labelledText(rows.map(([label, text]) => [label, text === null ? null : wrapped(text, width)]));
@@ -163,6 +165,15 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
   function openText({ at, startedAt, lastBidAt }: DaemonStatus): string {
     const since = lastBidAt ?? startedAt;
     return at - since < unheardMs ? status.open : status.openUnheard(format.minute(since));
+  }
+
+  function capsText({ caps }: DaemonStatus): string | null {
+    if (caps == null) return null;
+    const { cap, ended, of } = caps;
+    const inMoney = cap.limitCents !== null;
+    const used = inMoney ? format.money(cap.usedCents) : String(cap.usedCount);
+    const limit = inMoney ? format.money(cap.limitCents!) : String(cap.limitCount);
+    return status.capsFull({ ...cap, used, limit }, ended, of);
   }
 
   /** Of an earlier version nobody knows. */

@@ -387,6 +387,7 @@ function deskObserver(
       case 'late-claim':
         return counters.lateClaims.inc();
       case 'time':
+      case 'would-be':
       case 'bidding':
         return undefined;
       case 'attempt':

@@ -8,6 +8,7 @@ import { problemResponses } from './problems.ts';
 
 const time = measured(z.number(), 'epoch ms');
 const count = measured(z.int(), 'a count');
+const cents = measured(z.int(), 'whole cents of a real');
 const exampleTime = 1_772_550_000_000;
 
 const bidding = z.object({
@@ -131,6 +132,32 @@ export const statusSchema = answerNamed(
       measured(z.int(), 'ms').nullable().optional(),
       'How often an idle process asks the service for its time; null: it asks nothing',
       60_000,
+    ),
+    unknownRefusals: said(
+      count.nullable().optional(),
+      'Answers to bids in a row that were all refusals in words that nobody knows (`unclassified`), where they are 20 or more; null: they are not',
+      null,
+    ),
+    caps: saidOfParts(
+      z
+        .object({
+          cap: saidOfParts(
+            z.object({
+              name: said(z.string(), 'Name of the cap', 'noite'),
+              byHand: said(z.boolean(), 'An operator set it; false: the rules did', true),
+              usedCents: said(cents, 'Used when the last one ended by it', 99_000),
+              limitCents: said(cents.nullable(), 'Its limit; null: none in money', 100_000),
+              usedCount: said(count, 'Bids that counted under it', 3),
+              limitCount: said(count.nullable(), 'Its limit; null: none in bids', null),
+            }),
+            'The one that the last of them ended by',
+          ),
+          ended: said(count, 'How many ended by a cap', 11),
+          of: said(count, 'Of so many', 20),
+        })
+        .nullable()
+        .optional(),
+      'Where most of the last 20 would-be bids of this process ended by a cap; null: they did not',
     ),
   }),
   'Status',

@@ -1,0 +1,74 @@
+/** What became of the last bids that were to be: refusals that nobody understands, and caps without room. It closes nothing. */
+import { usageUnder } from '../domain/cap-book.ts';
+import type { Answered, Claimed, Passed } from '../domain/records.ts';
+import { fullCapOf } from './decide.ts';
+
+/** A cap that had no room. `name`: without the values of its key, which may stand for a worker. `byHand`: an operator's. */
+type CapEnd = {
+  name: string;
+  byHand: boolean;
+  usedCents: number;
+  limitCents: number | null;
+  usedCount: number;
+  limitCount: number | null;
+};
+
+type Lately = {
+  /** Answers to bids in a row that were all refusals in unknown words; null: fewer than are told. */
+  unknownRefusals: number | null;
+  /** Where most of the last would-be bids ended by a cap: the one that did last, and how many of how many did. */
+  caps: { cap: CapEnd; ended: number; of: number } | null;
+};
+
+type LatelyWatch = { note: (record: Claimed | Answered | Passed) => void; told: () => Lately };
+
+const leastRefusals = 20;
+const mostWouldBe = 20;
+const leastWouldBe = 5;
+const operatorStart = 'operator:';
+
+export function createLatelyWatch(): LatelyWatch {
+  let refusals = 0;
+  /** Of the last would-be bids, the latest last: the cap that it ended by, or null for a claim. */
+  const wouldBe: (CapEnd | null)[] = [];
+
+  return {
+    note: (record) => {
+      if (record.kind === 'answered') {
+        const { outcome } = record;
+        refusals = outcome.kind === 'rejected' && outcome.code === 'unclassified' ? refusals + 1 : 0;
+        return;
+      }
+      const end = record.kind === 'passed' ? capEndOf(record) : null;
+      if (record.kind === 'passed' && end === null) return;
+      wouldBe.push(end);
+      if (wouldBe.length > mostWouldBe) wouldBe.shift();
+    },
+    told: () => {
+      const ends = wouldBe.filter((end) => end !== null);
+      const isMost = wouldBe.length >= leastWouldBe && ends.length * 2 > wouldBe.length;
+      return {
+        unknownRefusals: refusals >= leastRefusals ? refusals : null,
+        caps: isMost ? { cap: ends.at(-1)!, ended: ends.length, of: wouldBe.length } : null,
+      };
+    },
+  };
+}
+
+function capEndOf({ code, reasons, trace }: Passed): CapEnd | null {
+  const key = code === 'cap' ? fullCapOf(reasons) : null;
+  if (key === null || trace === null) return null;
+  const cap = trace.caps.find(({ keys }) => keys[0] === key);
+  if (cap === undefined) return null;
+  const used = usageUnder(cap, (each) => trace.usage[each]);
+  const [start = ''] = key.split('|');
+  const byHand = start.startsWith(operatorStart);
+  return {
+    name: byHand ? start.slice(operatorStart.length) : start,
+    byHand,
+    usedCents: used.amountCents,
+    limitCents: cap.limitAmountCents,
+    usedCount: used.count,
+    limitCount: cap.limitCount,
+  };
+}
