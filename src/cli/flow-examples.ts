@@ -93,7 +93,9 @@ function placesOf(fields: object): readonly string[] {
 }
 
 function madeUpFor(schema: z.ZodType, flow: StartedKind, step: string | null, own: Fields | null): Fields {
-  const made = termsToAmend(flow, step) ?? (structuredClone(exampleOf(schema)) as Fields);
+  // Nobody goes on despite events before he has been refused for them.
+  const { despiteEvents: _, ...example } = structuredClone(exampleOf(schema)) as Fields;
+  const made = termsToAmend(flow, step) ?? example;
   if (own === null) return made;
   const { contract, link } = stepBodies.amend.shape;
   return { contract: structuredClone(exampleOf(contract)), link: structuredClone(exampleOf(link)), ...made, ...own };

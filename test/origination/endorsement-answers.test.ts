@@ -74,7 +74,7 @@ async function signed(context: TestContext, body: string) {
 test('an answer that is none stops the flow for a person, and a denial lets it be signed, generated again or ended', async (context) => {
   const { ask, state, reaches, alarms, sent } = await signed(context, '{"sucesso":false,"mensagem":"Não averbado"}');
   await reaches('c-701', 'endorsement-unclear');
-  assert.ok(alarms.includes('operation-unclear'));
+  await eventually(() => alarms.includes('operation-unclear'));
   const unclear = (await state('c-701'))!;
   assert.deepEqual(waitsFor(unclear, settings, null), ['confirm', 'deny']);
   assert.match(unclear.results.endorsement?.sealedAnswer ?? '', /Não averbado/, 'the person can read it');

@@ -182,7 +182,8 @@ test('a note with a greater instalment than the bid, or with insurance that nobo
 });
 
 test('the late note of a cancelled flow is held to the bid too', async (context) => {
-  const { ask, start, reaches, noteFor, tellNote, state } = await takingHouse(context);
+  // Before that the note is awaited, and the flow is not cancelled.
+  const { ask, start, reaches, noteFor, tellNote, state } = await takingHouse(context, { noteTimeoutMs: 1 });
   await start('701');
   await reaches('c-701', 'awaiting-note');
   const own = await noteFor('c-701', { noteNumber: 'N-1', installmentCents: 2 * offer.installmentCents });
