@@ -18,13 +18,19 @@ const mostEvents = 50;
  */
 function mayBeTold({
   flow,
+  phase,
   operation,
   generatedAt,
   note,
-}: Pick<FlowState, 'flow' | 'operation' | 'generatedAt' | 'note'>): { of: FlowTold['of']; since: EpochMs } | null {
+}: Pick<FlowState, 'flow' | 'phase' | 'operation' | 'generatedAt' | 'note'>): {
+  of: FlowTold['of'];
+  since: EpochMs;
+} | null {
   const turnedAwayAt = operation?.turnedAwayAt ?? null;
   const sentAt = turnedAwayAt ?? operation?.intent?.at ?? null;
-  const mayBeDone = operation?.status === 'unclear' || operation?.status === 'rejected';
+  // One that was taken in and refused by a callback stays done.
+  const isRefused = operation?.status === 'rejected' || phase === 'endorsement-refused';
+  const mayBeDone = operation?.status === 'unclear' || isRefused;
   if (operation?.operation === 'endorsement' && (mayBeDone || isTurnedAway(operation))) {
     return { of: 'operation', since: sentAt ?? 0 };
   }

@@ -19,7 +19,7 @@ import {
   withoutSignature,
 } from './fold-steps.ts';
 import { takeLateAnswer } from './late-successes.ts';
-import { alreadyEndorsed, alreadyFinalised, isAside, readsOnly, toldNoOfContract } from './transitions.ts';
+import { alreadyEndorsed, alreadyFinalised, isAside, readsOnly, toldBoth, toldNoOfContract } from './transitions.ts';
 
 /** How often the bytes of an operation are known to have been written. */
 export function attemptsOf({ attempts, unknowns }: FlowOperationState): number {
@@ -56,6 +56,7 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
       return accept(state, operation, record);
     case 'rejected': {
       const kept = withRefusal(state, operation, record);
+      if (operation.toldDone) return withBothTold(kept, operation, record);
       if (!provesNothing(operation, record)) return { ...reject(kept, operation, result), errorsIn: answerOf(record) };
       const reason = `rejected after an attempt that may have been taken: ${result.code}`;
       const answered = result.code === alreadyEndorsed ? { ...operation, wasShown: true as const } : operation;
@@ -88,6 +89,15 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
     default:
       return result satisfies never;
   }
+}
+
+/** An endorsement was said to be done while it was sent, and its answer refuses it: somebody has to look. */
+function withBothTold(state: FlowState, operation: FlowOperationState, record: FlowAnswered): FlowState {
+  if (operation.status === 'unclear') return stray(state);
+  const told = { wasShown: true as const, status: 'unclear' as const, retryAt: null, reason: toldBoth };
+  const known = { ...state, operation: { ...operation, ...told }, errors: [toldBoth], errorsIn: answerOf(record) };
+  const marked = markStep(known, operation.stepId, 'unclear');
+  return move(marked, 'told-denied') ?? marked;
 }
 
 /** Of earlier versions it changes nothing. */
@@ -227,7 +237,7 @@ function accept(state: FlowState, operation: FlowOperationState, record: FlowAns
   };
   const kept = { at: record.at, sealedAnswer: record.sealedAnswer };
   // It was denied already, and is no more than sent.
-  if (operation.status === 'unclear' && operation.reason === toldNoOfContract) {
+  if (operation.status === 'unclear' && (operation.reason === toldNoOfContract || operation.reason === toldBoth)) {
     const shown = { ...operation, ...told, wasShown: true as const };
     const known = { ...state, operation: shown, results: { ...state.results, [operation.operation]: kept } };
     return result.requestCode === null ? known : named(known, result.requestCode);

@@ -60,9 +60,10 @@ export function takeLateAnswer(state: FlowState, at: EpochMs, intentId: string, 
 /** An event of an endorsement that no transition of the flow takes. Words that show nothing are a mark too, for they may be a success. */
 export function takeLateEvent(
   state: FlowState,
-  { at, requestCode, shows, endorses }: FlowTold,
+  { at, requestCode, shows: shown, saysDone, endorses }: FlowTold,
   errorsIn: SealedWords,
 ): FlowState {
+  const shows = saysDone ? 'success' : shown;
   const own = inFlight(state);
   // Under the code of a contract that was given up it is about that one's endorsement.
   const isOf = ({ operation, code, of }: OperationGivenUp) =>

@@ -63,17 +63,27 @@ function mayBeEndorsed(state: FlowState): boolean {
 }
 
 /** The service, or a person, has said that the endorsement was done, and not only that it was received. */
-export function isToldDone({ phase, operation, endorsementEvents = [] }: FlowState): boolean {
+export function isToldDone(state: FlowState): boolean {
+  const { phase, operation, endorsementEvents = [] } = state;
   if (operation?.operation !== 'endorsement') return false;
   if (operation.toldDone !== undefined) return operation.toldDone;
-  // An earlier version folded it: an event made it so, or one after another that may have contradicted it.
-  if (phase === 'endorsed') return endorsementEvents.length > 0;
-  return phase === 'endorsement-refused' && operation.status === 'done' && endorsementEvents.length > 1;
+  // An earlier version folded it: an event or a person made it so. Of one that was refused nobody knows what was told before.
+  return phase === 'endorsed' && (endorsementEvents.length > 0 || isConfirmedSince(state));
+}
+
+/** A person has said what became of the operation. */
+function isConfirmedSince({ operation, steps }: FlowState): boolean {
+  const sentAt = operation?.intent?.at ?? 0;
+  return steps.some(({ step, outcome, at }) => step === 'confirm' && outcome === 'done' && at >= sentAt);
 }
 
 /** It is endorsed, and more than a receipt has shown that: before, no money is released on it. */
 export function isShownEndorsed(state: FlowState): boolean {
-  return state.phase === 'endorsed' && isToldDone(state);
+  const { phase, operation, steps } = state;
+  if (phase !== 'endorsed' || !isToldDone(state)) return false;
+  // Of an earlier version an event may be that of an endorsement before this one.
+  const isOnly = steps.filter(({ step }) => step === 'sign').length <= 1;
+  return operation?.toldDone === true || isOnly || isConfirmedSince(state);
 }
 
 /** An earlier version took a no after a success that was shown for a refusal. */
@@ -276,6 +286,8 @@ const bindingSteps: ReadonlySet<FlowStep> = new Set(['sign', 'regenerate', 'amen
 
 /** Not taken of a contract whose bid is lost. That what was told late is settled binds nobody. */
 export function bindsLender(state: FlowState, step: FlowStep): boolean {
+  // Two people say that what was shown is not so, and nothing is sent for it.
+  if (step === 'deny' && isShownDone(state)) return false;
   const takesNote = step === 'accept' && state.phase === 'cancelled' && lateSuccessOf(state) === null;
   return state.flow === 'contract' && (bindingSteps.has(step) || takesNote);
 }
