@@ -107,7 +107,7 @@ export function createBiddingWatch(options: {
     if (refusal !== null && clock.monotonicMs() - refusal.atMs < refusalMs)
       return closedBy('log-refused', refusal.message);
     const trouble = health.trouble();
-    if (atGate !== null) return closedBy(atGate, trouble?.detail === turnedAwayText ? trouble.detail : null);
+    if (atGate !== null) return closedBy(atGate, null);
     if (trouble !== null) return closedBy(trouble.cause, trouble.detail);
     // Last, for it ends by itself, and whatever else keeps the desk from bidding can be mended meanwhile.
     return clock.now() < until ? { ...closedBy('restored', null), until } : null;
@@ -200,9 +200,6 @@ export type ServiceHealth = {
 
 type ServiceTrouble = Extract<ClosedCause, `service-${string}`>;
 
-const forbiddenStatus = 403;
-const turnedAwayText = `HTTP ${forbiddenStatus}`;
-
 /** One lost answer is the network's; so many in a row, for so long and none answered between, are the service. */
 const leastFailures = 3;
 const leastFailingMs = 2_000;
@@ -271,7 +268,7 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
       return;
     }
     const nowMs = clock.monotonicMs();
-    const reason = reasonOf(answer, cause);
+    const reason = 'reason' in answer ? answer.reason : cause;
     if (run?.cause !== cause) {
       const times = { sinceMs: nowMs, lastMs: nowMs, probeAfterMs: awayProbeFirstMs };
       run = { cause, reason, count: 0, ...times, isOfTraffic };
@@ -280,13 +277,6 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     run.count += 1;
     run.reason = reason;
     run.lastMs = nowMs;
-  }
-
-  /** What is not sent while sending is blocked says nothing new of why. */
-  function reasonOf(answer: BidAnswer | QueryAnswer, cause: ServiceTrouble): string {
-    if (cause !== 'service-unauthorised') return 'reason' in answer ? answer.reason : cause;
-    if ('status' in answer && answer.status === forbiddenStatus) return turnedAwayText;
-    return run?.cause === cause && service?.ready() === false ? run.reason : 'unauthorised';
   }
 
   /** Where the token may be used all the same, it was that request alone which was refused. */
@@ -318,11 +308,6 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     probedAtMs = clock.monotonicMs();
     const answer = await asked.askToken();
     probing = false;
-    const isForbidden = answer.kind === 'refused' && answer.response.status === forbiddenStatus;
-    if (isForbidden && run?.reason === turnedAwayText) {
-      run.lastMs = clock.monotonicMs();
-      return;
-    }
     const cause = troubleOf(answer);
     if (cause === 'none' && run?.cause === 'service-unreachable' && run.isOfTraffic && isSure())
       endedByProbe = { run, atMs: clock.monotonicMs() };
@@ -371,8 +356,7 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     trouble: () => {
       if (run === null) return null;
       const nowMs = clock.monotonicMs();
-      const isBlocked = run.cause === 'service-unauthorised' && service?.ready() === false;
-      if (nowMs - run.lastMs > forgottenMs && !isBlocked) return null;
+      if (nowMs - run.lastMs > forgottenMs) return null;
       return isSure() ? { cause: run.cause, detail: run.reason } : null;
     },
   };

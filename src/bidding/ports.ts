@@ -542,8 +542,6 @@ export type BidAnswer =
   | {
       kind: 'not-landed';
       reason: NotLandedReason;
-      /** Of an answer that refuses whoever sent it by another status than 401. */
-      status?: number;
       retryAt: EpochMs | null;
     };
 
@@ -563,8 +561,7 @@ export type QueryFailure = QueryRefusal | 'no-links';
 export type QueryAnswer =
   | { kind: 'acknowledged'; requestCode: string | null; isDoubtful?: true }
   | { kind: 'refused'; reason: QueryRefusal; response: { status: number; body: string }; isDoubtful?: true }
-  /** `status`: as of a bid that did not land. */
-  | { kind: 'failed'; reason: QueryFault; status?: number }
+  | { kind: 'failed'; reason: QueryFault }
   /** What was asked with does not make a query; nobody was asked. */
   | { kind: 'unwritable'; problem: string };
 

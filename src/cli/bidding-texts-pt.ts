@@ -31,7 +31,7 @@ export const biddingPt = {
     'partitions-not-live': 'pôr em dia termina sozinho; uma partição fechada diz qual é o registro',
     'log-refused': 'libere espaço no disco, ou ponha de volta os arquivos que o motivo nomeia',
     'service-unauthorised':
-      'ponha um LANCE_ACCESS_TOKEN novo e reinicie, ou conserte o comando do token; depois de HTTP 403, pergunte ao serviço o que o token pode fazer e se o endereço desta máquina está entre os permitidos; se o serviço voltar a aceitar este, a mesa reabre sozinha',
+      'ponha um LANCE_ACCESS_TOKEN novo e reinicie, ou conserte o comando do token; se o serviço voltar a aceitar este, a mesa reabre sozinha',
     'service-unreachable':
       'veja a página de estado dele e a rede daqui até LANCE_BASE_URL; a mesa pergunta a ele a cada 10 s e reabre sozinha quando ele responder',
     'service-throttled': 'baixe bidding.sendLimit ou peça mais ao serviço',

@@ -261,7 +261,7 @@ export const doctorEn: Texts['doctor'] = {
     ],
     'token-unclear': ({ text }) => [
       `the service answered ${text}: that tells nothing of the token`,
-      'see the path in LANCE_BASE_URL, whether the token may ask for links, and whether the address of this machine is on the allow-list of the service',
+      'see the path in LANCE_BASE_URL, and whether the token may ask for links',
     ],
     'token-untried': ({ text }) => [`could not be tried: ${text}`, 'see the service; then run the doctor again'],
     'token-given': () => ['given'],

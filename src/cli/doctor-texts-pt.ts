@@ -274,7 +274,7 @@ export const doctorPt = {
     ],
     'token-unclear': ({ text }: DoctorFigures) => [
       `o serviço respondeu ${text}: isso nada diz do token`,
-      'veja o caminho em LANCE_BASE_URL, se o token pode consultar vínculos e se o endereço desta máquina está entre os permitidos pelo serviço',
+      'veja o caminho em LANCE_BASE_URL e se o token pode consultar vínculos',
     ],
     'token-untried': ({ text }: DoctorFigures) => [
       `não pôde ser testado: ${text}`,

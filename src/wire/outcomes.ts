@@ -158,7 +158,7 @@ function namesCode(value: JsonValue): boolean {
 }
 
 /**
- * What one answer means. 401, 429 and `turnsSenderAway` are the client's business before this is asked. `unknown` means that the bid may have
+ * What one answer means. 401 and 429 are the client's business before this is asked. `unknown` means that the bid may have
  * landed: a failure of the server, a redirect, a time-out it reports, a success that cannot be read, a success that gives the code of
  * the bid beside a refusal, or a refusal in words that nobody knows that is a conflict or stands beside the code of a bid or of a
  * call that was taken in.
@@ -211,7 +211,10 @@ function outcomeOf(table: OutcomeTable, status: number, bodyText: string, value:
   if (status < 200 || (status >= 300 && status < 400) || status === 408 || status === 425) {
     return { kind: 'unknown', reason: `status-${status}` };
   }
-  const row = rowOf(table, status, bodyText, value);
+  const said: string[] = [];
+  if (value === null) said.push(fold(bodyText.slice(0, 4_000)));
+  else collect(value, table.messageKeys, false, said);
+  const row = table.rows.find((candidate) => matches(candidate, status, said));
   const bidId = bidIdOf(value);
   if (status < 300) {
     if (value === null) return { kind: 'unknown', reason: 'unreadable-success' };
@@ -227,26 +230,6 @@ function outcomeOf(table: OutcomeTable, status: number, bodyText: string, value:
   if (status < 300 && bidId !== null && row !== undefined) return besideBid(row.outcome);
   return rejection(row?.outcome ?? 'unclassified', status === conflict || namesCode(value));
 }
-
-function rowOf(table: OutcomeTable, status: number, bodyText: string, value: JsonValue): Row | undefined {
-  const said: string[] = [];
-  if (value === null) said.push(fold(bodyText.slice(0, 4_000)));
-  else collect(value, table.messageKeys, false, said);
-  return table.rows.find((candidate) => matches(candidate, status, said));
-}
-
-/**
- * A 403 in words that fit no row, and without a code: not the bid was refused but whoever sent it, by its token, by what that may do, or
- * by its address.
- */
-export function turnsSenderAway(table: OutcomeTable, status: number, bodyText: string): boolean {
-  if (status !== forbidden) return false;
-  const parsed = parseJson(bodyText);
-  const value = parsed.kind === 'parsed' ? parsed.value : null;
-  return rowOf(table, status, bodyText, value) === undefined && !namesCode(value);
-}
-
-const forbidden = 403;
 
 /** A success by its status that gives the code of the bid, beside words of a refusal, says both. */
 function besideBid(outcome: OutcomeName): AnswerOutcome {

@@ -431,52 +431,6 @@ test('a service that answers every bid, query and probe with a page is away, unt
   assert.equal(health.trouble()?.cause, 'service-unreachable', 'what the probe ended goes on when bids fail again');
 });
 
-test('403 closes as 401 does, says so, and no probe that is answered 403 opens it', async () => {
-  const clock = createManualClock(1_000_000);
-  let ready = true;
-  let bid: BidAnswer = { kind: 'not-landed', reason: 'unauthorised', retryAt: null, status: 403 };
-  const denied: QueryAnswer = { kind: 'refused', reason: 'unclassified', response: { status: 403, body: '{}' } };
-  const probes = { answer: denied };
-  const health = createServiceHealth(clock);
-  const heard = health.heard({
-    placeBid: async () => bid,
-    askToken: async () => probes.answer,
-    ready: () => ready,
-  } as unknown as Service);
-  const watch = createBiddingWatch({
-    clock,
-    gate: {
-      closedBecause: () => (ready ? null : 'service-unauthorised'),
-      controlTrouble: () => null,
-      control: () => null,
-    },
-    health,
-    partitionsNotLive: () => null,
-    observer: () => undefined,
-  });
-  const looks = looksOf(health, clock);
-  const told = () => {
-    const status = watch.status();
-    return status.kind === 'open' ? 'open' : `${status.cause}: ${status.detail}`;
-  };
-  await looks(3_000);
-  assert.equal(told(), 'open', 'a probe alone that is answered 403 says nothing: the service may never take one');
-  ready = false;
-  const place = () => heard.placeBid({ body: '{}', deadlineAt: 9_000_000, mayWrite: () => true });
-  await place();
-  assert.equal(told(), 'service-unauthorised: HTTP 403');
-  bid = { kind: 'not-landed', reason: 'unauthorised', retryAt: null };
-  await place();
-  await looks(120_000);
-  assert.equal(told(), 'service-unauthorised: HTTP 403', 'for as long as nothing is sent');
-  ready = true;
-  await looks(90_000);
-  assert.equal(told(), 'service-unauthorised: HTTP 403');
-  probes.answer = { kind: 'refused', reason: 'unclassified', response: { status: 400, body: '{}' } };
-  await looks(3_000);
-  assert.equal(told(), 'open');
-});
-
 test('what to do about a log that takes nothing is said for the log at hand alone', () => {
   const full = '/data is full: 3 MB are left';
   const away = 'Kafka has not answered for 4 s (127.0.0.1:9092)';

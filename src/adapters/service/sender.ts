@@ -8,7 +8,7 @@ import { writtenIn } from '../../wire/link-queries.ts';
 import type { OperationName } from '../../wire/operations.ts';
 import { type Exchange, exchange, type Post } from './exchange.ts';
 import type { ClockSkew, NetworkTime } from './measures.ts';
-import type { Attempt, Shown, Token, TokenEvent, TokenKeeper } from './token.ts';
+import type { Attempt, Token, TokenEvent, TokenKeeper } from './token.ts';
 
 type Operation = 'bid' | 'link-list' | 'link-detail' | 'token' | 'time' | OperationName;
 
@@ -78,11 +78,7 @@ export function createLane(options: LaneOptions): Lane {
  * `isLast`: asked of an answer that refuses the token, which is renewed all the same. True: it is not sent again here, and the caller
  * decides. Where it is given, every answer that came is handed back.
  */
-type Gate = Pick<Post, 'deadlineAt' | 'gate'> & {
-  isLast?: (refused: Exchange) => boolean;
-  /** Whether an answer that does not refuse the token refuses us all the same: it is handed back, and sending stops as after a 401. */
-  turnsAway?: (status: number, body: string) => boolean;
-};
+type Gate = Pick<Post, 'deadlineAt' | 'gate'> & { isLast?: (refused: Exchange) => boolean };
 
 type Letter = { operation: Operation; path: string; body: string; idempotencyKey?: string | null };
 
@@ -92,7 +88,7 @@ export type Send = (lane: Lane, letter: Letter, gate: Gate) => Promise<Exchange 
 export type Sender = {
   send: Send;
   /** Sends with this token, also while it is refused. */
-  show: (lane: Lane, letter: Letter, token: Token) => Promise<Shown>;
+  show: (lane: Lane, letter: Letter, token: Token) => Promise<'let-in' | 'refused' | null>;
 };
 
 /** What a sender needs beside its lanes; shared with the port's own questions. */
@@ -124,9 +120,8 @@ export function createSender(
         result.date === null || skew.add(result.date, result.writtenAt, result.writtenAt + result.roundTripMs);
       if (!dated) observe({ kind: 'date-ignored' });
       // What is in front of the service may fail before it looks at the token.
-      const isLetIn = operation === 'token' ? letsIn(result) : !refusesToken(result) && !isPage(result);
-      if (isTurnedAway(result, gate)) tokens.turnedAway(token, attempt);
-      else if (isLetIn) tokens.confirmed(token, attempt);
+      if (operation === 'token' ? letsIn(result) : !refusesToken(result) && !isPage(result))
+        tokens.confirmed(token, attempt);
     }
     return { result, attempt };
   };
@@ -134,7 +129,6 @@ export function createSender(
   const show = async (lane: Lane, letter: Letter, token: Token) => {
     const { result } = await sendOnce(lane, letter, token, { deadlineAt: null, gate: () => null });
     if (refusesToken(result)) return 'refused';
-    if (statusOf(result) === forbiddenStatus) return 'forbidden';
     return letsIn(result) ? 'let-in' : null;
   };
 
@@ -159,8 +153,6 @@ function subjectOf({ operation, path, body }: Letter): string {
   return hash('sha256', `${operation} ${path} ${body}`, 'base64');
 }
 
-export const forbiddenStatus = 403;
-
 const tokenTexts = /token de acesso|access[ _]?token|bearer token|invalid_token/;
 const refusalTexts = /expir|inv[aá]lid|revog|revok/;
 const longestTokenText = 4_000;
@@ -179,18 +171,7 @@ function letsIn(result: Exchange): boolean {
   if (result.kind !== 'answered' || refusesToken(result)) return false;
   const { status, body } = result.response;
   const written = writtenIn(body);
-  return (
-    status !== 429 &&
-    status !== forbiddenStatus &&
-    status < 500 &&
-    written !== 'markup' &&
-    (status >= 400 || written === 'json')
-  );
-}
-
-function isTurnedAway(result: Exchange, { turnsAway }: Gate): boolean {
-  if (result.kind !== 'answered' || refusesToken(result)) return false;
-  return turnsAway?.(result.response.status, result.response.body) === true;
+  return status !== 429 && status < 500 && written !== 'markup' && (status >= 400 || written === 'json');
 }
 
 /** A success that is a page, of a proxy or of maintenance, is not the service's. */

@@ -22,11 +22,11 @@ import {
   writtenIn,
 } from '../../wire/link-queries.ts';
 import { isDetailOf } from '../../wire/links.ts';
-import { type OutcomeTable, readBidAnswer, turnsSenderAway } from '../../wire/outcomes.ts';
+import { type OutcomeTable, readBidAnswer } from '../../wire/outcomes.ts';
 import type { Exchange } from './exchange.ts';
 import { createClockSkew, createNetworkTime } from './measures.ts';
 import { createOperations } from './operations.ts';
-import { createLane, createSender, forbiddenStatus, retryTime, type ServiceEvent } from './sender.ts';
+import { createLane, createSender, retryTime, type ServiceEvent } from './sender.ts';
 import { createTokenKeeper, renewByCommand } from './token.ts';
 
 export type ServiceOptions = {
@@ -88,24 +88,16 @@ function wordFinder(texts: readonly string[]): (text: string) => boolean {
   return (text) => pattern.test(fold(text));
 }
 
-function notLanded(
-  reason: Extract<BidAnswer, { kind: 'not-landed' }>['reason'],
-  retryAt: EpochMs | null,
-): Extract<BidAnswer, { kind: 'not-landed' }> {
+function notLanded(reason: Extract<BidAnswer, { kind: 'not-landed' }>['reason'], retryAt: EpochMs | null): BidAnswer {
   return { kind: 'not-landed', reason, retryAt };
 }
 
-function bidAnswerOf(
-  result: Exchange,
-  outcomes: OutcomeTable,
-  { now, skewMs, blockedUntil }: { now: EpochMs; skewMs: number; blockedUntil: EpochMs | null },
-): BidAnswer {
+function bidAnswerOf(result: Exchange, outcomes: OutcomeTable, now: EpochMs, skewMs: number): BidAnswer {
   if (result.kind === 'withheld') return notLanded(result.reason, null);
   const { response, writtenAt: firstByteAt } = result;
   if (result.kind === 'broken') return { kind: 'unknown', reason: result.reason, response, firstByteAt };
   const { status, body } = result.response;
   if (status === 429) return notLanded('throttled', retryTime(result.retryAfter, now, skewMs));
-  if (turnsSenderAway(outcomes, status, body)) return { ...notLanded('unauthorised', blockedUntil), status };
   const { outcome, codes, isHarmless } = readBidAnswer(outcomes, status, body);
   const told = { codes, response: result.response, firstByteAt };
   if (outcome.kind !== 'unknown') return { kind: 'answered', outcome, isHarmless, ...told };
@@ -187,11 +179,7 @@ export function createService(
     if (openQueries >= queryLimit) return { kind: 'failed', reason: 'too-many-queries' };
     openQueries += 1;
     try {
-      // One that names nobody may be refused for that alone.
-      const turnsAway = (status: number, answer: string) =>
-        operation !== 'token' && refusesSender(status, answer, reasonIn);
-      const gate = { deadlineAt: null, gate: () => null, turnsAway };
-      const result = await send(lanes.queries, { operation, path, body }, gate);
+      const result = await send(lanes.queries, { operation, path, body }, { deadlineAt: null, gate: () => null });
       return queryAnswerOf(operation, result, reasonIn);
     } finally {
       openQueries -= 1;
@@ -210,11 +198,9 @@ export function createService(
     placeBid: async ({ body, deadlineAt, mayWrite }) => {
       if (clock.now() >= deadlineAt) return notLanded('deadline', null);
       const gate = (now: EpochMs) => (now >= deadlineAt ? 'deadline' : mayWrite() ? null : 'stopped');
-      const turnsAway = (status: number, answer: string) => turnsSenderAway(outcomes, status, answer);
-      const result = await send(lanes.bids, { operation: 'bid', path: bidPath, body }, { deadlineAt, gate, turnsAway });
+      const result = await send(lanes.bids, { operation: 'bid', path: bidPath, body }, { deadlineAt, gate });
       if (result === null) return notLanded('unauthorised', tokens.blockedUntil());
-      const blockedUntil = tokens.blockedUntil();
-      return bidAnswerOf(result, outcomes, { now: clock.now(), skewMs: skew.ms(), blockedUntil });
+      return bidAnswerOf(result, outcomes, clock.now(), skew.ms());
     },
     listLinks: (query) => ask('link-list', linkListPath, () => encodeLinkListQuery(query)),
     askLinkDetail: (query) => ask('link-detail', linkDetailPath, () => encodeLinkDetailQuery(query)),
@@ -290,14 +276,7 @@ function queryAnswerOf(
       : { kind: 'refused', reason, response };
   }
   if (response.status === 429) return { kind: 'failed', reason: 'throttled' };
-  if (operation !== 'token' && refusesSender(response.status, response.body, reasonIn))
-    return { kind: 'failed', reason: 'unauthorised', status: response.status };
   if (response.status < 400 || response.status >= 500) return { kind: 'failed', reason: `status-${response.status}` };
   const doubt = written === 'markup' ? { isDoubtful: true as const } : {};
   return { kind: 'refused', reason: reason ?? 'unclassified', response, ...doubt };
-}
-
-/** A 403 that does not speak of the worker's authorisation refuses whoever asks, and not the query. */
-function refusesSender(status: number, body: string, reasonIn: ReasonIn): boolean {
-  return status === forbiddenStatus && reasonIn(body) === null;
 }

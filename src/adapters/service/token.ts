@@ -61,9 +61,6 @@ export type Token = { header: string; bare: string; generation: number };
 /** `sentAtMs` is on the monotonic clock; `subject` is the same for each attempt of one request. */
 export type Attempt = { sentAtMs: number; subject: () => string };
 
-/** What the answer to a query that shows the token says. `forbidden`: 403, which may be of that query alone. Null: nothing. */
-export type Shown = 'let-in' | 'refused' | 'forbidden' | null;
-
 export type TokenKeeper = {
   /** The token at hand, if it may be used at once. */
   current: () => Token | null;
@@ -74,11 +71,6 @@ export type TokenKeeper = {
    * or the refusal is the request's own, as others are let in.
    */
   refused: (token: Token, attempt: Attempt) => Promise<Token | null>;
-  /**
-   * A request with this token was refused for what the token may do, or for whence it came. Another token is not asked for at once:
-   * sending is blocked, unless others are let in.
-   */
-  turnedAway: (token: Token, attempt: Attempt) => void;
   /** A request with this token was let in. */
   confirmed: (token: Token, attempt: Attempt) => void;
   /** When sending is blocked: the time of the next renewal. */
@@ -93,8 +85,8 @@ export function createTokenKeeper(options: {
   retryMs: number;
   clock: Clock;
   observe: (event: TokenEvent) => void;
-  /** Shows the token to the service by what is no bid, whether sending is blocked or not. */
-  show: (token: Token) => Promise<Shown>;
+  /** Shows the token to the service by what is no bid, whether sending is blocked or not. Null: the answer does not tell. */
+  show: (token: Token) => Promise<'let-in' | 'refused' | null>;
 }): TokenKeeper {
   const { renew, retryMs, clock, observe, show } = options;
   let token: Token | null = options.token === null ? null : tokenOf(options.token, 1);
@@ -110,8 +102,6 @@ export function createTokenKeeper(options: {
   /** When the request was sent whose refusal blocked sending. */
   let refusedSentAtMs = Number.POSITIVE_INFINITY;
   let confirmedAtMs = Number.NEGATIVE_INFINITY;
-  /** What blocked sending was no 401. */
-  let isTurnedAway = false;
   /** By subject, when it was refused first since it was let in; on the monotonic clock. */
   const refusedSubjects = new Map<string, number>();
 
@@ -125,7 +115,7 @@ export function createTokenKeeper(options: {
 
   /** While the token is shown; those that come meanwhile wait for what it says. */
   let showing: Promise<unknown> | null = null;
-  const showNow = (shown: Token): Promise<Shown> => {
+  const showNow = (shown: Token): Promise<'let-in' | 'refused' | null> => {
     const said = show(shown).finally(() => {
       if (showing === said) showing = null;
     });
@@ -133,15 +123,11 @@ export function createTokenKeeper(options: {
     return said;
   };
 
-  /**
-   * Those that wait for the end of the block come after it. What does not tell leaves it to them, and so does, after the longest pause,
-   * a query that is forbidden: a service may forbid every one that names nobody.
-   */
+  /** Those that wait for the end of the block come after it. What does not tell leaves it to them. */
   const showAgain = async (): Promise<void> => {
     const shown = token === null ? null : await showNow(token);
     if (closed || blockedUntil === null) return;
-    if (shown === 'refused' || (shown === 'forbidden' && isTurnedAway && samePauseMs < longestSamePauseMs))
-      return refuse();
+    if (shown === 'refused') return refuse();
     blockedUntil = null;
     firstRefusal = false;
   };
@@ -154,9 +140,8 @@ export function createTokenKeeper(options: {
     observe({ kind: 'token-refused', retryAt: blockedUntil! });
   };
 
-  const block = (sentAtMs: number, byOtherStatus = false): void => {
+  const block = (sentAtMs: number): void => {
     if (blockedUntil !== null || closed) return;
-    isTurnedAway = byOtherStatus;
     refusedSentAtMs = sentAtMs;
     refuse();
     // It may be that request alone which is refused. What lets the token in ends the block.
@@ -196,13 +181,6 @@ export function createTokenKeeper(options: {
     return renewing;
   };
 
-  const remember = (request: string): void => {
-    if (refusedSubjects.has(request)) return;
-    refusedSubjects.set(request, clock.monotonicMs());
-    const [oldest] = refusedSubjects.keys();
-    if (refusedSubjects.size > mostRefused) refusedSubjects.delete(oldest!);
-  };
-
   const current = (): Token | null => (renewing === null && blockedUntil === null ? token : null);
 
   return {
@@ -219,19 +197,17 @@ export function createTokenKeeper(options: {
       // Between two refusals of it, or since it was sent with a token that nobody can renew, another one was let in: its 401 says
       // nothing about the token.
       const isItsOwn = confirmedAtMs > (refusedFirstAtMs ?? (renew === null ? sentAtMs : Number.POSITIVE_INFINITY));
-      remember(request);
+      if (refusedFirstAtMs === null) {
+        refusedSubjects.set(request, clock.monotonicMs());
+        const [oldest] = refusedSubjects.keys();
+        if (refusedSubjects.size > mostRefused) refusedSubjects.delete(oldest!);
+      }
       if (blockedUntil !== null || isItsOwn) return null;
       if (renewing !== null) return renewing;
       if (token !== null && token.generation !== used.generation) return token;
       if (firstRefusal) return renewOnce(sentAtMs);
       block(sentAtMs);
       return null;
-    },
-    turnedAway: (used, { sentAtMs, subject }) => {
-      const request = subject();
-      const isItsOwn = confirmedAtMs > (refusedSubjects.get(request) ?? sentAtMs);
-      remember(request);
-      if (!isItsOwn && renewing === null && used.generation === token?.generation) block(sentAtMs, true);
     },
     confirmed: (used, { sentAtMs, subject }) => {
       if (refusedSubjects.size > 0) refusedSubjects.delete(subject());

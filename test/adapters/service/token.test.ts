@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createManualClock } from '../../bidding/manual-clock.ts';
 import { accepted, attemptOf, pause, type Received, startClient, startHttp } from './surroundings.ts';
 
 /** A program that prints the next token (`second`, `third`, …) after a moment, and counts its runs in a file. */
@@ -226,106 +225,6 @@ test('an answer that is no JSON proves no token: neither a page, nor what is emp
   await service.askToken();
   await pause(100);
   assert.equal(service.ready(), false);
-});
-
-for (const [name, body] of [
-  ['JSON', '{"mensagem":"Forbidden"}'],
-  ['a page', '<html><h1>403 Forbidden</h1></html>'],
-] as const)
-  test(`403 to everything, with ${name}: nothing has landed, sending stops, and goes on when it is answered otherwise`, async (t) => {
-    let isDenied = true;
-    const { baseUrl, received } = await startHttp(t, (response, { url }) => {
-      if (isDenied) response.writeHead(403).end(body);
-      else if (url.endsWith('/incluir-lance')) response.end(accepted);
-      else response.writeHead(400).end('{"Mensagem":"CPF obrigatorio"}');
-    });
-    const { service, events } = startClient(t, baseUrl, { tokenRetryMs: 200 });
-    const bids = Array.from({ length: 20 }, (_, id) => attemptOf({ body: `{"numeroSolicitacao":${id}}` }));
-    for (const answer of await Promise.all(bids.map((bid) => service.placeBid(bid)))) {
-      assert.ok(answer.kind === 'not-landed' && answer.reason === 'unauthorised' && answer.status === 403);
-    }
-    assert.equal(service.ready(), false);
-    const refused = await service.listLinks({
-      identity: { cpf: '00000000191', name: null, registration: null, employerId: null, employerIdType: null },
-      authorisationNumber: null,
-      cached: true,
-    });
-    assert.ok(refused.kind === 'failed' && refused.reason === 'unauthorised');
-    await pause(900);
-    assert.equal(service.ready(), false, 'shown in vain');
-    assert.equal(bidsOf(received).length, 20, 'by no bid');
-    const shown = received.length - 20;
-    assert.ok(shown >= 2 && shown <= 5, String(shown));
-    assert.equal(events.filter(({ kind }) => kind === 'token-renewed').length, 0);
-    isDenied = false;
-    while (!service.ready()) await pause(20);
-    assert.equal((await service.placeBid(attemptOf())).kind, 'answered');
-  });
-
-test('a token command runs no more often after 403 than after 401, and not at all for one request alone', async (t) => {
-  const runs = new Map<number, number>();
-  for (const status of [401, 403]) {
-    const { command, runs: count } = tokenProgram(t, [...Array.from({ length: 50 }, () => 'first')]);
-    const { baseUrl } = await startHttp(t, (response) => response.writeHead(status).end());
-    const { service } = startClient(t, baseUrl, { tokenCommand: command, tokenRetryMs: 200 });
-    for (let each = 0; each < 8; each += 1) {
-      const body = `{"numeroSolicitacao":${each}}`;
-      assert.equal((await service.placeBid(attemptOf({ body }))).kind, 'not-landed');
-      await pause(100);
-    }
-    runs.set(status, count());
-  }
-  assert.ok(runs.get(403)! >= 1 && runs.get(403)! <= runs.get(401)!, JSON.stringify([...runs]));
-
-  const { command, runs: count } = tokenProgram(t, [...Array.from({ length: 20 }, () => 'first')]);
-  const { baseUrl } = await startHttp(t, (response, { url, body }) => {
-    if (body.includes('"refused"')) response.writeHead(403).end('{"mensagem":"Forbidden"}');
-    else if (url.endsWith('/incluir-lance')) response.end(accepted);
-    else response.writeHead(400).end('{"Mensagem":"CPF obrigatorio"}');
-  });
-  const { service } = startClient(t, baseUrl, { tokenCommand: command, tokenRetryMs: 30_000 });
-  for (let each = 0; each < 5; each += 1) {
-    assert.equal((await service.placeBid(attemptOf({ body: '{"numeroSolicitacao":"refused"}' }))).kind, 'not-landed');
-    const body = `{"numeroSolicitacao":${each}}`;
-    assert.equal((await service.placeBid(attemptOf({ body }))).kind, 'answered', String(each));
-  }
-  assert.equal(count(), 0);
-});
-
-test('a service that answers 403 to every query that names nobody is tried by a bid again after a minute at most', async (t) => {
-  const clock = createManualClock(1_000_000);
-  let isDenied = true;
-  const { baseUrl } = await startHttp(t, (response, { url }) => {
-    if (isDenied || !url.endsWith('/incluir-lance')) response.writeHead(403).end('{"mensagem":"Forbidden"}');
-    else response.end(accepted);
-  });
-  const { service } = startClient(t, baseUrl, { tokenRetryMs: 5_000 }, clock);
-  const place = () => service.placeBid(attemptOf({ deadlineAt: 9_000_000 }));
-  assert.equal((await place()).kind, 'not-landed');
-  isDenied = false;
-  let waitedMs = 0;
-  for (; !service.ready() && waitedMs < 300_000; waitedMs += 1_000) {
-    await clock.advance(1_000);
-    await pause(20);
-  }
-  assert.ok(service.ready() && waitedMs >= 60_000, String(waitedMs));
-  assert.equal((await place()).kind, 'answered');
-});
-
-test('a 403 whose words the table knows, or that names a code, keeps its meaning', async (t) => {
-  let body = '';
-  const { baseUrl } = await startHttp(t, (response) => response.writeHead(403).end(body));
-  const { service } = startClient(t, baseUrl);
-  for (const [given, outcome] of [
-    ['{"mensagem":"Lance duplicado"}', 'duplicate'],
-    ['{"mensagem":"Solicitação expirada"}', 'rejected'],
-    ['{"mensagem":"?","CodigoRequisicao":"3f2504e0-4f89-11d3-9a0c-0305e82c3301"}', 'unknown'],
-  ] as const) {
-    body = given;
-    const answer = await service.placeBid(attemptOf());
-    assert.ok(answer.kind === 'answered' && answer.outcome.kind === outcome, given);
-    assert.equal(service.ready(), true);
-  }
 });
 
 test('one request that is refused while others are let in with the token does not stop sending for long', async (t) => {
