@@ -805,14 +805,20 @@ function statusOf(
   };
 }
 
-/** For readers without a token: who paused, and what that person wrote, is for those with a role. */
 function shownHeldBack({ capNames = [], files, ...held }: HeldBack) {
   return { ...held, capNames: [...capNames], files: [...files] };
 }
 
+const nothingTold = { usedCents: null, limitCents: null, usedCount: null, limitCount: null };
+
+/** For readers without a token: who paused, what that person wrote, and the money under a cap are for those with a role. */
 function withoutPerson(status: DaemonStatus): DaemonStatus {
-  const { bidding, rollback } = status;
-  const nameless = { ...status, rollback: rollback == null ? null : { ...rollback, by: null, reviewedBy: null } };
+  const { bidding, rollback, caps } = status;
+  const nameless = {
+    ...status,
+    rollback: rollback == null ? null : { ...rollback, by: null, reviewedBy: null },
+    ...(caps == null ? {} : { caps: { ...caps, cap: { ...caps.cap, ...nothingTold } } }),
+  };
   return bidding?.cause === 'paused' ? { ...nameless, bidding: { ...bidding, by: null, detail: null } } : nameless;
 }
 

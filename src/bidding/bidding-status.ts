@@ -319,7 +319,8 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
       run.probeAfterMs = Math.min(awayProbeMaxMs, run.probeAfterMs * 2);
       hear(answer, false);
       // Whoever stands in front of the service and answers for it does not end that it is away.
-      if ('isDoubtful' in answer) run.lastMs = clock.monotonicMs();
+      // A page is not the service's; an acknowledgement in other words may be, and says nothing.
+      if (answer.kind === 'refused' && answer.isDoubtful) run.lastMs = clock.monotonicMs();
     }
   }
 

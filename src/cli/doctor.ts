@@ -673,7 +673,9 @@ function unserved(answer: TokenTrial['answer'], { host = '' }: DoctorFigures): F
 function tokenFinding(answer: TokenTrial['answer'], renewalFault: string | null): Finding {
   switch (answer.kind) {
     case 'acknowledged':
-      return found('token', 'ok', 'token-taken');
+      return answer.isDoubtful
+        ? found('token', 'warn', 'token-unclear', { text: 'HTTP 2xx' })
+        : found('token', 'ok', 'token-taken');
     case 'refused': {
       const { status } = answer.response;
       return readStatuses.has(status) && answer.isDoubtful !== true

@@ -55,7 +55,7 @@ export const statusEn: Texts['status'] = {
   unknownRefusals: (count) =>
     `the last ${count} answers to bids were all refusals in unknown words (unclassified): look at lance bids list --code unclassified, and add a row to config/outcomes.json`,
   capsFull: ({ name, byHand, used, limit }, ended, of) =>
-    `${ended} of the last ${of} would-be bids ended by a cap, the last by ${name}${byHand ? ' (set by hand)' : ' (of the rules)'}: ${used} of ${limit} used`,
+    `${ended} of the last ${of} would-be bids ended by a cap, the last by ${name}${byHand ? ' (set by hand)' : ' (of the rules)'}${used === null ? '' : `: ${used} of ${limit} used`}`,
   unanswered: 'has not answered since the process started',
   serviceSilent: (text) => `${text}, and is asked for its time every minute: see LANCE_BASE_URL and the network to it`,
   ago: ({ count, unit }) => `${count} ${unit === 'd' ? (count === 1 ? 'day' : 'days') : unit} ago`,

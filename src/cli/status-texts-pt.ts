@@ -78,11 +78,11 @@ export const statusPt = {
   unknownRefusals: (count: number) =>
     `as últimas ${count} respostas a lances foram todas recusas em palavras desconhecidas (unclassified): veja lance bids list --code unclassified e acrescente uma linha a config/outcomes.json`,
   capsFull: (
-    { name, byHand, used, limit }: { name: string; byHand: boolean; used: string; limit: string },
+    { name, byHand, used, limit }: { name: string; byHand: boolean; used: string | null; limit: string | null },
     ended: number,
     of: number,
   ) =>
-    `${ended} dos últimos ${of} lances que haveria terminaram por um teto, o último por ${name}${byHand ? ' (posto à mão)' : ' (das regras)'}: ${used} de ${limit} usados`,
+    `${ended} das últimas ${of} solicitações que teriam lance pararam em um teto; a última, em ${name}${byHand ? ' (definido manualmente)' : ' (das regras)'}${used === null ? '' : `: ${used} de ${limit} usados`}`,
   unanswered: 'não respondeu desde o início do processo',
   serviceSilent: (text: string) =>
     `${text}, embora a hora lhe seja perguntada a cada minuto: veja LANCE_BASE_URL e a rede até ele`,

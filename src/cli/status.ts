@@ -170,10 +170,11 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
   function capsText({ caps }: DaemonStatus): string | null {
     if (caps == null) return null;
     const { cap, ended, of } = caps;
-    const inMoney = cap.limitCents !== null;
-    const used = inMoney ? format.money(cap.usedCents) : String(cap.usedCount);
-    const limit = inMoney ? format.money(cap.limitCents!) : String(cap.limitCount);
-    return status.capsFull({ ...cap, used, limit }, ended, of);
+    const { usedCents, limitCents, usedCount, limitCount } = cap;
+    const inMoney = usedCents !== null && limitCents !== null;
+    const inBids = usedCount !== null && limitCount !== null ? [String(usedCount), String(limitCount)] : [null, null];
+    const [used, limit] = inMoney ? [format.money(usedCents), format.money(limitCents)] : inBids;
+    return status.capsFull({ ...cap, used: used ?? null, limit: limit ?? null }, ended, of);
   }
 
   /** Of an earlier version nobody knows. */

@@ -121,6 +121,7 @@ type AnswerOutcome =
 export type ReadBidAnswer = { outcome: AnswerOutcome; codes: readonly string[]; isHarmless: boolean };
 
 const codeKeys: ReadonlySet<string> = new Set(['codigorequisicao', 'codigolanceleilao']);
+const bidKeys: ReadonlySet<string> = new Set(['codigolanceleilao']);
 /** Of one answer; the contract gives two. */
 const mostCodes = 8;
 
@@ -129,14 +130,18 @@ const mostCodes = 8;
  * They are equal within an auction and differ outside of it (contract, incluir-lance and Events 2), and an answer of any meaning may
  * be followed by events under the code of its call.
  */
-function codeFields(value: JsonValue, found: JsonValue[] = []): readonly JsonValue[] {
-  if (Array.isArray(value)) {
-    for (const item of value) codeFields(item, found);
-  } else if (isJsonObject(value)) {
-    for (const [key, inner] of Object.entries(value)) {
-      if (codeKeys.has(key.toLowerCase())) found.push(inner);
-      else codeFields(inner, found);
+function codeFields(value: JsonValue, keys = codeKeys): readonly JsonValue[] {
+  const found: JsonValue[] = [];
+  // What stands further up comes first: of many codes the last are left out.
+  for (let level: readonly JsonValue[] = [value]; level.length > 0; ) {
+    const below: JsonValue[] = [];
+    for (const each of level) {
+      if (Array.isArray(each)) for (const item of each) below.push(item);
+      else if (isJsonObject(each)) {
+        for (const [key, inner] of Object.entries(each)) (keys.has(key.toLowerCase()) ? found : below).push(inner);
+      }
     }
+    level = below;
   }
   return found;
 }
@@ -149,8 +154,8 @@ function codesIn(value: JsonValue): readonly string[] {
 const emptyGuid = '00000000-0000-0000-0000-000000000000';
 
 /** A code that cannot be read is one, too. Nothing, an empty text and an empty GUID stand for none. */
-function namesCode(value: JsonValue): boolean {
-  return codeFields(value).some((code) => {
+function namesCode(value: JsonValue, keys = codeKeys): boolean {
+  return codeFields(value, keys).some((code) => {
     if (code === null) return false;
     const text = typeof code === 'string' ? code.trim() : JSON.stringify(code);
     return text !== '' && guidOf(text) !== emptyGuid;
@@ -227,7 +232,7 @@ function outcomeOf(table: OutcomeTable, status: number, bodyText: string, value:
       if (row === undefined) return { kind: 'unknown', reason: 'unreadable-success' };
     }
   }
-  if (status < 300 && bidId !== null && row !== undefined) return besideBid(row.outcome);
+  if (status < 300 && row !== undefined && namesCode(value, bidKeys)) return besideBid(row.outcome);
   return rejection(row?.outcome ?? 'unclassified', status === conflict || namesCode(value));
 }
 

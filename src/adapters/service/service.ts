@@ -180,7 +180,7 @@ export function createService(
     openQueries += 1;
     try {
       const result = await send(lanes.queries, { operation, path, body }, { deadlineAt: null, gate: () => null });
-      return queryAnswerOf(operation, result, reasonIn);
+      return queryAnswerOf(result, reasonIn);
     } finally {
       openQueries -= 1;
     }
@@ -255,11 +255,7 @@ function authorisationReader(options: ServiceOptions): ReasonIn {
   };
 }
 
-function queryAnswerOf(
-  operation: 'link-list' | 'link-detail' | 'token',
-  result: Exchange | null,
-  reasonIn: ReasonIn,
-): QueryAnswer {
+function queryAnswerOf(result: Exchange | null, reasonIn: ReasonIn): QueryAnswer {
   if (result === null) return { kind: 'failed', reason: 'unauthorised' };
   if (result.kind !== 'answered') return { kind: 'failed', reason: result.reason };
   const { response } = result;
@@ -267,9 +263,7 @@ function queryAnswerOf(
   const reason = reasonIn(response.body);
   const written = writtenIn(response.body);
   if (response.status >= 200 && response.status < 300) {
-    // A query that asks for the token alone is worth nothing without an answer that is the service's.
-    if (written === 'markup' || (written === 'other' && operation === 'token'))
-      return { kind: 'failed', reason: 'unreadable-success' };
+    if (written === 'markup') return { kind: 'failed', reason: 'unreadable-success' };
     if (reportsErrors(response.body)) return { kind: 'refused', reason: reason ?? 'unclassified', response };
     return requestCode !== null || reason === null
       ? { kind: 'acknowledged', requestCode, ...(written === 'json' ? {} : { isDoubtful: true }) }

@@ -145,9 +145,13 @@ export const statusSchema = answerNamed(
             z.object({
               name: said(z.string(), 'Name of the cap', 'noite'),
               byHand: said(z.boolean(), 'An operator set it; false: the rules did', true),
-              usedCents: said(cents, 'Used when the last one ended by it', 99_000),
+              usedCents: said(
+                cents.nullable(),
+                'Used when the last one ended by it; null: not told without a token',
+                99_000,
+              ),
               limitCents: said(cents.nullable(), 'Its limit; null: none in money', 100_000),
-              usedCount: said(count, 'Bids that counted under it', 3),
+              usedCount: said(count.nullable(), 'Bids that counted under it; null: not told without a token', 3),
               limitCount: said(count.nullable(), 'Its limit; null: none in bids', null),
             }),
             'The one that the last of them ended by',
