@@ -25,6 +25,7 @@ import {
   splitsPath,
 } from './proposals.ts';
 import { errorsOf, reportsError, type ServiceError } from './service-errors.ts';
+import { readText } from './values.ts';
 import {
   type InclusionAnswer,
   type InclusionRequest,
@@ -284,7 +285,7 @@ export function readOperationAnswer<N extends OperationName>(
   const answer = operations[operation].read(value);
   // An inclusion that does not say whether it failed may be either, as with the operations on it; its code stands in the answer.
   const isUnsaid = operation === 'inclusion' && (answer as InclusionAnswer | null)?.hasError === null;
-  if (isUnsaid) return { ...refusedWith(codesWithin(value, 'CodigoProposta'))!, reason: 'incomplete-success' };
+  if (isUnsaid) return { ...refusedWith(proposalsWithin(value))!, reason: 'incomplete-success' };
   return answer === null ? { kind: 'unknown', reason: 'incomplete-success' } : { kind: 'accepted', answer };
 }
 
@@ -324,7 +325,7 @@ function doneBeside(operation: OperationName, value: JsonValue): Doubt | null {
     case 'endorsement':
       return refusedWith(codesWithin(value, 'CodigoRequisicao'));
     case 'inclusion':
-      return refusedWith(codesWithin(value, 'CodigoProposta'));
+      return refusedWith(proposalsWithin(value));
     case 'splits':
     case 'signers':
     case 'finalisation':
@@ -343,6 +344,14 @@ function refusedWith(codes: readonly JsonValue[]): Doubt | null {
   const readings = codes.map(readCode);
   const known = readings.find((reading) => reading.kind === 'value');
   return { kind: 'unknown', reason: refusedWithCode, ...(known === undefined ? {} : { code: known.value }) };
+}
+
+/** A proposal that was not made may have the value that its type has by default: zero, a GUID of zeros, or a text of nothing. */
+function proposalsWithin(value: JsonObject): readonly JsonValue[] {
+  return codesWithin(value, 'CodigoProposta').filter((code) => {
+    const reading = readText(code);
+    return reading.kind === 'wrong' || (reading.kind === 'value' && !/^[0{}()-]*$/.test(reading.value));
+  });
 }
 
 /** What stands under the name of the code, in the answer itself and in the objects that the contract wraps contents in. */

@@ -156,6 +156,33 @@ test('an inclusion that names a proposal and counts as not done is written once'
   }
 });
 
+test('an inclusion beside which a proposal has the value of nothing is sent again, and refused, as one that names none', async (t) => {
+  let status = 200;
+  let body = '';
+  const { baseUrl, received } = await startHttp(t, (response) => response.writeHead(status).end(body));
+  const { service } = startClient(t, baseUrl, roots(baseUrl));
+  const zeroGuid = '00000000-0000-0000-0000-000000000000';
+  const nothing = [0, '0', '', '  ', zeroGuid, `{${zeroGuid}}`, zeroGuid.replaceAll('-', '')];
+  for (const code of nothing.map((each) => JSON.stringify(each))) {
+    const failed = `{"HasError":true,"Messages":[{"Code":"C","Description":"Indisponível"}],"CodigoProposta":${code}}`;
+    for (const [answered, text, kind, said, attempts] of [
+      [503, failed, 'unknown', 'status-503', 3],
+      [500, `{"Conteudo":${failed}}`, 'unknown', 'status-500', 3],
+      [400, failed, 'rejected', 'C', 1],
+      [200, failed, 'rejected', 'C', 1],
+      [200, `{"CodigoProposta":${code}}`, 'unknown', 'incomplete-success', 3],
+      [200, `{"HasError":false,"CodigoProposta":${code}}`, 'unknown', 'incomplete-success', 3],
+    ] as const) {
+      [status, body] = [answered, text];
+      const before = received.length;
+      const result = await service.perform(keyed[1]!);
+      assert(result.kind !== 'not-sent' && result.kind !== 'accepted', `${text} ${JSON.stringify(result)}`);
+      const told = result.kind === 'rejected' ? result.code : result.reason;
+      assert.deepEqual([result.kind, told, received.length - before], [kind, said, attempts], `${answered} ${text}`);
+    }
+  }
+});
+
 test('a "no" to the second attempt of a write leaves open what the first one did', async (t) => {
   let calls = 0;
   const no = JSON.stringify({ HasError: true, Messages: [{ Code: 'E', Description: 'no', Field: 'x' }] });
