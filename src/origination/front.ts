@@ -94,6 +94,7 @@ import {
   generatesUnseen,
   goesOnAsItIs,
   isBusy,
+  isCancelledUnseen,
   isNoteAwaited,
   isProposalConfirmed,
   isShownDone,
@@ -305,6 +306,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (known !== null && isNoteAwaited(known, clock.now(), settings)) {
       return noteStillDue(known, noteLateAt(known, settings), 'start', namingField[record.flow]);
     }
+    if (known !== null && isCancelledUnseen(known)) return noteLate(known, 'start', namingField[record.flow]);
     const written: FlowStarted = isAgain ? { ...record, again: true } : record;
     const isSaid = (one: FlowBreach) => ofOrder.some(({ rule, field }) => rule === one.rule && field === one.field);
     const ofOperation = await breachesOf(evolve(known, written, settings)!);
@@ -943,7 +945,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       if (!isDenial && !generatesUnseen(state, step, now, settings)) return null;
       return noteStillDue(state, noteLateAt(state, settings), step, 'step');
     }
-    return generatesUnseen(state, step, now, settings) ? noteLate(state, step) : null;
+    return generatesUnseen(state, step, now, settings) ? noteLate(state, step, 'step') : null;
   }
 
   function repeated(state: FlowState, record: FlowAsked): FrontResult | null {
@@ -1260,9 +1262,9 @@ function noteStillDue(
   return refusal('not-allowed', 'note-awaited', field, text);
 }
 
-function noteLate({ requestCode }: FlowState, step: FlowStep): FrontResult {
+function noteLate({ requestCode }: FlowState, step: FlowStep | 'start', field: string): FrontResult {
   const text = `the service took this renegotiation (${requestCode}), its note has not come, and its loan may stand without a signature, so ${step} could lead to a second one: find out there; if it stands, wait for its note; once you know that nothing came of it, take the step deny with a reason, which another person confirms with the step accept`;
-  return refusal('not-allowed', 'note-awaited', 'step', text);
+  return refusal('not-allowed', 'note-awaited', field, text);
 }
 
 function endorsedAlready(step: FlowStep): FrontResult {

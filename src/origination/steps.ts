@@ -271,9 +271,15 @@ export function generatesUnseen(
 }
 
 /** The note of a renegotiation has not come, and a person may know that nothing came of it. */
-export function mayDenyAwaited({ flow, phase, operation }: FlowState): boolean {
-  const isBegun = operation?.status === 'asked' || operation?.status === 'intended' || operation?.status === 'unclear';
-  return flow === 'renegotiation' && phase === 'awaiting-note' && !isBegun;
+export function mayDenyAwaited(state: FlowState): boolean {
+  if (state.flow !== 'renegotiation' || isBusy(state)) return false;
+  return state.phase === 'awaiting-note' || isCancelledUnseen(state);
+}
+
+/** A renegotiation that was cancelled while its note was awaited, by an earlier version or while its flow was frozen: its loan may stand. */
+export function isCancelledUnseen({ flow, phase, generatedAt, note, lateNote }: FlowState): boolean {
+  const isUnseen = generatedAt !== null && note === null && lateNote?.isLast !== true;
+  return flow === 'renegotiation' && phase === 'cancelled' && isUnseen;
 }
 
 /** Stands still, and may be amended without a change. */

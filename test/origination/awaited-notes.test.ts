@@ -139,6 +139,39 @@ test('one that an earlier version cancelled while its note was awaited is not be
   assert.equal(sent.length, 1);
 });
 
+test('one that was cancelled while its note was awaited is begun again only once two people say that nothing came of it', async (context) => {
+  const frozen = { kind: 'frozen', flowId, problem: 'x' } as const;
+  const unfrozen = { kind: 'unfrozen', flowId, action: 'cancel', by: 'ana', reason: 'r' } as const;
+  const endings = [
+    (at: number) => [{ ...frozen, at } as const, { ...unfrozen, at: at + 1 } as const],
+    // As an earlier version took it.
+    (at: number) => [asked(flowId, 'cancel', 'c', at)],
+  ];
+  for (const ended of endings) {
+    const { append, ask, start, state, sent, reaches, alarms, view } = await awaiting(context, 1);
+    await eventually(() => alarms.includes('note-late'));
+    for (const record of ended(Date.now())) await append({ topic: 'flows', key: flowId, record });
+    await reaches(flowId, 'cancelled');
+    const refused = await start('k2');
+    assert.deepEqual(refusedBy(refused), [['note-awaited', 'closedContract']]);
+    assert.match(JSON.stringify(refused), /its loan may stand .* take the step deny/);
+    assert.deepEqual((await view()).nextSteps, ['deny']);
+    assert.deepEqual(refusedBy(await ask(deny, 'ana', 'offline')), [['second-person', 'step']]);
+    assert.equal((await ask(deny)).kind, 'taken');
+    assert.equal((await state(flowId))!.lateSuccesses?.[0]?.denied?.by, 'ana');
+    for (const step of [cancel, { step: 'amend' } as const]) {
+      assert.deepEqual(refusedBy(await ask(step)), [['success-settled', 'step']], step.step);
+    }
+    assert.deepEqual(refusedBy(await ask(accept)), [['second-person', 'step']]);
+    assert.equal((await ask(accept, 'bruno')).kind, 'taken');
+    assert.equal((await ask(cancel)).kind, 'taken');
+    await reaches(flowId, 'cancelled');
+    assert.equal(sent.length, 1);
+    assert.equal((await start('k3')).kind, 'taken');
+    await eventually(() => sent.length === 2);
+  }
+});
+
 test('a record of an earlier version means what it meant', async (context) => {
   const { history } = await awaiting(context, 600_000);
   const records = await history(flowId);
