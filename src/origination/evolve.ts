@@ -683,7 +683,7 @@ function takeEvent(before: FlowState, told: FlowTold): FlowState {
   if (state.note !== null && holder !== undefined) return takeNoteAgain(state, record);
   if (note === null) {
     const failed = move(state, 'note-failed');
-    if (failed === null) return stray(state);
+    if (failed === null) return withNoteFailed(state, record);
     return { ...settled(failed), errors, errorsIn: bodyOf(record), generatedAt: null };
   }
   const noted = move(state, 'noted');
@@ -707,6 +707,15 @@ function takeEvent(before: FlowState, told: FlowTold): FlowState {
     errors,
     errorsIn: errors.length > 0 ? bodyOf(record) : null,
   };
+}
+
+/** What somebody said of a note that had not come, the service says too: nothing is left to be settled. */
+function withNoteFailed(state: FlowState, told: FlowTold): FlowState {
+  const denied = denialOf(state);
+  if (state.phase !== 'refused' || denied?.operation !== 'renegotiation' || told.errors.length === 0)
+    return stray(state);
+  const lateSuccesses = (state.lateSuccesses ?? []).filter((late) => late !== denied);
+  return { ...state, lateSuccesses, errors: told.errors, errorsIn: bodyOf(told) };
 }
 
 function isGeneration(of: FlowTold['of']): boolean {

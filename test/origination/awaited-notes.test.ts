@@ -131,6 +131,17 @@ test('the note of a renegotiation that was denied settles it', async (context) =
   assert.equal(sent.filter(({ operation }) => operation === 'renegotiation').length, 1);
 });
 
+test('the error that the service tells of a renegotiation that was denied settles it', async (context) => {
+  const { ask, state, tell, view, alarms } = await awaiting(context, 1);
+  await eventually(() => alarms.includes('note-late'));
+  assert.equal((await ask(deny)).kind, 'taken');
+  await tell(['7']);
+  await eventually(async () => (await state(flowId))!.lateSuccesses?.length === 0);
+  const { phase, errors } = (await state(flowId))!;
+  assert.deepEqual([phase, errors], ['refused', ['7']]);
+  assert.deepEqual((await view()).nextSteps.toSorted(), ['amend', 'cancel']);
+});
+
 test('one that an earlier version cancelled while its note was awaited is not begun again before it is late', async (context) => {
   const { append, reaches, start, sent } = await awaiting(context, 600_000);
   await append({ topic: 'flows', key: flowId, record: asked(flowId, 'cancel', 'c', Date.now()) });
