@@ -292,8 +292,8 @@ const bindingSteps: ReadonlySet<FlowStep> = new Set(['sign', 'regenerate', 'amen
 
 /** Not taken of a contract whose bid is lost. That what was told late is settled binds nobody. */
 export function bindsLender(state: FlowState, step: FlowStep): boolean {
-  // Two people say that what was shown is not so, and nothing is sent for it.
-  if (step === 'deny' && isShownDone(state)) return false;
+  // What was shown and contradicted two people settle, and nothing is sent for it.
+  if (step === 'deny' && isShownDone(state) && !mayTakeBack(state)) return false;
   const takesNote = step === 'accept' && state.phase === 'cancelled' && lateSuccessOf(state) === null;
   return state.flow === 'contract' && (bindingSteps.has(step) || takesNote);
 }

@@ -315,7 +315,10 @@ test('the operator API', async (context) => {
     const middle = `"worker":"***.${cpf.slice(3, 6)}.${cpf.slice(6, 9)}-**"`;
     for (const role of ['operator', 'admin'] as const) assert.ok((await workerFor(role)).includes(middle), role);
     for (const role of ['viewer', 'risk'] as const)
-      assert.match(await workerFor(role), /"worker":null,"amountCents":null,"terms":null,"payments":null/);
+      assert.match(
+        await workerFor(role),
+        /"worker":null,"amountCents":null,"releasedCents":null,"terms":null,"payments":null/,
+      );
     assert.match(await workerFor('operator'), /"payments":\[\]/);
     for (const role of ['viewer', 'risk'] as const)
       assert.equal((await call('GET', `${path}/results/simulation`, { role })).status, 403);
