@@ -125,14 +125,20 @@ export function decodeRequestCode(text: string): string | null {
  * may be its own; a page is that of somebody in front of it.
  */
 export function writtenIn(text: string): 'json' | 'markup' | 'other' {
-  const said = text.replace(/^\uFEFF/, '').trimStart();
-  if (said.startsWith('<')) return 'markup';
+  if (isMarkup(text)) return 'markup';
   try {
-    JSON.parse(said);
+    JSON.parse(text.replace(/^\uFEFF/, ''));
     return 'json';
   } catch {
     return 'other';
   }
+}
+
+const blanksBefore = /^[\uFEFF\s]*/;
+
+/** Asked of each answer to a bid, so nothing is read but the first letter. */
+export function isMarkup(text: string): boolean {
+  return text[0] !== '{' && text[blanksBefore.exec(text)![0].length] === '<';
 }
 
 /** Whether an acknowledgement carries errors: it is empty of them on success (contract, Errors 3). */

@@ -146,8 +146,15 @@ function codeFields(value: JsonValue, keys = codeKeys): readonly JsonValue[] {
   return found;
 }
 
-function codesIn(value: JsonValue): readonly string[] {
-  const told = codeFields(value).map(readCode);
+/** Of a harmless answer, which is the one of the contract and by far the most frequent, both places are known. */
+function fieldsOfSuccess(value: JsonValue): readonly JsonValue[] {
+  const { CodigoRequisicao: call, Conteudo: content } = value as JsonObject;
+  const bid = isJsonObject(content ?? null) ? (content as JsonObject).CodigoLanceLeilao : undefined;
+  return [call, bid].filter((field) => field !== undefined);
+}
+
+function codesIn(fields: readonly JsonValue[]): readonly string[] {
+  const told = fields.map(readCode);
   return [...new Set(told.flatMap((reading) => (reading.kind === 'value' ? reading.value : [])))].slice(0, mostCodes);
 }
 
@@ -171,10 +178,11 @@ function namesCode(value: JsonValue, keys = codeKeys): boolean {
 export function readBidAnswer(table: OutcomeTable, status: number, bodyText: string): ReadBidAnswer {
   const parsed = parseJson(bodyText);
   const value = parsed.kind === 'parsed' ? parsed.value : null;
+  const isPlain = isHarmless(table, bodyText, value);
   return {
     outcome: outcomeOf(table, status, bodyText, value),
-    codes: codesIn(value),
-    isHarmless: isHarmless(table, bodyText, value),
+    codes: codesIn(isPlain ? fieldsOfSuccess(value) : codeFields(value)),
+    isHarmless: isPlain,
   };
 }
 

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { Pool } from 'undici';
 import type { Clock } from '../../domain/clock.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
-import { writtenIn } from '../../wire/link-queries.ts';
+import { isMarkup, writtenIn } from '../../wire/link-queries.ts';
 import type { OperationName } from '../../wire/operations.ts';
 import { type Exchange, exchange, type Post } from './exchange.ts';
 import type { ClockSkew, NetworkTime } from './measures.ts';
@@ -177,7 +177,7 @@ function letsIn(result: Exchange): boolean {
 /** A success that is a page, of a proxy or of maintenance, is not the service's. */
 function isPage(result: Exchange): boolean {
   if (result.kind !== 'answered' || result.response.status >= 300) return false;
-  return writtenIn(result.response.body) === 'markup';
+  return isMarkup(result.response.body);
 }
 
 function statusOf(result: Exchange): number | null {
