@@ -318,8 +318,7 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     } else if (run?.cause === 'service-unreachable') {
       run.probeAfterMs = Math.min(awayProbeMaxMs, run.probeAfterMs * 2);
       hear(answer, false);
-      // Whoever stands in front of the service and answers for it does not end that it is away.
-      // A page is not the service's; an acknowledgement in other words may be, and says nothing.
+      // A page is of somebody in front of the service, which is away still; an acknowledgement in other words may be its own.
       if (answer.kind === 'refused' && answer.isDoubtful) run.lastMs = clock.monotonicMs();
     }
   }

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import type { BiddingSettings } from '../config/sections.ts';
-import { capKeysOf, fullCap, isLimiting, nothingUsed } from '../domain/cap-book.ts';
+import { capKeysOf, fullCap, isLimiting, nothingUsed, operatorKeyStart } from '../domain/cap-book.ts';
 import { dayOf } from '../domain/clock.ts';
 import type { AmountCents, EpochMs } from '../domain/glossary.ts';
 import type {
@@ -289,10 +289,6 @@ function missingInput(request: LoanRequest, marginCents: AmountCents | null): Re
     return { code: 'margin-missing', rule: null, text: 'neither the request nor the employment link names a margin' };
   }
   return null;
-}
-
-export function operatorKeyStart(name: string): string {
-  return `operator:${name}|`;
 }
 
 function operatorCapsAt(caps: Readonly<Record<string, number>>, at: EpochMs): CapReservation[] {

@@ -1,5 +1,5 @@
 /** What became of the last bids that were to be: refusals that nobody understands, and caps without room. It closes nothing. */
-import { usageUnder } from '../domain/cap-book.ts';
+import { operatorPrefix, usageUnder } from '../domain/cap-book.ts';
 import type { Answered, Claimed, Passed } from '../domain/records.ts';
 import { fullCapOf } from './decide.ts';
 
@@ -25,7 +25,6 @@ type LatelyWatch = { note: (record: Claimed | Answered | Passed) => void; told: 
 const leastRefusals = 20;
 const mostWouldBe = 20;
 const leastWouldBe = 5;
-const operatorStart = 'operator:';
 
 export function createLatelyWatch(): LatelyWatch {
   let refusals = 0;
@@ -62,9 +61,9 @@ function capEndOf({ code, reasons, trace }: Passed): CapEnd | null {
   if (cap === undefined) return null;
   const used = usageUnder(cap, (each) => trace.usage[each]);
   const [start = ''] = key.split('|');
-  const byHand = start.startsWith(operatorStart);
+  const byHand = start.startsWith(operatorPrefix);
   return {
-    name: byHand ? start.slice(operatorStart.length) : start,
+    name: byHand ? start.slice(operatorPrefix.length) : start,
     byHand,
     usedCents: used.amountCents,
     limitCents: cap.limitAmountCents,

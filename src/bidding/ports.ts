@@ -512,11 +512,8 @@ export type BrokenReason =
 
 type NotLandedReason = 'deadline' | 'stopped' | 'unreachable' | 'unauthorised' | 'throttled';
 
-/** The last two: nobody was asked. */
-type QueryFault = NotLandedReason | BrokenReason | AnswerDoubt | 'worker-not-identified' | 'too-many-queries';
-
-/** All that an answer may say of itself, other than what the service said of the bid or the query. */
-export type ServiceReason = QueryFault;
+/** All that an answer may say of itself, other than what the service said of the bid or the query. The last two: nobody was asked. */
+export type ServiceReason = NotLandedReason | BrokenReason | AnswerDoubt | 'worker-not-identified' | 'too-many-queries';
 
 export type BidAnswer =
   | {
@@ -557,11 +554,11 @@ export type QueryRefusal = 'authorisation-missing' | 'authorisation-expired' | '
 /** The same, or the worker has no employment link. */
 export type QueryFailure = QueryRefusal | 'no-links';
 
-/** `isDoubtful`: the body is not JSON, so it may not be the service that answered. */
+/** `isDoubtful`: an acknowledgement that is no JSON, or a refusal that is a page: it may not be the service that answered. */
 export type QueryAnswer =
   | { kind: 'acknowledged'; requestCode: string | null; isDoubtful?: true }
   | { kind: 'refused'; reason: QueryRefusal; response: { status: number; body: string }; isDoubtful?: true }
-  | { kind: 'failed'; reason: QueryFault }
+  | { kind: 'failed'; reason: ServiceReason }
   /** What was asked with does not make a query; nobody was asked. */
   | { kind: 'unwritable'; problem: string };
 

@@ -5,7 +5,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { whyAbsentIn } from '../absent-facts.ts';
 import { troubleOfReason } from '../bidding/bidding-status.ts';
-import { fullCapOf, operatorKeyStart } from '../bidding/decide.ts';
+import { fullCapOf } from '../bidding/decide.ts';
 import { type HeldBack, isForPersons, openChecked, takenAwayBy } from '../bidding/held-back.ts';
 import { refusalBy } from '../bidding/house.ts';
 import { judgeKey } from '../bidding/key-check.ts';
@@ -14,6 +14,7 @@ import { mayFollow, proposalOf, rollbackFrom, rollbackIn } from '../bidding/rule
 import { modeForOthers, type StorePlace } from '../config/store-place.ts';
 import { type Config, type Place, secretsOf } from '../config.ts';
 import type { ChainVerdict } from '../domain/audit.ts';
+import { operatorKeyStart } from '../domain/cap-book.ts';
 import { dayOf } from '../domain/clock.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';

@@ -8,6 +8,13 @@ import type { AmountCents, EpochMs, RequestId } from './glossary.ts';
 import type { CapReservation, Usage } from './offer.ts';
 import type { ExposureStatus } from './states.ts';
 
+/** Keys of caps that an operator set by hand begin with it, so that they count apart from those of the rules. */
+export const operatorPrefix = 'operator:';
+
+export function operatorKeyStart(name: string): string {
+  return `${operatorPrefix}${name}|`;
+}
+
 /** What became of a request's reservation; `refused`: a cap had no room. */
 export type Reservation = ExposureStatus | 'refused';
 

@@ -13,7 +13,7 @@ import {
   type Views,
 } from '../bidding/ports.ts';
 import { activations, isApprovalNeeded, isKnown, person } from '../bidding/rule-book.ts';
-import { nothingUsed } from '../domain/cap-book.ts';
+import { nothingUsed, operatorKeyStart } from '../domain/cap-book.ts';
 import { type Clock, dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { nearestWord } from '../domain/nearest-word.ts';
@@ -218,7 +218,7 @@ export async function capUse({ control, views, clock }: ControlParts, name: stri
   const limitCents = Object.hasOwn(caps, name) ? caps[name]! : null;
   const now = clock.now();
   // A cap of the rules without facts counts the whole desk under this key.
-  const key = `${limitCents === null ? '' : 'operator:'}${name}|${dayOf(now)}`;
+  const key = `${limitCents === null ? `${name}|` : operatorKeyStart(name)}${dayOf(now)}`;
   const { amountCents: usedCents, count: bids } = (await views.usage([key], now)).get(key) ?? nothingUsed;
   return limitCents === null && bids === 0 ? null : { name, usedCents, bids, limitCents };
 }

@@ -1,5 +1,5 @@
 /** How SQLite files are opened, locked and written: for the log of the embedded backend and for state files. */
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statfsSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Fault } from '../errors.ts';
@@ -44,6 +44,16 @@ export function inTransaction<R>(database: DatabaseSync, work: () => R): R {
     // Some failures (disk full) have rolled back already.
     if (database.isTransaction) database.exec('ROLLBACK');
     throw fault;
+  }
+}
+
+/** Without it a name that was made, changed or removed there may be as before after a power cut. */
+export function syncDirectory(directory: string): void {
+  const descriptor = openSync(directory, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }
 

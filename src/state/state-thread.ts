@@ -3,6 +3,7 @@ import { closeSync, fsyncSync, openSync, renameSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { dirname } from 'node:path';
 import { type MessagePort, parentPort } from 'node:worker_threads';
+import { syncDirectory } from './sqlite.ts';
 import { openStateFile, removeFile, type StateFile, type StateOrigin, Unusable } from './state-file.ts';
 import type { ViewFlush } from './view-rows.ts';
 
@@ -112,9 +113,7 @@ function take(from: string, path: string): void {
   fsyncSync(file);
   closeSync(file);
   renameSync(from, path);
-  const directory = openSync(dirname(path), 'r');
-  fsyncSync(directory);
-  closeSync(directory);
+  syncDirectory(dirname(path));
 }
 
 if (parentPort !== null) {

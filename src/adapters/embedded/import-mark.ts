@@ -6,7 +6,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, r
 import { dirname, join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { type HouseMark, readHouseMark, type UnreadableMark } from '../../bidding/ports.ts';
-import { besideEndings, unusable } from '../../state/sqlite.ts';
+import { besideEndings, syncDirectory, unusable } from '../../state/sqlite.ts';
 import { type AnchorPlace, findSetBack, removeAnchor, type SetBack } from './anchor.ts';
 import { createControlRows } from './control-rows.ts';
 import { databasePath, holdsDesk, openReadOnly } from './database.ts';
@@ -52,15 +52,6 @@ export function removeImportMark(directory: string): void {
     syncDirectory(directory);
   } catch (cause) {
     throw unusable(directory, cause);
-  }
-}
-
-function syncDirectory(directory: string): void {
-  const descriptor = openSync(directory, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }
 
