@@ -176,17 +176,65 @@ function namesCode(value: JsonValue, keys = codeKeys): boolean {
  * call that was taken in.
  */
 export function readBidAnswer(table: OutcomeTable, status: number, bodyText: string): ReadBidAnswer {
+  const known = readByForm(table, status, bodyText);
+  if (known !== null) return known;
   const parsed = parseJson(bodyText);
   const value = parsed.kind === 'parsed' ? parsed.value : null;
   const isPlain = isHarmless(table, bodyText, value);
+  const outcome = outcomeOf(table, status, bodyText, value);
+  if (isPlain && outcome.kind === 'accepted') learnForm(table, status, bodyText, value as JsonObject);
   return {
-    outcome: outcomeOf(table, status, bodyText, value),
+    outcome,
     codes: codesIn(isPlain ? fieldsOfSuccess(value) : codeFields(value)),
     isHarmless: isPlain,
   };
 }
 
+/**
+ * How a harmless success is written around its two codes. The next one of the same status differs in the codes alone, so it needs no
+ * parsing: most answers to bids are like this.
+ */
+type SuccessForm = { status: number; parts: readonly [string, string, string]; bidIsFirst: boolean };
+
+const successForms = new WeakMap<OutcomeTable, SuccessForm[]>();
+/** Services write the answer in one way, or in few. */
+const mostForms = 4;
+const uuidLength = 36;
+
+function learnForm(table: OutcomeTable, status: number, bodyText: string, value: JsonObject): void {
+  const forms = successForms.get(table) ?? [];
+  // Codes that the table reads as messages decide about the outcome.
+  if (forms.length === mostForms || [...codeKeys].some((key) => table.messageKeys.has(key))) return;
+  const parts = bodyText.split(anyUuid);
+  if (parts.length !== 3) return;
+  const [call, bid] = fieldsOfSuccess(value);
+  const codes = bodyText.match(anyUuid)!;
+  const bidIsFirst = Object.keys(value).indexOf('Conteudo') < Object.keys(value).indexOf('CodigoRequisicao');
+  if (codes[bidIsFirst ? 1 : 0] !== call || codes[bidIsFirst ? 0 : 1] !== bid) return;
+  forms.push({ status, parts: parts as [string, string, string], bidIsFirst });
+  successForms.set(table, forms);
+}
+
+function readByForm(table: OutcomeTable, status: number, bodyText: string): ReadBidAnswer | null {
+  for (const { status: ofForm, parts, bidIsFirst } of successForms.get(table) ?? []) {
+    const [before, between, after] = parts;
+    const second = before.length + uuidLength + between.length;
+    if (status !== ofForm || bodyText.length !== second + uuidLength + after.length) continue;
+    if (!bodyText.startsWith(before) || !bodyText.startsWith(between, second - between.length)) continue;
+    if (!bodyText.endsWith(after)) continue;
+    const codes = [bodyText.substr(before.length, uuidLength), bodyText.substr(second, uuidLength)];
+    const [one, other] = codes as [string, string];
+    if (!isUuid(one) || (other !== one && !isUuid(other))) continue;
+    const bidId = bidIdIn(bidIsFirst ? one : other);
+    if (bidId === null) continue;
+    if (bidIsFirst) codes.reverse();
+    return { outcome: { kind: 'accepted', bidId }, codes: codesIn(codes), isHarmless: true };
+  }
+  return null;
+}
+
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+const anyUuid = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/gi;
 /** Of the successful answer (contract, incluir-lance): what may stand under each key for the answer to be harmless. */
 const harmlessKeys: Readonly<Record<string, (value: JsonValue, table: OutcomeTable) => boolean>> = {
   CodigoRequisicao: isUuid,
@@ -283,5 +331,10 @@ function collect(value: JsonValue, keys: ReadonlySet<string>, inside: boolean, s
 function bidIdOf(value: JsonValue): string | null {
   const content = isJsonObject(value) ? fieldOf(value, 'Conteudo') : undefined;
   const bidId = isJsonObject(content) ? fieldOf(content, 'CodigoLanceLeilao') : undefined;
-  return typeof bidId === 'string' && bidId.trim() !== '' ? canonicalCode(shownId(bidId.trim())) : null;
+  return typeof bidId === 'string' ? bidIdIn(bidId) : null;
+}
+
+function bidIdIn(code: string): string | null {
+  const bidId = code.trim();
+  return bidId === '' ? null : canonicalCode(shownId(bidId));
 }

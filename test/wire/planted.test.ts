@@ -150,3 +150,60 @@ test('an answer to a bid is stored readable only when every part of it is known 
   for (const body of ['Zulmira Plantada', '"Zulmira Plantada"', '[]', 'null', ''])
     assert.equal(isHarmless(body), false);
 });
+
+test('an answer of a form that is known already is read as the first one was, whatever stands in place of its codes', () => {
+  const fresh = () => {
+    const read = readOutcomeTable(outcomesFile);
+    assert.ok(read.kind === 'read');
+    return read.table;
+  };
+  const [call, bid] = ['0a5f8f1e-1111-4a0e-bb2c-0d9b3c1c7a01', '7c1d2b3a-2222-4b1f-8a5e-1f2e3d4c5b6a'];
+  const origin = '/contrato/oferta-leilao/incluir-lance';
+  const content = { CodigoLanceLeilao: bid, Mensagem: 'Lance incluído no leilão' };
+  const forms = [
+    { CodigoRequisicao: call, Origem: origin, Conteudo: content, HasError: false, Erros: [] },
+    { Conteudo: content, CodigoRequisicao: call },
+    { CodigoRequisicao: bid, Conteudo: content },
+  ];
+  const replaced = [
+    ...['1d2c0000-0000-4000-8000-091582575436', 'Zulmira Plantada', '', '91582575436', call.toUpperCase(), bid],
+    ...[
+      '00000000-0000-0000-0000-000000000000',
+      `${call}"`,
+      `${call}\\`,
+      call.replace('a', 'ã'),
+      call.slice(1),
+      `${call}1`,
+    ],
+  ];
+  const warm = fresh();
+  const seen = new Set<string>();
+  for (const form of forms) {
+    const text = JSON.stringify(form);
+    assert.equal(readBidAnswer(warm, 200, text).outcome.kind, 'accepted');
+    const others = [
+      text,
+      text.replaceAll(call, bid),
+      text.replaceAll(bid, call),
+      text.replace('leilão', 'leilão de Zulmira'),
+    ];
+    for (const code of replaced)
+      others.push(text.replace(call, code), text.replaceAll(bid, code), text.replace(bid, code));
+    others.push(
+      `${text} `,
+      ` ${text}`,
+      text.slice(0, -1),
+      text.replace('false', 'true'),
+      text.replace('[]', '["x"]'),
+      `${text}${text}`,
+    );
+    for (const other of others) {
+      for (const status of [200, 201, 409, 503]) {
+        const again = readBidAnswer(warm, status, other);
+        assert.deepEqual(again, readBidAnswer(fresh(), status, other), `${status} ${other}`);
+        seen.add(again.isHarmless ? again.outcome.kind : 'other');
+      }
+    }
+  }
+  assert.ok(seen.has('accepted') && seen.has('other'));
+});
