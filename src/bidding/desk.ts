@@ -27,6 +27,7 @@ import { createFoldTeller } from './fold-events.ts';
 import { createGate, type Gate } from './gate.ts';
 import { hindered } from './hindrances.ts';
 import { createIntake, type Intake } from './intake.ts';
+import { mayDifferLate, tellLateDifference } from './late-differences.ts';
 import { createLedger, type Fold, type Ledger } from './ledger.ts';
 import { createLinkDesk, type LinkDesk } from './link-desk.ts';
 import { createMean } from './mean.ts';
@@ -228,6 +229,7 @@ export function createDesk(world: DeskWorld): Desk {
     if (!live) return;
     if (record?.kind === 'requested') time.requestCame(record.request);
     tellFold(fold, clock.now());
+    if (mayDifferLate(fold)) spawn(tellLateDifference(fold, common));
   }
 
   /** Does what each state asks for. */

@@ -1,14 +1,14 @@
 /** What a folded record means to those who watch: counted, alarmed, timed, and set against what was expected. */
 import { type EpochMs, noRivalCell } from '../domain/glossary.ts';
-import type { PublishedBid, Trial } from '../domain/offer.ts';
+import type { Trial } from '../domain/offer.ts';
 import type { AuctionRecord } from '../domain/records.ts';
 import type { RequestState } from '../domain/states.ts';
 import { surplusOf } from '../pricing/trial.ts';
+import { differenceText } from './late-differences.ts';
 import type { Fold } from './ledger.ts';
 import type { DeskEvent, DeskObserver } from './observer.ts';
-import { alarmsOf } from './react.ts';
+import { alarmsOf, differingKept } from './react.ts';
 import { createRivalWatch, isFollowing } from './rival-watch.ts';
-import { differingBids } from './settlement.ts';
 
 /** Results between two looks at whether rivals follow. */
 const lookEvery = 500;
@@ -72,16 +72,6 @@ function isOfNoBid({ kind }: AuctionRecord, state: RequestState): boolean {
   return (kind === 'contemplated' || kind === 'proposed') && state.phase === 'passed' && state.winner === null;
 }
 
-type Figures = Pick<PublishedBid, 'rateHundredths' | 'amountCents' | 'installments'> & { offGrid?: boolean };
-
-function differenceText(state: RequestState): string {
-  const { claim } = state;
-  const figures = ({ rateHundredths, amountCents, installments, offGrid = false }: Figures) =>
-    `${offGrid ? 'below ' : ''}${(rateHundredths / 100).toFixed(2)} % a month, R$ ${(amountCents / 100).toFixed(2)}, ${installments} installments`;
-  const published = differingBids(state).map((bid) => `${figures(bid)} (code ${bid.bidId})`);
-  return `the bid was published with other figures than were sent: sent ${claim === null ? '?' : figures(claim.offer)}; published ${published.join('; ')}`;
-}
-
 /** Tells of each record once, in the process that folded it. */
 export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: EpochMs) => void {
   const rivals = createRivalWatch();
@@ -123,7 +113,7 @@ export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: Epoc
       observer({ kind: 'alarm', code: 'winner-unknown', requestId, text });
     }
     for (const code of alarmsOf(before, state)) {
-      const text = code === 'bid-differs' ? differenceText(state) : undefined;
+      const text = code === 'bid-differs' ? differenceText(state, differingKept(state)) : undefined;
       observer({ kind: 'alarm', code, requestId, ...(text === undefined ? {} : { text }) });
     }
     if (record.kind === 'requested') observer({ kind: 'step', step: 'requested-read-back' });

@@ -7,7 +7,7 @@ import type { BiddingSettings } from '../config/sections.ts';
 import { lostClaimReason } from '../domain/audit.ts';
 import type { Reservation } from '../domain/cap-book.ts';
 import type { EpochMs } from '../domain/glossary.ts';
-import { refusedInDoubt } from '../domain/offer.ts';
+import { type PublishedBid, refusedInDoubt } from '../domain/offer.ts';
 import type { Answered, AuctionRecord, LostClaim, Passed, Resolution } from '../domain/records.ts';
 import type { Claim, FrozenMark, Phase, RequestState } from '../domain/states.ts';
 import type { ClosedCause } from './bidding-status.ts';
@@ -235,9 +235,14 @@ const published: ReadonlySet<Phase> = new Set(['won', 'lost', 'ambiguous']);
 
 /** Alarms of one step, raised once by whoever folds it. */
 export function alarmsOf(before: RequestState | null, after: RequestState): readonly AlarmCode[] {
-  const isNewlyOther = differingBids(after).length > 0 && (before === null || differingBids(before).length === 0);
+  const isNewlyOther = differingKept(after).length > 0 && (before === null || differingKept(before).length === 0);
   const ofPhase = before?.phase === after.phase ? [] : alarmsOfPhase(before, after);
   return isNewlyOther ? [...ofPhase, 'bid-differs'] : ofPhase;
+}
+
+/** Of those that the state keeps. One that was published before its answer came is in the log alone (`late-differences.ts`). */
+export function differingKept(state: RequestState): readonly PublishedBid[] {
+  return differingBids(state, state.auction?.candidates ?? []);
 }
 
 function alarmsOfPhase(before: RequestState | null, after: RequestState): readonly AlarmCode[] {

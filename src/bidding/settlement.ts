@@ -40,17 +40,12 @@ function namesOf(answer: Answer | null): readonly string[] | null {
  * Bids published under a code of our answer with another rate, amount or term than were sent. The contract lets nobody change a bid,
  * so either the service has changed it or somebody else bids in our name.
  */
-export function differingBids({
-  claim,
-  answer,
-  auction,
-}: {
-  claim: Claim | null;
-  answer: Answer | null;
-  auction: AuctionResult | null;
-}): readonly PublishedBid[] {
-  if (claim === null || claim.unread || auction === null) return [];
-  return (namedAmong(auction.candidates, answer) ?? []).filter((bid) => !saysSame(bid, claim));
+export function differingBids(
+  { claim, answer }: { claim: Claim | null; answer: Answer | null },
+  bids: readonly PublishedBid[],
+): readonly PublishedBid[] {
+  if (claim === null || claim.unread) return [];
+  return (namedAmong(bids, answer) ?? []).filter((bid) => !saysSame(bid, claim));
 }
 
 function saysSame(bid: PublishedBid, { offer }: Claim): boolean {

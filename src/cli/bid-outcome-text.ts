@@ -115,7 +115,7 @@ export function auctionSection(page: Page, { state, ended }: BidReport, format: 
   const isTold = state.claim !== null && !state.claim.unread;
   const own = new Set(isTold ? state.auction?.candidates.map(({ bidId }) => bidId) : []);
   const mark = own.size > 1 ? show.maybeOurs : show.ours;
-  const differing = differingBids(state);
+  const differing = differingBids(state, ended.bids);
   const rows = [...ended.bids]
     .sort((left, right) => left.position - right.position)
     .map((bid) => [

@@ -12,11 +12,12 @@ import { createSteadySystemClock } from '../../src/adapters/system/clock.ts';
 import { createDesk } from '../../src/bidding/desk.ts';
 import type { DeskEvent } from '../../src/bidding/observer.ts';
 import type { NewEntry, Views } from '../../src/bidding/ports.ts';
+import type { PublishedBid } from '../../src/domain/offer.ts';
 import type { CallbackRecord } from '../../src/domain/records.ts';
 import type { RequestState } from '../../src/domain/states.ts';
 import { openOwnPartitions } from '../../src/state/own-partitions.ts';
 import { acceptedAs, createFakeService } from '../bidding/fake-service.ts';
-import { requested, settings as roundSettings } from '../bidding/parts.ts';
+import { bid, ended, requested, settings as roundSettings } from '../bidding/parts.ts';
 import { eventually } from '../conformance/backend.ts';
 import { settingsOn } from '../conformance/kafka-log.ts';
 import { sampleRequest } from '../rules/sample-request.ts';
@@ -51,6 +52,8 @@ function createMarket(kafka: KafkaSettings, redisUrl: string) {
   const control = createControlStore(clock.now(), variant!.hash);
   /** Desks of these names get no answer. */
   const unanswered = new Set<string>();
+  /** What the log gets before the service answers, and the desk has folded by then. */
+  const publishedFirst = new Map<string, readonly PublishedBid[]>();
 
   async function startDesk(name: string) {
     const fail = (fault: Error) => assert.fail(fault.message);
@@ -80,9 +83,15 @@ function createMarket(kafka: KafkaSettings, redisUrl: string) {
     });
     const missing = owned.views.missing!;
     const events: DeskEvent[] = [];
-    const service = createFakeService((body) => {
+    const service = createFakeService(async (body) => {
       const { requestId, amountCents } = JSON.parse(body);
       sent.push({ by: name, requestId, body, amountCents });
+      const bids = publishedFirst.get(requestId);
+      if (bids !== undefined) {
+        const record = { ...ended(bids), requestId, at: clock.now(), startedAt: null, endedAt: null };
+        await records.log.append([{ topic: 'auctions', key: requestId, record }]);
+        await eventually(async () => ((await state(requestId))?.auction ?? null) !== null, patienceMs);
+      }
       return unanswered.has(name) ? new Promise(() => undefined) : acceptedAs(`bid of ${requestId}`, clock.now());
     });
     const desk = createDesk({
@@ -130,7 +139,7 @@ function createMarket(kafka: KafkaSettings, redisUrl: string) {
   }
 
   return {
-    ...{ sent, unanswered, startDesk },
+    ...{ sent, unanswered, publishedFirst, startDesk },
     emptyBook: async () => {
       const redis = new Redis(redisUrl);
       await redis.del(...(await redis.keys(`{${kafka.topicPrefix}}:*`)));
@@ -217,6 +226,21 @@ await describeOnStack('desks on Kafka with views of their own', (stack) => {
     await untilAll([first], after, 'accepted');
     assertOneForm(sent);
     await first.stop();
+  });
+
+  test('a bid that was published with other figures before its answer came raises the alarm', async (t) => {
+    const market = createMarket(settingsOn(stack, `${stack.prefix}differs.`), stack.redisUrl);
+    const desk = await market.startDesk('only');
+    t.after(() => desk.stop({ isKilled: true }));
+    await eventually(desk.isWhole, patienceMs);
+    const [id] = namesOf(91, 1) as [string];
+    market.publishedFirst.set(id, [bid(`bid of ${id}`, { rateHundredths: 111, amountCents: 123_45 })]);
+    await desk.append([requestOf(id, 'employer')]);
+    const told = () => desk.events.filter((event) => event.kind === 'alarm' && event.code === 'bid-differs');
+    await eventually(() => told().length > 0, patienceMs);
+    assert.match(JSON.stringify(told()), new RegExp(`"requestId":"${id}".*published 1\\.11 % a month, R\\$ 123\\.45`));
+    await desk.stop();
+    assert.equal(told().length, 1);
   });
 
   test('a desk that is gone leaves its claims to the other; a book that is lost closes bidding until it is filled', async (t) => {
