@@ -188,7 +188,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const restored = await noBidReceivedBefore(parts.store);
   const metrics = createMetrics();
   const startedAt = parts.clock.now();
-  const lasts: Lasts = { bidAt: null, winAt: null, lately: createLatelyWatch() };
+  const lasts: Lasts = { bidAt: null, winAt: null, lately: createLatelyWatch(config.bidding.windowMs) };
   const tellers: Tellers = {
     clock: parts.clock,
     lasts,
@@ -489,6 +489,7 @@ function observerOf(tellers: Tellers, onStep: (step: Step) => void): DeskObserve
 
 function noteLasts(event: DeskEvent, { lasts, clock }: Tellers): void {
   if (event.kind === 'would-be') lasts.lately.note(event.record);
+  if (event.kind === 'duration' && event.stage === 'send-to-answer') lasts.lately.noteAnswerTime(event.durationMs);
   if (event.kind === 'attempt' && takenOutcomes.has(event.outcome)) lasts.bidAt = clock.now();
   if (event.kind === 'folded' && event.to === 'won' && event.from !== 'won') lasts.winAt = clock.now();
 }
@@ -741,9 +742,11 @@ function readinessChecks(
 }
 
 function serviceText(parts: EngineParts, { lately }: Lasts): string {
-  const { unknownRefusals } = lately.told();
-  if (unknownRefusals === null) return answerText(parts);
-  return `${answerText(parts)}; ${statusEn.unknownRefusals(unknownRefusals)}`;
+  const { unknownRefusals, slowAnswers } = lately.told();
+  const texts = [answerText(parts)];
+  if (unknownRefusals !== null) texts.push(statusEn.unknownRefusals(unknownRefusals));
+  if (slowAnswers !== null) texts.push(statusEn.slowAnswers(slowAnswers));
+  return texts.join('; ');
 }
 
 function answerText({ serviceAnsweredAt, clock }: Pick<EngineParts, 'serviceAnsweredAt' | 'clock'>): string {

@@ -1,4 +1,4 @@
-/** What became of the last bids that were to be: refusals that nobody understands, and caps without room. It closes nothing. */
+/** What became of the last bids that were to be: refusals that nobody understands, slow answers, and caps without room. It closes nothing. */
 import { operatorPrefix, usageUnder } from '../domain/cap-book.ts';
 import type { Answered, Claimed, Passed } from '../domain/records.ts';
 import { fullCapOf } from './decide.ts';
@@ -18,16 +18,30 @@ type Lately = {
   unknownRefusals: number | null;
   /** Where most of the last would-be bids ended by a cap: the one that did last, and how many of how many did. */
   caps: { cap: CapEnd; ended: number; of: number } | null;
+  /** Where the answers to the last bids took a large part of an auction: their median, of how many, and how long an auction is. */
+  slowAnswers: { medianMs: number; of: number; windowMs: number } | null;
 };
 
-type LatelyWatch = { note: (record: Claimed | Answered | Passed) => void; told: () => Lately };
+type LatelyWatch = {
+  note: (record: Claimed | Answered | Passed) => void;
+  /** From the sending of a bid to its answer, or to its end without one. */
+  noteAnswerTime: (durationMs: number) => void;
+  told: () => Lately;
+};
 
 const leastRefusals = 20;
 const mostWouldBe = 20;
 const leastWouldBe = 5;
+const mostAnswerTimes = 20;
+const leastAnswerTimes = 10;
+/** Before its bid a request waits for its margin as well, which the same service tells: of an auction, an answer may take this part. */
+const slowShare = 0.1;
 
-export function createLatelyWatch(): LatelyWatch {
+/** `windowMs`: the length of an auction. */
+export function createLatelyWatch(windowMs: number): LatelyWatch {
   let refusals = 0;
+  /** The latest last. */
+  const answerTimes: number[] = [];
   /** Of the last would-be bids, the latest last: the cap that it ended by, or null for a claim. */
   const wouldBe: (CapEnd | null)[] = [];
 
@@ -43,15 +57,31 @@ export function createLatelyWatch(): LatelyWatch {
       wouldBe.push(end);
       if (wouldBe.length > mostWouldBe) wouldBe.shift();
     },
+    noteAnswerTime: (durationMs) => {
+      answerTimes.push(durationMs);
+      if (answerTimes.length > mostAnswerTimes) answerTimes.shift();
+    },
     told: () => {
       const ends = wouldBe.filter((end) => end !== null);
       const isMost = wouldBe.length >= leastWouldBe && ends.length * 2 > wouldBe.length;
       return {
         unknownRefusals: refusals >= leastRefusals ? refusals : null,
         caps: isMost ? { cap: ends.at(-1)!, ended: ends.length, of: wouldBe.length } : null,
+        slowAnswers: slowAnswersIn(answerTimes, windowMs),
       };
     },
   };
+}
+
+function slowAnswersIn(durations: readonly number[], windowMs: number): Lately['slowAnswers'] {
+  if (durations.length < leastAnswerTimes) return null;
+  const medianMs = Math.round(medianOf(durations));
+  return medianMs < slowShare * windowMs ? null : { medianMs, of: durations.length, windowMs };
+}
+
+/** Of an even number the lower one. */
+function medianOf(durations: readonly number[]): number {
+  return durations.toSorted((left, right) => left - right)[Math.floor((durations.length - 1) / 2)]!;
 }
 
 function capEndOf({ code, reasons, trace }: Passed): CapEnd | null {

@@ -124,6 +124,10 @@ export const doctorEn: Texts['doctor'] = {
       `open since ${since}, and the last ${count} answers to bids were all refusals in unknown words (unclassified)`,
       'look at lance bids list --code unclassified, ask the service, and add a row for the words to config/outcomes.json',
     ],
+    'bidding-slow': ({ since, count, durationMs, windowMs }) => [
+      `open since ${since}, but half of the last ${count} bids waited ${(Number(durationMs) / 1_000).toFixed(1)} s or longer for their answer, and an auction lasts ${Number(windowMs) / 1_000} s: requests may end without a bid for it`,
+      'ask the service why it is slow; see the runbook LanceServiceSlow',
+    ],
     'bidding-closed': ({ cause, since, until, text }) => [
       `closed since ${since}: ${biddingEn.causes[cause as ClosedCause]} (${cause})${until === undefined ? '' : `, until ${until}`}${text === undefined ? '' : `: ${text}`}`,
       remedyOf(biddingEn, cause as ClosedCause, text === undefined ? null : String(text)),

@@ -128,6 +128,10 @@ export const doctorPt = {
       `abertos desde ${since}, e as últimas ${count} respostas a lances foram todas recusas em palavras desconhecidas (unclassified)`,
       'veja lance bids list --code unclassified, pergunte ao serviço e acrescente uma linha com as palavras a config/outcomes.json',
     ],
+    'bidding-slow': ({ since, count, durationMs, windowMs }: DoctorFigures) => [
+      `abertos desde ${since}, mas metade dos últimos ${count} lances esperou ${(Number(durationMs) / 1_000).toFixed(1).replace('.', ',')} s ou mais pela resposta, e um leilão dura ${Number(windowMs) / 1_000} s: por isso pode haver solicitações que ficam sem lance`,
+      'pergunte ao serviço por que está lento; veja o runbook LanceServiceSlow',
+    ],
     'bidding-closed': ({ cause, since, until, text }: DoctorFigures) => [
       `fechados desde ${since}: ${biddingPt.causes[cause as ClosedCause]} (${cause})${until === undefined ? '' : `, até ${until}`}${text === undefined ? '' : `: ${text}`}`,
       remedyOf(biddingPt, cause as ClosedCause, text === undefined ? null : String(text)),

@@ -492,10 +492,17 @@ async function checkBidding(world: CommandWorld, reader: DeskReader | null, stor
   const { bidding } = answer.status;
   if (bidding === null) return [];
   const since = world.format.minute(bidding.since);
-  const { unknownRefusals } = answer.status;
-  if (bidding.cause === null && unknownRefusals != null)
-    return [found('bidding', 'warn', 'bidding-refused', { since, count: unknownRefusals })];
-  if (bidding.cause === null) return [found('bidding', 'ok', 'bidding-open', { since })];
+  const { unknownRefusals, slowAnswers } = answer.status;
+  if (bidding.cause === null) {
+    const ill: Finding[] = [];
+    if (unknownRefusals != null)
+      ill.push(found('bidding', 'warn', 'bidding-refused', { since, count: unknownRefusals }));
+    if (slowAnswers != null) {
+      const { medianMs, of, windowMs } = slowAnswers;
+      ill.push(found('bidding', 'warn', 'bidding-slow', { since, durationMs: medianMs, count: of, windowMs }));
+    }
+    return ill.length > 0 ? ill : [found('bidding', 'ok', 'bidding-open', { since })];
+  }
   // Why somebody paused is told by the process only to those with a token.
   const pause = bidding.cause === 'paused' && reader !== null ? (await reader.control.read()).pause : null;
   const detail = bidding.detail ?? pause?.reason;

@@ -24,6 +24,7 @@ export const statusEn: Texts['status'] = {
     lastWin: 'last win',
     service: 'service',
     refusals: 'refusals',
+    answers: 'answers',
     caps: 'caps',
   },
   open: 'OPEN',
@@ -54,6 +55,8 @@ export const statusEn: Texts['status'] = {
   answered: (age, at) => `last answered ${statusEn.ago(age)} (${at})`,
   unknownRefusals: (count) =>
     `the last ${count} answers to bids were all refusals in unknown words (unclassified): look at lance bids list --code unclassified, and add a row to config/outcomes.json`,
+  slowAnswers: ({ medianMs, of, windowMs }) =>
+    `SLOW: half of the last ${of} bids waited ${(medianMs / 1_000).toFixed(1)} s or longer for their answer, and an auction lasts ${Math.round(windowMs / 1_000)} s: requests may end without a bid for it; ask the service (runbook LanceServiceSlow)`,
   capsFull: ({ name, byHand, used, limit }, ended, of) =>
     `${ended} of the last ${of} would-be bids ended by a cap, the last by ${name}${byHand ? ' (set by hand)' : ' (of the rules)'}${used === null ? '' : `: ${used} of ${limit} used`}`,
   unanswered: 'has not answered since the process started',

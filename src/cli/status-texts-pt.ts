@@ -5,6 +5,7 @@ import type { Age } from './age.ts';
 
 type Requests = { open: number; parked: number; frozen: number };
 type Queue = { queued: number; sending: number; sendLimit: number; unknown: number };
+type SlowAnswers = { medianMs: number; of: number; windowMs: number };
 type GoneBack = { hash: string; from: string; by: string | null };
 type Review = { kind: 'reviewed'; by: string | null } | { kind: 'due'; until: string };
 type TakenAway = Omit<HeldBack, 'hash'>;
@@ -44,6 +45,7 @@ export const statusPt = {
     lastWin: 'última vitória',
     service: 'serviço',
     refusals: 'recusas',
+    answers: 'respostas',
     caps: 'tetos',
   },
   open: 'ABERTOS',
@@ -77,6 +79,8 @@ export const statusPt = {
   answered: (age: Age, at: string) => `respondeu pela última vez ${statusPt.ago(age)} (${at})`,
   unknownRefusals: (count: number) =>
     `as últimas ${count} respostas a lances foram todas recusas em palavras desconhecidas (unclassified): veja lance bids list --code unclassified e acrescente uma linha a config/outcomes.json`,
+  slowAnswers: ({ medianMs, of, windowMs }: SlowAnswers) =>
+    `LENTAS: metade dos últimos ${of} lances esperou ${(medianMs / 1_000).toFixed(1).replace('.', ',')} s ou mais pela resposta, e um leilão dura ${Math.round(windowMs / 1_000)} s: por isso pode haver solicitações que ficam sem lance; pergunte ao serviço (runbook LanceServiceSlow)`,
   capsFull: (
     { name, byHand, used, limit }: { name: string; byHand: boolean; used: string | null; limit: string | null },
     ended: number,

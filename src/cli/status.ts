@@ -138,6 +138,7 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.lastWin, requests === null ? null : lastText(found.lastWinAt)],
     [labels.service, requests === null ? null : serviceText(found)],
     [labels.refusals, found.unknownRefusals == null ? null : status.unknownRefusals(found.unknownRefusals)],
+    [labels.answers, found.slowAnswers == null ? null : status.slowAnswers(found.slowAnswers)],
     [labels.caps, capsText(found)],
   ];
   const width = screenWidth - Math.max(...Object.values(labels).map((label) => label.length)) - 2;

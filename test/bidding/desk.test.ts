@@ -94,6 +94,30 @@ test('a pause stops sending within a second; what was not sent passes as paused'
   }
 });
 
+test('a service whose answers take a tenth of an auction is named, and nothing is closed for it', async () => {
+  const house = await openHouse({
+    seed: 16,
+    sandbox: {
+      auction: { windowMs: 3_000, expiryMs: 30_000 },
+      pace: { batchRequests: 20, batchIntervalMs: 100 },
+      faults: { bids: { delayMinMs: 400, delayMaxMs: 450 } },
+    },
+    bidding: { ...bidding, windowMs: 3_000 },
+  });
+  try {
+    await house.sandbox.run(60);
+    await untilSettled(house);
+    const asked = async (path: string) => (await fetch(`${house.engine.url}${path}`)).text();
+    const { slowAnswers, bidding: status } = JSON.parse(await asked('/status'));
+    assert.equal(status.kind, 'open');
+    const { medianMs, of, windowMs: auctionMs } = slowAnswers;
+    assert.ok(of >= 10 && auctionMs === 3_000 && medianMs >= 390 && medianMs < 3_000, JSON.stringify(slowAnswers));
+    assert.match(await asked('/readyz?verbose'), /^\[\+\] service: .*; SLOW: half of the last \d+ bids waited/m);
+  } finally {
+    await house.close();
+  }
+});
+
 test('a cap by hand that is set while offers wait binds them (stranger, session 38)', async () => {
   const house = await openHouse({
     seed: 15,

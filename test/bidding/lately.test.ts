@@ -23,7 +23,7 @@ function endedBy(key: string): Passed {
 }
 
 test('twenty refusals in a row that nobody understands are told, until an answer is another one', () => {
-  const watch = createLatelyWatch();
+  const watch = createLatelyWatch(30_000);
   const refused = answered({ kind: 'rejected', code: 'unclassified' });
   for (let each = 0; each < 19; each += 1) watch.note(refused);
   assert.equal(watch.told().unknownRefusals, null);
@@ -34,7 +34,7 @@ test('twenty refusals in a row that nobody understands are told, until an answer
 });
 
 test('where most of the last would-be bids ended by a cap, it is named without the values of its key', () => {
-  const watch = createLatelyWatch();
+  const watch = createLatelyWatch(30_000);
   for (let each = 0; each < 20; each += 1) watch.note(claimed);
   for (let each = 0; each < 10; each += 1) watch.note(endedBy('worker-day|w-1|2026-07-01'));
   assert.equal(watch.told().caps, null, 'half is not most');
@@ -47,4 +47,19 @@ test('where most of the last would-be bids ended by a cap, it is named without t
   });
   for (let each = 0; each < 12; each += 1) watch.note(claimed);
   assert.equal(watch.told().caps, null);
+});
+
+test('answers to bids that take a tenth of an auction and more are told with their median, while they do', () => {
+  const watch = createLatelyWatch(30_000);
+  for (let each = 0; each < 9; each += 1) watch.noteAnswerTime(4_000);
+  assert.equal(watch.told().slowAnswers, null, 'too few to tell');
+  watch.noteAnswerTime(4_100);
+  assert.deepEqual(watch.told().slowAnswers, { medianMs: 4_000, of: 10, windowMs: 30_000 });
+  // Half of the last twenty are quick, and the longest of them is the median.
+  for (let each = 0; each < 10; each += 1) watch.noteAnswerTime(40);
+  assert.equal(watch.told().slowAnswers, null);
+  for (let each = 0; each < 20; each += 1) watch.noteAnswerTime(3_000);
+  assert.deepEqual(watch.told().slowAnswers, { medianMs: 3_000, of: 20, windowMs: 30_000 });
+  for (let each = 0; each < 20; each += 1) watch.noteAnswerTime(2_999);
+  assert.equal(watch.told().slowAnswers, null);
 });

@@ -195,6 +195,39 @@ test('requests of a process whose store is away are unknown, not none', async ()
   }
 });
 
+test('a service whose answers are slow is named by status and doctor, in one screen', async () => {
+  const status = await statusOf();
+  const slow = { ...status, slowAnswers: { medianMs: 4_020, of: 20, windowMs: 30_000 } };
+  const server = createHttpServer((_request, response) => response.end(JSON.stringify(slow)));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const LANCE_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    for (const [language, said] of [
+      [
+        'en',
+        /answers SLOW: half of the last 20 bids waited 4\.0 s or longer for their answer, and an auction lasts 30 s/,
+      ],
+      [
+        'pt',
+        /respostas LENTAS: metade dos últimos 20 lances esperou 4,0 s ou mais pela resposta, e um leilão dura 30 s/,
+      ],
+    ] as const) {
+      const { stdout } = await lance({ LANCE_URL, LANCE_LANG: language }, 'status');
+      assert.match(stdout.replaceAll(/\s+/g, ' '), said);
+      assertScreen(stdout);
+      const doctor = await lance({ ...environment, LANCE_URL, LANCE_LANG: language }, 'doctor');
+      assert.match(doctor.stdout, /LanceServiceSlow/);
+      assert.equal(doctor.code, 0, doctor.stdout);
+    }
+    const json = jsonLines<{ finding: string; level: string }>(
+      (await lance({ ...environment, LANCE_URL }, 'doctor', '--json')).stdout,
+    );
+    assert.equal(json.find(({ finding }) => finding === 'bidding-slow')?.level, 'warn');
+  } finally {
+    server.close();
+  }
+});
+
 test('what a process does not tell, or cannot know without traffic, is said so', async () => {
   const status = await statusOf();
   const server = createHttpServer((_request, response) => response.end(JSON.stringify(shown)));

@@ -25,11 +25,25 @@ const always = 'LanceWatchdog';
 /** Series by name, in promtool's notation: a value a minute. */
 type Series = Readonly<Record<string, string>>;
 
+/** So many answers to bids a minute, within 2.5 s and later. */
+function answersWithin(quick: number, slow: number): Series {
+  const series = (name: string) => `lance_stage_duration_seconds_${name}`;
+  const bucket = (le: string) => `${series('bucket')}{job="lance",instance="a",stage="send-to-answer",le="${le}"}`;
+  return {
+    [bucket('1')]: `0+${quick}x40`,
+    [bucket('2.5')]: `0+${quick}x40`,
+    [bucket('5')]: `0+${quick + slow}x40`,
+    [bucket('+Inf')]: `0+${quick + slow}x40`,
+    [`${series('count')}{job="lance",instance="a",stage="send-to-answer"}`]: `0+${quick + slow}x40`,
+  };
+}
+
 const healthy: Series = {
   'up{job="lance",instance="a"}': '1x40',
   'lance_requests_received_total{job="lance",instance="a"}': '0+60x40',
   'lance_phases_total{job="lance",instance="a",phase="accepted"}': '0+30x40',
   'lance_passes_total{job="lance",instance="a",code="deadline"}': '0x40',
+  ...answersWithin(10, 0),
   'lance_paused{job="lance",instance="a"}': '0x40',
   'lance_bidding_status{job="lance",instance="a",cause="none"}': '1x40',
   'lance_unknown_oldest_age_seconds{job="lance",instance="a"}': '5x40',
@@ -113,6 +127,9 @@ const cases: readonly { what: string; change: Series; fires: readonly string[]; 
   },
   { what: 'misses', change: like('lance_passes_total', '0+2x40'), fires: ['LanceDeadlineMisses'] },
   { what: 'a rare miss', change: like('lance_passes_total', '0x25 1x15'), fires: [] },
+  { what: 'slow answers', change: answersWithin(4, 6), fires: ['LanceServiceSlow'] },
+  { what: 'some slow answers', change: answersWithin(6, 4), fires: [] },
+  { what: 'slow answers to a bid now and then', change: answersWithin(0, 0.5), fires: [] },
   {
     what: 'an old unknown',
     change: like('lance_unknown_oldest_age_seconds', '400x40'),

@@ -138,6 +138,17 @@ export const statusSchema = answerNamed(
       'Answers to bids in a row that were all refusals in words that nobody knows (`unclassified`), where they are 20 or more; null: they are not',
       null,
     ),
+    slowAnswers: saidOfParts(
+      z
+        .object({
+          medianMs: said(measured(z.int(), 'ms'), 'Median of the time from sending a bid to its answer', 4_020),
+          of: said(count, 'Of so many bids, the last ones', 20),
+          windowMs: said(measured(z.int(), 'ms'), 'How long an auction is (`bidding.windowMs`)', 30_000),
+        })
+        .nullable()
+        .optional(),
+      'Where the answers to the last bids of this process took a tenth of an auction or more; null: they did not, or there were fewer than 10',
+    ),
     caps: saidOfParts(
       z
         .object({
