@@ -32,6 +32,10 @@ function alsoTaken(figures: DoctorFigures): string {
   return taken === '' ? '' : `; it would take away ${taken}`;
 }
 
+function lastRecorded(lastAt: string | number | undefined): string {
+  return lastAt === undefined ? 'nothing was ever recorded' : `something was last recorded at ${lastAt}`;
+}
+
 export const doctorEn: Texts['doctor'] = {
   levels: { ok: 'ok', warn: 'warn', fail: 'fail' },
   checks: {
@@ -104,7 +108,14 @@ export const doctorEn: Texts['doctor'] = {
     ],
     'servers-refused': ({ text }) => [String(text), 'mend what is named'],
     'daemon-live': ({ count }) => [`running (${count})`],
-    'daemon-none': () => ['none is running', 'start it by lance run'],
+    'daemon-none': ({ lastAt }) => [
+      `no desk is running here (lock free); ${lastRecorded(lastAt)}`,
+      'where it should run: lance run',
+    ],
+    'daemon-unseen': ({ lastAt }) => [
+      `no desk is running here (no process shows that it lives); ${lastRecorded(lastAt)}`,
+      'where one should run: lance run',
+    ],
     'disk-full': ({ text }) => [
       String(text),
       'free space there; a desk that runs goes on by itself; one that has ended is to be started again',

@@ -34,6 +34,10 @@ function alsoTaken(figures: DoctorFigures): string {
   return taken === '' ? '' : `; ele tiraria ${taken}`;
 }
 
+function lastRecorded(lastAt: string | number | undefined): string {
+  return lastAt === undefined ? 'nunca se registrou nada' : `o último registro é de ${lastAt}`;
+}
+
 export const doctorPt = {
   levels: { ok: 'bem', warn: 'atenção', fail: 'falha' },
   checks: {
@@ -108,7 +112,14 @@ export const doctorPt = {
     ],
     'servers-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o que é citado'],
     'daemon-live': ({ count }: DoctorFigures) => [`rodando (${count})`],
-    'daemon-none': () => ['nenhum está rodando', 'inicie com lance run'],
+    'daemon-none': ({ lastAt }: DoctorFigures) => [
+      `nenhuma mesa está rodando aqui (trava livre); ${lastRecorded(lastAt)}`,
+      'se deveria estar rodando: lance run',
+    ],
+    'daemon-unseen': ({ lastAt }: DoctorFigures) => [
+      `nenhuma mesa está rodando aqui (nenhum processo dá sinal de vida); ${lastRecorded(lastAt)}`,
+      'se alguma deveria estar rodando: lance run',
+    ],
     'disk-full': ({ text }: DoctorFigures) => [
       String(text),
       'libere espaço; uma mesa em execução segue sozinha; uma que terminou deve ser iniciada de novo',

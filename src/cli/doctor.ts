@@ -517,7 +517,7 @@ async function checkDaemon(world: CommandWorld, reader: DeskReader, store: Store
   const { pause, revision, changes } = await reader.control.read();
   const late = live.filter((process) => process.revision < revision).length;
   const findings: Finding[] = [];
-  if (!held) findings.push(found('daemon', 'warn', 'daemon-none'));
+  if (!held) findings.push(await noDaemon(reader, store, changes));
   else if (live.length === 0) {
     // Its sign of life is a row of the store, which a process that starts has not written yet.
     if (fullDisk(world, store) !== null) findings.push(found('daemon', 'fail', 'daemon-unwritten'));
@@ -537,8 +537,20 @@ async function checkDaemon(world: CommandWorld, reader: DeskReader, store: Store
   return findings;
 }
 
+/** A note, and no failure: somebody may have stopped it. The last thing of all says since when nothing has happened. */
+async function noDaemon(
+  reader: DeskReader,
+  { backend }: StorePlace,
+  changes: readonly { at: number }[],
+): Promise<Finding> {
+  const times = [...changes.map(({ at }) => at), await lastRecordAt(reader, storyTopics)];
+  const lastAt = Math.max(...times.filter((at) => at !== undefined));
+  const last = Number.isFinite(lastAt) ? { lastAt: new Date(lastAt).toISOString() } : {};
+  return found('daemon', 'warn', backend === 'embedded' ? 'daemon-none' : 'daemon-unseen', last);
+}
+
 async function checkLog(world: CommandWorld, reader: DeskReader, store: StorePlace): Promise<Finding[]> {
-  const last = await lastRecordAt(reader);
+  const last = await lastRecordAt(reader, ['auctions']);
   const findings = [await checkViews(reader, await isHeld(world, reader, store))];
   // On Kafka that reads the whole log over the network: `audit verify` does, when somebody asks for it.
   const verifies = store.backend === 'embedded' && reader.verifyChain !== null;
@@ -588,11 +600,17 @@ export async function checkViews(
 }
 
 /** When the latest record of all partitions was written. */
-async function lastRecordAt(reader: DeskReader): Promise<number | undefined> {
+/** Topics whose records say when something happened. */
+const storyTopics = ['auctions', 'callbacks', 'flows', 'dead-letters'] as const;
+type StoryTopic = (typeof storyTopics)[number];
+
+async function lastRecordAt(reader: DeskReader, topics: readonly StoryTopic[]): Promise<number | undefined> {
   let last: number | undefined;
-  for (const [partition, end] of await reader.log.ends('auctions')) {
-    const [entry] = end === 0 ? [] : await reader.log.read('auctions', partition, end - 1, 1);
-    if (entry !== undefined) last = Math.max(last ?? 0, entry.record.at);
+  for (const topic of topics) {
+    for (const [partition, end] of await reader.log.ends(topic)) {
+      const [entry] = end === 0 ? [] : await reader.log.read(topic, partition, end - 1, 1);
+      if (entry !== undefined) last = Math.max(last ?? 0, entry.record.at);
+    }
   }
   return last;
 }

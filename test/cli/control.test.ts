@@ -253,8 +253,23 @@ test('without a live process a pause is stored, and said so', async () => {
   const paused = await lance(played.environment, 'pause', ...by);
   assert.equal(paused.code, 0, paused.stderr);
   assert.match(paused.stdout, /Nenhum processo está rodando/);
-  const findings = jsonLines<{ finding: string }>((await lance(played.environment, 'doctor', '--json')).stdout);
-  assert.ok(findings.some(({ finding }) => finding === 'daemon-none'));
+  const doctor = await lance(played.environment, 'doctor', '--json');
+  const findings = jsonLines<{ finding: string; level: string; lastAt?: string }>(doctor.stdout);
+  const none = findings.find(({ finding }) => finding === 'daemon-none');
+  // A note: nothing is wrong with a desk that somebody has stopped.
+  assert.deepEqual([none?.level, doctor.code], ['warn', 0]);
+  const history = jsonLines<{ at: number }>((await lance(played.environment, 'controls', 'history', '--json')).stdout);
+  const pausedAt = Math.max(...history.map(({ at }) => at));
+  assert.equal(none?.lastAt, new Date(pausedAt).toISOString(), 'the pause is what was recorded last');
+  const said = await lance(played.environment, 'doctor', '--lang', 'en');
+  assert.match(
+    said.stdout,
+    /warn +daemon +no desk is running here \(lock free\); something was last recorded at \d{4}-/m,
+  );
+  assert.match(
+    (await lance(played.environment, 'doctor')).stdout,
+    /nenhuma mesa está rodando aqui \(trava livre\); o último registro é de \d{4}-/,
+  );
   daemon = await startDaemon(played.environment);
   played.sandbox.connect(daemon.url);
   const before = bidsSent();

@@ -204,6 +204,12 @@ await describeOnStack('commands on Kafka', (stack) => {
     } finally {
       await daemon.stop();
     }
+    const found = jsonLines<{ finding: string; level: string; lastAt?: string }>(
+      (await lance(asReader, 'doctor', '--json')).stdout,
+    );
+    const unseen = found.find(({ finding }) => finding === 'daemon-unseen');
+    assert.equal(unseen?.level, 'warn');
+    assert.ok(Date.now() - Date.parse(unseen.lastAt ?? '') < 600_000, unseen.lastAt);
   });
 });
 
