@@ -151,7 +151,14 @@ async function refuseFull(
 ): Promise<void> {
   const full = (what: string) => new Fault('not-allowed', format.texts.move.full[backend](what));
   const mark = await store.house.read();
-  if (mark !== null && !isDeepStrictEqual(mark, own)) throw full('house');
+  if (mark !== null && !isDeepStrictEqual(mark, own)) {
+    // What arrived of it cannot be told from records of the desk, so it is not gone on with.
+    if (mark.kind === 'arriving') {
+      const { file, at } = mark;
+      throw new Fault('not-allowed', format.texts.move.brokenOff[backend](file, format.time(at)));
+    }
+    throw full('house');
+  }
   for (const topic of fileTopics) {
     for (const [partition, end] of await store.log.ends(topic)) {
       if (end > 0) throw full(topic);

@@ -41,5 +41,11 @@ export const moveEn: Texts['move'] = {
     kafka: (what) =>
       `The place is not empty (${what}). Import into an empty one: set kafka.topicPrefix, kafka.groupId and redis.keyPrefix to new names.`,
   },
+  brokenOff: {
+    embedded: (file, at) =>
+      `An import of ${file} into this place, begun on ${at}, goes on or broke off, and the part that is here cannot be used. Import into an empty place: set LANCE_DATA_DIR to a new directory.`,
+    kafka: (file, at) =>
+      `An import of ${file} into this place, begun on ${at}, goes on or broke off, and the part that is here cannot be used. Where it broke off, import into an empty place: set kafka.topicPrefix, kafka.groupId and redis.keyPrefix to new names. No desk starts on the part that is here.`,
+  },
   missing: (topic, arrived, wanted) => `${topic} has ${arrived} records after the import, the file has ${wanted}.`,
 };

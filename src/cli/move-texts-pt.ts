@@ -50,6 +50,12 @@ export const movePt = {
     kafka: (what: string) =>
       `O lugar não está vazio (${what}). Importe para um lugar vazio: dê nomes novos a kafka.topicPrefix, kafka.groupId e redis.keyPrefix.`,
   },
+  brokenOff: {
+    embedded: (file: string, at: string) =>
+      `Uma importação de ${file} para este lugar, começada em ${at}, ainda está em curso ou foi interrompida, e a parte que está aqui não serve. Importe para um lugar vazio: ponha em LANCE_DATA_DIR um diretório novo.`,
+    kafka: (file: string, at: string) =>
+      `Uma importação de ${file} para este lugar, começada em ${at}, ainda está em curso ou foi interrompida, e a parte que está aqui não serve. Se foi interrompida, importe para um lugar vazio: dê nomes novos a kafka.topicPrefix, kafka.groupId e redis.keyPrefix. Nenhuma mesa começa na parte que está aqui.`,
+  },
   missing: (topic: string, arrived: number, wanted: number) =>
     `${topic} tem ${arrived} registros depois da importação, o arquivo tem ${wanted}.`,
 };
