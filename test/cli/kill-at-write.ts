@@ -1,14 +1,15 @@
 /**
  * Loaded before a process and each of its threads (`--import`): kills the process right before its n-th write to the disk, as
- * `LANCE_TEST_KILL_AT` says: `main:3` in the main thread, `thread:7` in another one.
+ * `LANCE_TEST_KILL_AT` says: `main:3` in the main thread, `thread:7` in any other one, `2:7` in the second one that was begun.
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
-import { isMainThread } from 'node:worker_threads';
+import { isMainThread, threadId } from 'node:worker_threads';
 
 const [where, at] = (process.env.LANCE_TEST_KILL_AT ?? '').split(':');
-let left = where === (isMainThread ? 'main' : 'thread') ? Number(at) : Number.POSITIVE_INFINITY;
+const isHere = where === (isMainThread ? 'main' : 'thread') || where === String(threadId);
+let left = isHere ? Number(at) : Number.POSITIVE_INFINITY;
 
 function point(): void {
   left -= 1;

@@ -284,10 +284,21 @@ export function findSetBack(
   return null;
 }
 
-/** The furthest heads that are known to have been stored; null: nobody knows. */
+/**
+ * The furthest heads that are known to have been stored; null: nobody knows. The line of an acceptance that was killed before its mark
+ * says what the store had after it, and does not count: what was lost is what was known before.
+ */
 export function knownHeads({ file, key }: AnchorPlace): ChainHeads | null {
-  const known = knownOf(file, key);
-  if ('kind' in known || known.length === 0) return null;
+  const found = knownOf(file, key);
+  if ('kind' in found) return null;
+  const mark = readMark(file, key);
+  const lines = wholeLines(file);
+  const [before = null, last = null] = [lines.at(-2), lines.at(-1)].map((line) =>
+    line === undefined ? null : readSigned(line, key),
+  );
+  const isKilled = last?.content.restored === true && mark?.content.previous !== last.mac;
+  const known = isKilled ? [mark, before].flatMap((read) => (read === null ? [] : [read.content])) : found;
+  if (known.length === 0) return null;
   const furthest: Record<string, ChainHead> = {};
   for (const { heads } of known) {
     for (const [table, head] of Object.entries(heads)) {

@@ -296,14 +296,18 @@ export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPla
     await checkKeyOf(database, options.checkKey);
     if (findSetBack(database, anchor) === null) return null;
     if (database === null && !options.emptied) throw nothingThere(directory, anchor.file);
-    if (database === null) return { heads: {}, end: 0 };
+    if (database === null) return { heads: {}, end: 0, dealtWith: null };
     const known = knownHeads(anchor);
     const end = endBeforeAcceptance(database, known);
-    return { heads: headsBeforeAcceptance(database, end, known), end };
+    return {
+      heads: headsBeforeAcceptance(database, end, known),
+      end,
+      dealtWith: claimsDealtWith(database, end, known),
+    };
   });
   if (found === null) return null;
-  const { heads, end } = found;
-  const claimed = claimedSince(anchor, end);
+  const { heads, end, dealtWith } = found;
+  const claimed = withDealtWith(claimedSince(anchor, end), dealtWith);
   const lost = knownHeads(anchor);
   const store = await openEmbeddedStore({ ...options, anchor: null });
   return {
@@ -348,11 +352,43 @@ function endBeforeAcceptance(database: DatabaseSync, lost: ChainHeads | null): n
  */
 function headsBeforeAcceptance(database: DatabaseSync, end: number, lost: ChainHeads | null): ChainHeads {
   const heads = headsOf(database);
-  const begun = lost === null || heads.origins === undefined ? null : lastRestore(database);
-  if (begun !== null && isDeepStrictEqual(begun.lost, lost)) return begun.heads;
+  const begun = begunRestore(database, lost);
+  if (begun !== null) return begun.heads;
   // It was killed before it had written its origin, or never was.
   const link = end < (heads.auctions?.[0] ?? 0) ? linkAt(database, 'auctions', end) : null;
   return link === null ? heads : { ...heads, auctions: [end, link] };
+}
+
+/** The acceptance that was killed after it had written its origin; null: none was. */
+function begunRestore(database: DatabaseSync, lost: ChainHeads | null): Restored | null {
+  if (lost === null || headsOf(database).origins === undefined) return null;
+  const begun = lastRestore(database);
+  return begun !== null && isDeepStrictEqual(begun.lost, lost) ? begun : null;
+}
+
+/**
+ * The requests that an acceptance which was killed has dealt with. It may have removed the list of claims already, and does so after its
+ * origin alone: then the log has all of them, and the origin says whether the list was complete.
+ */
+function claimsDealtWith(database: DatabaseSync, end: number, lost: ChainHeads | null): LostClaims {
+  const claims = new Map<RequestId, LostClaim | null>();
+  if (!hasLogTables(database)) return { claims, complete: false };
+  const log = createLogReader(database);
+  const last = log.end('auctions');
+  for (let from = end; from < last; from += entriesLookedAt) {
+    for (const { record } of log.read('auctions', from, Math.min(entriesLookedAt, last - from))) {
+      if (record.kind === 'answered' && isOfAcceptance(record) && !claims.has(record.requestId))
+        claims.set(record.requestId, record.lostClaim ?? null);
+    }
+  }
+  const begun = begunRestore(database, lost);
+  return { claims, complete: begun !== null && begun.noBidReceivedBefore === begun.at };
+}
+
+function withDealtWith(listed: LostClaims, dealtWith: LostClaims | null): LostClaims {
+  if (dealtWith === null) return listed;
+  const claims = new Map([...dealtWith.claims, ...listed.claims]);
+  return { claims, complete: listed.complete || dealtWith.complete };
 }
 
 type Restored = Extract<OriginEntry, { kind: 'restored' }>;
