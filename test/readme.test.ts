@@ -62,3 +62,24 @@ test('links of the documentation lead somewhere (defect line 5)', () => {
   assert.deepEqual(broken, []);
   assert.ok(links >= 8, String(links));
 });
+
+/** Lines of each paragraph or item of a list, without blocks and tables. */
+function paragraphsOf(text: string): string[][] {
+  const paragraphs: string[][] = [[]];
+  for (const line of text.replace(/^```[\s\S]*?^```$/gm, '').split('\n')) {
+    const isOther = line === '' || /^(#|\|)/.test(line);
+    if (isOther || /^ *(- |\d+\. )/.test(line)) paragraphs.push([]);
+    if (!isOther) paragraphs.at(-1)!.push(line);
+  }
+  return paragraphs.filter(({ length }) => length > 0);
+}
+
+test('no paragraph of the README is longer than eight lines, nor any line than a screen is wide', () => {
+  const paragraphs = paragraphsOf(readme);
+  const long = paragraphs.filter((lines) => lines.length > 8 || lines.some((line) => line.length > 220));
+  assert.deepEqual(
+    long.map(([first]) => first),
+    [],
+  );
+  assert.ok(paragraphs.length > 80, String(paragraphs.length));
+});
