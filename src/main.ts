@@ -34,7 +34,7 @@ import { refuseViewsAhead } from './bidding/views-ahead.ts';
 import type { DaemonPlace } from './cli/daemon.ts';
 import { type DemoOptions, demoAuction, demoConfig, demoPace, runStream } from './cli/demo.ts';
 import { createFormat } from './cli/format.ts';
-import { createTerminal, writePrintable } from './cli/terminal.ts';
+import { createTerminal, writePrintable, writeProse } from './cli/terminal.ts';
 import { languageOf, namesLanguage, readLanguage } from './cli/texts.ts';
 import type { DeskReader, SetBackStore, TokenTrial, WholeStore } from './cli/world.ts';
 import { modeForOthers, type StorePlace } from './config/store-place.ts';
@@ -780,7 +780,7 @@ async function openEngine(parts: {
 
 /** Nothing behind its first line is wanted, and a longer one is nothing that a command asks for. */
 async function readLine(awaited: string): Promise<string> {
-  if (process.stdin.isTTY) writePrintable(process.stderr, `${awaited}\n`);
+  if (process.stdin.isTTY) writeProse(process.stderr, awaited);
   let text = '';
   for await (const chunk of process.stdin) {
     text += String(chunk);
@@ -939,7 +939,7 @@ const program = new Command('lance')
   // Before the commands, which take it over.
   .configureOutput({
     writeOut: (text) => writePrintable(process.stdout, text),
-    writeErr: (text) => writePrintable(process.stderr, text),
+    writeErr: (text) => writeProse(process.stderr, text.replace(/\n$/, '')),
     outputError: (text, write) => write(format.texts.parsing.error(withoutFarHint(text))),
   })
   .hook('preAction', () => {
@@ -1020,7 +1020,7 @@ try {
   }
   // The daemon writes English, as its log lines are, unless it is asked for a language.
   const isDaemon = program.args[0] === 'run' && !namesLanguage(process.argv, process.env);
-  writePrintable(process.stderr, `lance: ${isDaemon ? fault.message : format.texts.fault(fault.message)}\n`);
+  writeProse(process.stderr, `lance: ${isDaemon ? fault.message : format.texts.fault(fault.message)}`);
   // What a start has left open would keep a process alive that has refused to run.
   process.exit(fault.exitCode);
 }

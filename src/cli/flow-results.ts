@@ -10,7 +10,7 @@ import { installmentsAnswer, proposalRecord, simulationAnswer } from '../wire/wi
 import { linkText } from './bids-worker.ts';
 import { notFound, situationText } from './flows.ts';
 import type { Format } from './format.ts';
-import { labelledText, tableText } from './terminal.ts';
+import { labelledText, proseText, tableText } from './terminal.ts';
 import { type CommandWorld, vaultOf, withReader } from './world.ts';
 
 /** Throws `not-found` where there is no such flow, or no answer to the operation. */
@@ -47,7 +47,7 @@ export async function showResult(
 /** What the service said against it; an answer in no form that is known is shown as it came. */
 function refusalText(answer: JsonValue): string {
   const lines = errorLines(answer);
-  return lines.length === 0 ? JSON.stringify(answer, null, 2) : lines.join('\n');
+  return lines.length === 0 ? JSON.stringify(answer, null, 2) : proseText(lines.join('\n'));
 }
 
 /** What was asked, when it was answered (epoch ms), and what the settings know of the service's numbers for states. */

@@ -851,7 +851,7 @@ async function withFront(
     if (result.kind === 'written') {
       const { flowId } = result;
       if (await livesSince(control, clock, askedAt)) throw new Fault('not-acknowledged', texts.late(flowId));
-      terminal.write(json ? JSON.stringify({ flowId, stored: true }) : texts.stored(flowId));
+      terminal.write(json ? JSON.stringify({ flowId, stored: true }) : proseText(texts.stored(flowId)));
       return;
     }
     if (result.kind === 'refused') {
@@ -869,7 +869,7 @@ async function withFront(
     const { state, kind } = result;
     if (result.step !== undefined && hasFailed(outcomeOf(state, result.step.stepId))) process.exitCode = 1;
     if (json) terminal.write(JSON.stringify(flowView(state, vault.open, settings, world.clock.now())));
-    else if (result.step !== undefined) terminal.write(stepText(world.format, state, result.step));
-    else terminal.write(texts[kind](state.flowId, phaseText(texts, state)));
+    else if (result.step !== undefined) terminal.write(proseText(stepText(world.format, state, result.step)));
+    else terminal.write(proseText(texts[kind](state.flowId, phaseText(texts, state))));
   });
 }

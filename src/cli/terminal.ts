@@ -6,6 +6,11 @@ export function writePrintable(stream: NodeJS.WriteStream, text: string): void {
   stream.write(printable(text));
 }
 
+/** Sentences for people, such as a refusal: broken at the width of the terminal; a pipe or a file gets each as one line. */
+export function writeProse(stream: NodeJS.WriteStream, text: string): void {
+  writePrintable(stream, `${proseText(text, widthOf(stream))}\n`);
+}
+
 export type Terminal = {
   /** Results: stdout. */
   write: (text: string) => void;
@@ -22,20 +27,24 @@ export function createTerminal(): Terminal {
   });
   return {
     write: (text) => writePrintable(process.stdout, `${text}\n`),
-    say: (text) => {
-      const width = process.stderr.isTTY ? outputWidth() : Number.POSITIVE_INFINITY;
-      writePrintable(process.stderr, `${proseText(text, width)}\n`);
-    },
+    say: (text) => writeProse(process.stderr, text),
     interactive: process.stderr.isTTY === true,
   };
 }
 
-/** Columns of the terminal that results go to; a pipe or a file has no end of the line. */
+/** Columns of the terminal that results go to. */
 export function outputWidth(): number {
-  return process.stdout.isTTY ? Math.max(narrowest, process.stdout.columns) : Number.POSITIVE_INFINITY;
+  return widthOf(process.stdout);
+}
+
+/** A pipe or a file has no end of the line. A terminal may not say how wide it is. */
+function widthOf({ isTTY, columns }: Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>): number {
+  if (!isTTY) return Number.POSITIVE_INFINITY;
+  return Math.max(narrowest, columns || usualWidth);
 }
 
 const narrowest = 40;
+const usualWidth = 80;
 
 /** Lines of at most `width` characters, broken between words; a word that is longer by itself is broken where it has to be. */
 export function wrapText(text: string, width: number): string[] {

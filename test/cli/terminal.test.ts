@@ -1,7 +1,7 @@
 /** Tables that do not fit: what gives way, in which order, and that nothing of a cell is lost. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { labelledText, tableText, wrapText } from '../../src/cli/terminal.ts';
+import { labelledText, tableText, wrapText, writeProse } from '../../src/cli/terminal.ts';
 
 const header = ['Id', 'State', 'Code', 'Amount', 'Batch'];
 const rows = [
@@ -69,4 +69,24 @@ test('what labels say is wrapped beside them', () => {
     ]),
     'A  one\n   two',
   );
+});
+
+/** What is written to a stream of that kind. */
+function written(stream: { isTTY: boolean; columns?: number }, text: string): string {
+  let all = '';
+  writeProse({ ...stream, write: (part: string) => (all += part) } as unknown as NodeJS.WriteStream, text);
+  return all;
+}
+
+test('a refusal is broken at the width of the terminal that it goes to; a pipe gets it as one line', () => {
+  const refusal = `lance: ${'the contract of this request cannot be ordered now '.repeat(8).trim()}\n  a field: ${'why it is refused '.repeat(8).trim()}`;
+  for (const columns of [60, 80, 132]) {
+    const text = written({ isTTY: true, columns }, refusal);
+    assert.ok(widest(text) <= columns, text);
+    assert.ok(widest(text) > columns - 20, text);
+    assert.equal(text.replaceAll(/\s+/g, ' ').trim(), refusal.replaceAll(/\s+/g, ' '));
+    assert.match(text, /^ {2}a field: .+\n {2}\S/m, 'further lines stand as the first one does');
+  }
+  assert.equal(written({ isTTY: false }, refusal), `${refusal}\n`);
+  assert.ok(widest(written({ isTTY: true, columns: 0 }, refusal)) <= 80, 'a terminal that does not say how wide it is');
 });
