@@ -3,6 +3,7 @@ import type { FlowKind, FlowRecord, FlowStep } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { stepBodies } from '../http/api/schemas.ts';
+import { bidEndsOf, type DeadlineSettings, deadlinesOf } from '../origination/flow-deadlines.ts';
 import { latestFlows } from '../origination/latest-flows.ts';
 import { withLostBids } from '../origination/lost-bids.ts';
 import { needsKnownPerson, type StepSettings, waitsFor, waitsForPerson } from '../origination/next-steps.ts';
@@ -10,7 +11,7 @@ import type { OpenSealed } from '../origination/shown-flows.ts';
 import { needsCode } from '../origination/steps.ts';
 import { readUnfolded } from '../origination/unfolded.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
-import { commandOf, namedStep, openWith, phaseText, stepRequest, waitingText } from './flows.ts';
+import { commandOf, deadlineTexts, namedStep, openWith, phaseText, stepRequest, waitingText } from './flows.ts';
 import type { Format } from './format.ts';
 import { proseText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
@@ -23,8 +24,10 @@ type Need = { step: string; command: string; request: null } | { step: string; c
 /** What whoever looks may see, and by what a step is refused. */
 type Seen = {
   open: OpenSealed;
-  settings: StepSettings;
+  settings: StepSettings & DeadlineSettings;
   now?: EpochMs;
+  /** When their bids expire, by the flow's id; absent: not known. */
+  bidEnds?: ReadonlyMap<string, EpochMs>;
   /** What was handed in of each and no desk has read, and where the flow stands with it; absent: nothing. */
   handedIn?: ReadonlyMap<string, HandedIn>;
 };
@@ -56,7 +59,9 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
       const { records, state } = await unfolded.read(flowId);
       if (records.length > 0 && state !== null) handedIn.set(flowId, { records, state });
     }
-    const seen = { open, settings, now, handedIn };
+    const ahead = shown.map((state) => handedIn.get(state.flowId)?.state ?? state);
+    const bidEnds = await bidEndsOf(views, ahead);
+    const seen = { open, settings, now, handedIn, bidEnds };
     if (json) {
       for (const state of shown) {
         const { flowId, flow, phase, startedAt, changedAt, frozen } = state;
@@ -71,7 +76,9 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
         const asked = (handedIn.get(flowId)?.records ?? []).flatMap((record) =>
           record.kind === 'asked' ? [{ step: record.step, by: record.by, at: record.at }] : [],
         );
-        terminal.write(JSON.stringify({ ...facts, handedIn: asked, needs: needsOf(state, texts.fields, seen) }));
+        const needs = needsOf(state, texts.fields, seen);
+        const deadlines = deadlinesOf(handedIn.get(flowId)?.state ?? state, settings, bidEnds.get(flowId) ?? null);
+        terminal.write(JSON.stringify({ ...facts, handedIn: asked, needs, deadlines }));
       }
       return;
     }
@@ -82,7 +89,7 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
 }
 
 export function nextText(format: Format, states: readonly FlowState[], seen: Seen): string {
-  const { open, handedIn } = seen;
+  const { open, handedIn, settings, now, bidEnds } = seen;
   const { flows: texts, freeze } = format.texts;
   const paragraphs = states.map((state) => {
     const { flowId, startedAt, changedAt } = state;
@@ -107,7 +114,9 @@ export function nextText(format: Format, states: readonly FlowState[], seen: See
       if (command === null) return [proseText(`  ${named}: ${texts.knownPerson(request)}`, width)];
       return [proseText(`  ${named}:`, width), brokenCommand(command)];
     });
-    return [proseText(head, width), ...waiting, ...needs].join('\n');
+    const around = { settings, now: now ?? ahead.changedAt, bidEndsAt: bidEnds?.get(flowId) ?? null };
+    const until = deadlineTexts(format, ahead, around).map((text) => proseText(`  ${text}`, width));
+    return [proseText(head, width), ...waiting, ...until, ...needs].join('\n');
   });
   return paragraphs.join('\n\n');
 }

@@ -339,7 +339,32 @@ export const flowsEn: Texts['flows'] = {
     situation: "Situation (the service's number)",
     events: 'Events of nobody',
     waiting: 'Not taken up yet',
+    deadlines: 'Deadlines',
     next: 'May be done next',
+  },
+  deadlines: {
+    competence: (at, isPast) =>
+      isPast
+        ? `The competence of the note ended ${at}: the desk has the contract generated again, and the new note is signed.`
+        : `Sign and endorse before ${at}: from then on the competence is another one, the contract is generated again, and the new note is signed.`,
+    note: (at, isPast) =>
+      isPast
+        ? `The note was due ${at} and is late (alarm note-late): regenerate or cancel is possible.`
+        : `The note is awaited until ${at}. Then the alarm note-late is raised, and regenerate or cancel is possible.`,
+    renegotiationNote: (at, isPast) =>
+      `${isPast ? `The note was due ${at} and is late (alarm note-late)` : `The note is awaited until ${at}. Then the alarm note-late is raised`}. Before it is sent again or cancelled one person says that nothing was done (deny), and another one confirms that (accept).`,
+    answer: (at, isPast) =>
+      isPast
+        ? `The answer was due ${at} and is late (alarm margin-late). Begin another lookup if it is still needed.`
+        : `The answer is awaited until ${at}. Then the alarm margin-late is raised; begin another lookup if it is still needed.`,
+    bid: (at, isPast) =>
+      isPast
+        ? `The validity of the bid and its time of grace ended ${at}: nothing more of this contract is sent or signed until a person says that the bid is contemplated (lance bids resolve).`
+        : `The bid is valid until ${at}, with its time of grace. Then it counts as expired, and nothing more of this contract is sent or signed until a person says that it is contemplated (lance bids resolve).`,
+    unclaimed: (at, isPast) =>
+      isPast
+        ? `The desk looked for the flow of this event until ${at}: confirm it in its flow (confirm), or close it.`
+        : `The desk looks for the flow of this event until ${at}. Then it has to be confirmed in its flow (confirm), or closed.`,
   },
   begins: 'begins',
   noteFailed: 'the contract failed',

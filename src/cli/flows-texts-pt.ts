@@ -350,7 +350,33 @@ export const flowsPt = {
     situation: 'Situação (número do serviço)',
     events: 'Eventos de nenhum fluxo',
     waiting: 'Ainda não lido pela mesa',
+    deadlines: 'Prazos',
     next: 'Pode-se fazer em seguida',
+  },
+  /** Until when it may stay so, and what follows. `isPast`: the time is over. */
+  deadlines: {
+    competence: (at: string, isPast: boolean) =>
+      isPast
+        ? `A competência da CCB terminou em ${at}: a mesa gera o contrato de novo, e assina-se a CCB nova.`
+        : `Assinar e averbar antes de ${at}: a partir daí a competência é outra, o contrato é gerado de novo, e assina-se a CCB nova.`,
+    note: (at: string, isPast: boolean) =>
+      isPast
+        ? `A CCB devia ter vindo até ${at}; está atrasada (alarme note-late), e pode-se gerar de novo ou cancelar.`
+        : `A CCB é aguardada até ${at}; depois há o alarme note-late, e pode-se gerar de novo ou cancelar.`,
+    renegotiationNote: (at: string, isPast: boolean) =>
+      `${isPast ? `A CCB devia ter vindo até ${at}; está atrasada (alarme note-late)` : `A CCB é aguardada até ${at}; depois há o alarme note-late`}. Antes de enviar de novo ou cancelar, uma pessoa diz que nada foi feito (deny) e outra confirma (accept).`,
+    answer: (at: string, isPast: boolean) =>
+      isPast
+        ? `A resposta devia ter vindo até ${at}; está atrasada (alarme margin-late). Quem ainda precisa dela inicia outra consulta.`
+        : `A resposta é aguardada até ${at}; depois há o alarme margin-late, e quem ainda precisa dela inicia outra consulta.`,
+    bid: (at: string, isPast: boolean) =>
+      isPast
+        ? `A validade do lance e a carência terminaram em ${at}: nada mais deste contrato é enviado ou assinado até que alguém diga que o lance foi contemplado (lance bids resolve).`
+        : `O lance vale até ${at}, com a carência; depois conta como vencido, e nada mais deste contrato é enviado ou assinado até que alguém diga que ele foi contemplado (lance bids resolve).`,
+    unclaimed: (at: string, isPast: boolean) =>
+      isPast
+        ? `A mesa procurou o fluxo deste evento até ${at}: confirme-o no fluxo a que pertence (confirm) ou encerre-o.`
+        : `A mesa procura o fluxo deste evento até ${at}; depois é preciso confirmá-lo no fluxo a que pertence (confirm) ou encerrá-lo.`,
   },
   begins: 'inicia',
   noteFailed: 'o contrato falhou',

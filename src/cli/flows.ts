@@ -24,6 +24,7 @@ import { flowView } from '../http/api/views.ts';
 import { livesSince, wait } from '../operating/living.ts';
 import { renegotiationEstimate, unsaidIn } from '../origination/differences.ts';
 import { eventsToShow } from '../origination/events-of-nobody.ts';
+import { bidEndsOf, type DeadlineSettings, deadlinesOf } from '../origination/flow-deadlines.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
 import { lateSuccessOf } from '../origination/late-successes.ts';
@@ -193,7 +194,9 @@ export async function showFlow(world: CommandWorld, flow: FlowKind, flowId: stri
     const waiting = { records, state: ahead ?? state };
     const acceptedWhy = await reasonOfAccept(log, state, open);
     const now = world.clock.now();
-    terminal.write(flowText(format, state, { open, settings: place.flows, now, waiting, events, acceptedWhy }));
+    const bidEndsAt = (await bidEndsOf(views, [waiting.state])).get(flowId) ?? null;
+    const seen = { open, settings: place.flows, now, bidEndsAt };
+    terminal.write(flowText(format, state, { ...seen, waiting, events, acceptedWhy }));
     if (flow !== 'event' && Object.values(state.results).some((kept) => kept?.sealedAnswer))
       terminal.say(format.texts.flows.readThem(commandOf[flow], flowId));
   });
@@ -222,12 +225,14 @@ export function openWith(world: CommandWorld, { pseudonymKey }: { pseudonymKey: 
 
 /** Records that no desk has taken up, and where the flow stands when one has. */
 /** `now` absent: right after the last record of a flow. */
-type Seen = { open: OpenSealed; settings: StepSettings; now?: EpochMs };
+type Seen = { open: OpenSealed; settings: StepSettings & DeadlineSettings; now?: EpochMs };
 
 type Beside = Seen & {
   waiting?: { records: readonly FlowRecord[]; state: FlowState };
   /** Codes of events of nobody that may tell of it. */
   events?: readonly string[];
+  /** When its bid expires. */
+  bidEndsAt?: EpochMs | null;
   /** Why the note was taken as it is. */
   acceptedWhy?: string | null;
 };
@@ -235,8 +240,9 @@ type Beside = Seen & {
 export function flowText(
   format: Format,
   state: FlowState,
-  { open, settings, now = state.changedAt, waiting = { records: [], state }, events = [], acceptedWhy = null }: Beside,
+  { open, settings, now = state.changedAt, waiting = { records: [], state }, ...beside }: Beside,
 ): string {
+  const { events = [], acceptedWhy = null, bidEndsAt = null } = beside;
   const { texts } = format;
   const { labels, difference, figures } = texts.flows;
   const money = (cents: number | null | undefined) => (cents == null ? null : format.money(cents));
@@ -323,6 +329,7 @@ export function flowText(
     ],
     [labels.events, joined(events.map((code) => eventText(texts.flows, state, shownCodes(code, open))))],
     [labels.waiting, joined(waiting.records.flatMap((record) => waitingText(format, record)))],
+    [labels.deadlines, joined(deadlineTexts(format, waiting.state, { settings, now, bidEndsAt }))],
     [labels.next, joined(nextTexts(format, waiting.state, { open, settings, now }), ', ')],
   ]);
 }
@@ -493,6 +500,19 @@ export function waitingText({ texts, minute }: Format, record: FlowRecord): stri
     default:
       return [];
   }
+}
+
+/** What ends by itself and when, with what follows; one line each. */
+export function deadlineTexts(
+  { texts, minute }: Format,
+  state: FlowState,
+  { settings, now, bidEndsAt }: { settings: DeadlineSettings; now: EpochMs; bidEndsAt: EpochMs | null },
+): readonly string[] {
+  return deadlinesOf(state, settings, bidEndsAt).map(({ kind, at }) => {
+    const { deadlines } = texts.flows;
+    const isRenegotiated = kind === 'note' && state.flow === 'renegotiation';
+    return deadlines[isRenegotiated ? 'renegotiationNote' : kind](minute(at), at <= now);
+  });
 }
 
 /** The steps that are possible, and how one that was refused is sent as it is. */

@@ -12,7 +12,7 @@ import { refusedWithCode } from '../wire/operations.ts';
 import { doubtsOf } from './differences.ts';
 import { nextSlot } from './evolve.ts';
 import { denialOf, lateSuccessOf, unsettledBefore } from './late-successes.ts';
-import { dueAgainAt, isContradicted, noteLateAt } from './steps.ts';
+import { answerLateAt, dueAgainAt, isContradicted, noteLateAt } from './steps.ts';
 import { alreadyEndorsed, deniedByPerson, readsOnly, toldBoth, toldNoOfContract } from './transitions.ts';
 
 export const flowAlarms = [
@@ -61,6 +61,9 @@ export type Surroundings = {
 
 const hourMs = 3_600_000;
 
+/** How long the flow of an event is looked for. */
+export const unclaimedLookMs = 24 * hourMs;
+
 export function react(state: FlowState, around: Surroundings, settings: FlowSettings): readonly FlowCommand[] {
   if (state.frozen !== undefined) {
     return [
@@ -84,11 +87,7 @@ export function react(state: FlowState, around: Surroundings, settings: FlowSett
     case 'awaiting-signature':
       return [...giveUpEvents(state), ...watchCompetence(state, around, settings)];
     case 'endorsement-refused':
-      // Whoever said so, or knows better, goes on: nothing is generated again by itself.
-      if (state.operation?.reason === deniedByPerson || state.operation?.wasUnclear) return [];
-      if (state.operation?.reason === alreadyEndorsed || isContradicted(state)) return [];
-      if (lateSuccessOf(state) !== null) return [];
-      return watchCompetence(state, around, settings);
+      return generatesWhenTurned(state) ? watchCompetence(state, around, settings) : [];
     case 'signed':
       return reactToSignature(state, around, settings);
     case 'unclaimed':
@@ -244,12 +243,20 @@ function reactToSilence(state: FlowState, { now }: Surroundings, settings: FlowS
 function reactToLookup(state: FlowState, { now }: Surroundings, settings: FlowSettings): readonly FlowCommand[] {
   if (state.phase === 'preparing') return [{ kind: 'ask-margin' }, { kind: 'wait', until: now + settings.pollMs }];
   if (state.phase !== 'awaiting-answer') return [];
-  const lateAt = (state.marginAsks?.last ?? state.changedAt) + settings.noteTimeoutMs;
+  const lateAt = answerLateAt(state, settings);
   if (now < lateAt) return [{ kind: 'wait', until: lateAt }];
   return [
     { kind: 'alarm', code: 'margin-late' },
     { kind: 'wait', until: now + settings.noteTimeoutMs },
   ];
+}
+
+/** The contract is generated again by itself when its competence turns. Where a person said what became of its endorsement, or knows better, that person goes on. */
+export function generatesWhenTurned(state: FlowState): boolean {
+  const { phase, operation } = state;
+  if (phase === 'awaiting-signature' || phase === 'signed') return true;
+  if (phase !== 'endorsement-refused' || lateSuccessOf(state) !== null || isContradicted(state)) return false;
+  return operation?.reason !== deniedByPerson && operation?.reason !== alreadyEndorsed && !operation?.wasUnclear;
 }
 
 function hasTurned(state: FlowState, now: EpochMs, { cutoffDay }: FlowSettings): boolean {
@@ -277,7 +284,7 @@ function turned(state: FlowState, at: EpochMs): FlowCommand {
 /** Looked for at ever longer intervals; after a day it is shown, and nobody looks. */
 function reactToEvent(state: FlowState, { now }: Surroundings, settings: FlowSettings): readonly FlowCommand[] {
   const ageMs = now - state.startedAt;
-  if (ageMs > 24 * hourMs) return [];
+  if (ageMs > unclaimedLookMs) return [];
   const looks: FlowCommand[] = [
     { kind: 'look-up-flow' },
     { kind: 'wait', until: now + Math.max(settings.pollMs, ageMs) },

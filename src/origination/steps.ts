@@ -245,6 +245,14 @@ export function noteLateAt(
   return (generatedAt ?? changedAt) + noteTimeoutMs;
 }
 
+/** Of a lookup: an answer that has not come by then is late. */
+export function answerLateAt(
+  { marginAsks, changedAt }: Pick<FlowState, 'marginAsks' | 'changedAt'>,
+  { noteTimeoutMs }: Pick<FlowSettings, 'noteTimeoutMs'>,
+): EpochMs {
+  return (marginAsks?.last ?? changedAt) + noteTimeoutMs;
+}
+
 /** The service took the generation, and nothing says what became of it. A callback of a contract that cannot be read is looked at by a person at once. */
 export function isNoteAwaited(state: FlowState, at: EpochMs, settings: Pick<FlowSettings, 'noteTimeoutMs'>): boolean {
   const { flow, phase, requestCode, generatedAt, note, lateNote, lostBid } = state;

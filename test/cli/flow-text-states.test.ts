@@ -6,6 +6,7 @@ import { nextText } from '../../src/cli/flows-next.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import type { FlowState } from '../../src/domain/flow-states.ts';
 import { flowView } from '../../src/http/api/views.ts';
+import { bidEndsOf } from '../../src/origination/flow-deadlines.ts';
 import { barriersTo } from '../../src/origination/next-steps.ts';
 import { createFlowWorld, sampleNote } from '../origination/flow-world.ts';
 import { goodTerms, plainVault, settings, started } from '../origination/orders.ts';
@@ -236,4 +237,70 @@ test('figures, days and times of a refusal are said as people read them, in both
     assert.match(saidText(en, field, problem), english);
     assert.match(saidText(pt, field, problem), portuguese);
   }
+});
+
+test('what ends by itself is said in local time, with what follows', () => {
+  const signable = contract();
+  const now = signable.changedAt;
+  const bidEndsAt = now + 3_600_000;
+  const plain = (text: string) => text.replaceAll(/\s+/g, ' ');
+  const deadlines = (state: FlowState, more: object = {}) => [
+    plain(shown(state, { now, ...more })),
+    plain(shownPt(state, { now, ...more })),
+  ];
+  const [english, portuguese] = deadlines(signable, { bidEndsAt });
+  assert.match(
+    english!,
+    /Deadlines The bid is valid until 2026-03-03 13:\d\d -03, .* expired, .* Sign and endorse before 2026-03-21 00:00 -03: .* generated again/,
+  );
+  assert.match(
+    portuguese!,
+    /Prazos O lance vale até 03\/03\/2026 13:\d\d -03, .* Assinar e averbar antes de 21\/03\/2026 00:00 -03:/,
+  );
+  const late = Date.UTC(2026, 2, 22, 15);
+  for (const text of deadlines(signable, { now: late, bidEndsAt })) {
+    assert.match(text, /competence of the note ended 2026-03-21|competência da CCB terminou em 21\/03\/2026/);
+    assert.match(text, /time of grace ended 2026-03-03|carência terminaram em 03\/03\/2026/);
+  }
+  const awaited = { ...signable, phase: 'awaiting-note', note: null, generatedAt: now, requestCode: 'q-1' } as const;
+  assert.match(
+    deadlines(awaited)[0]!,
+    /Deadlines The note is awaited until 2026-03-03 12:1\d -03\. .* regenerate or cancel/,
+  );
+  assert.match(
+    deadlines(awaited, { now: now + 600_000 })[1]!,
+    /A CCB devia ter vindo até 03\/03\/2026 12:1\d -03; está atrasada/,
+  );
+  const renegotiated = deadlines({ ...awaited, flow: 'renegotiation' });
+  assert.match(renegotiated[0]!, /Before it is sent again or cancelled one person .* \(deny\), and another one/);
+  const frozen = { ...signable, frozen: { problem: 'p', at: 1 } } as unknown as FlowState;
+  for (const state of [
+    frozen,
+    { ...signable, phase: 'endorsed' } as const,
+    { ...signable, phase: 'cancelled' } as const,
+  ])
+    assert.doesNotMatch(shown(state, { now, bidEndsAt }), /Deadlines/);
+  const denied = {
+    ...signable,
+    phase: 'endorsement-refused',
+    operation: { operation: 'endorsement', reason: 'denied', status: 'rejected', retryAt: null },
+  } as unknown as FlowState;
+  assert.doesNotMatch(deadlines(denied)[0]!, /Sign and endorse before/, 'nothing is generated again by itself');
+  const lookup = { ...contract(), flow: 'lookup', phase: 'awaiting-answer', changedAt: now } as FlowState;
+  assert.match(deadlines(lookup)[1]!, /A resposta é aguardada até 03\/03\/2026 12:1\d -03/);
+  const next = nextText(pt, [signable], { open, settings, now, bidEnds: new Map([[signable.flowId, bidEndsAt]]) });
+  assert.match(
+    plain(next),
+    /última mudança .* O lance vale até .* Assinar e averbar antes de 21\/03\/2026 00:00 -03: .* accept /,
+  );
+  for (const line of next.split('\n')) assert.ok(line.length <= 80, line);
+});
+
+test('the end of a bid is that of its validity', async () => {
+  const state = contract();
+  const { requestId } = state.subject;
+  const row = (due: string) => new Map([[requestId, { state: { timer: { at: 7, due } } }]]) as never;
+  assert.deepEqual([...(await bidEndsOf({ read: async () => row('validity') }, [state]))], [[state.flowId, 7]]);
+  assert.equal((await bidEndsOf({ read: async () => row('contemplation') }, [state])).size, 0);
+  assert.equal((await bidEndsOf({ read: async () => row('validity') }, [{ ...state, phase: 'endorsed' }])).size, 0);
 });

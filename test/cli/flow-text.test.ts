@@ -78,14 +78,20 @@ test('what waits for a person is told with what it needs and the command that gi
   const open = () => '';
   const text = nextText(createFormat('en'), states, { open, settings });
   const since = createFormat('en').minute(startedAt);
+  const until = [
+    '  Sign and endorse before 2026-03-21 00:00 -03: from then on the competence is',
+    '  another one, the contract is generated again, and the new note is signed.',
+  ];
   assert.equal(
     text,
     [
       `${flowId}: waits for the signature, last change ${since}`,
+      ...until,
       '  accept:',
       `    lance contracts step ${flowId} accept --reason TEXT --by NAME`,
       '',
       `c-8: waits for the signature, last change ${since}`,
+      ...until,
       '  sign:',
       '    lance contracts step c-8 sign --file FIELDS --by NAME',
       '',

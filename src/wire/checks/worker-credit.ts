@@ -11,6 +11,7 @@ import {
 import { withoutAccents } from '../accents.ts';
 import { cpfsIn, plainlyWritten, typedCpfsIn } from '../hidden-cpf.ts';
 import { isJsonObject, type JsonValue, numberText, parseJson, scalarsIn } from '../json.ts';
+import { fromWallClock } from '../local-time.ts';
 import { namesWithin } from '../names-within.ts';
 import { isId } from '../plain-ids.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest, WorkerAccount } from '../worker-credit.ts';
@@ -522,6 +523,16 @@ export function competenceOf(at: EpochMs, cutoffDay: number): string {
   const [year, month, date] = dayOf(at).split('-').map(Number) as [number, number, number];
   const months = year * 12 + month - 1 + (date > cutoffDay ? 1 : 0);
   return `${Math.floor(months / 12)}-${String((months % 12) + 1).padStart(2, '0')}`;
+}
+
+/** When the competence of a time ends: the midnight from which days count for another one. */
+export function competenceTurn(at: EpochMs, cutoffDay: number): EpochMs {
+  const own = competenceOf(at, cutoffDay);
+  const [year, month, date] = dayOf(at).split('-').map(Number) as [number, number, number];
+  for (let days = 1; ; days += 1) {
+    const midnight = fromWallClock(Date.UTC(year, month - 1, date + days));
+    if (competenceOf(midnight, cutoffDay) !== own) return midnight;
+  }
 }
 
 /** The number of a credit note is no name and not the worker's CPF: it stands where people without the right to these see it. */

@@ -5,6 +5,7 @@ import { employerFormed } from '../../../src/wire/checks/breach.ts';
 import {
   type ContractFacts,
   competenceOf,
+  competenceTurn,
   type EndorsementFacts,
   type MarginFact,
   marginValidityMs,
@@ -270,6 +271,21 @@ test('a competence runs from the day after the cut-off to the cut-off, in São P
   assert.equal(competenceOf(Date.UTC(2026, 10, 21, 3), 20), '2026-12');
   assert.equal(competenceOf(Date.UTC(2026, 11, 31, 12), 20), '2027-01');
   assert.equal(competenceOf(Date.UTC(2026, 11, 31, 12), 31), '2026-12');
+});
+
+test('a competence ends at the first midnight that counts for another one', () => {
+  const midnight = (year: number, month: number, date: number) => Date.UTC(year, month - 1, date, 3);
+  for (const [at, cutoffDay, end] of [
+    [Date.UTC(2026, 10, 21, 2, 59), 20, midnight(2026, 11, 21)],
+    [Date.UTC(2026, 10, 21, 3), 20, midnight(2026, 12, 21)],
+    [Date.UTC(2026, 11, 31, 12), 20, midnight(2027, 1, 21)],
+    [Date.UTC(2026, 11, 31, 12), 31, midnight(2027, 1, 1)],
+    [Date.UTC(2027, 0, 31, 12), 30, midnight(2027, 3, 1)],
+  ] as const) {
+    assert.equal(competenceTurn(at, cutoffDay), end, new Date(at).toISOString());
+    assert.notEqual(competenceOf(end, cutoffDay), competenceOf(at, cutoffDay));
+    assert.equal(competenceOf(end - 1, cutoffDay), competenceOf(at, cutoffDay));
+  }
 });
 
 const renegotiation: RenegotiationRequest = {
