@@ -1,6 +1,6 @@
 /** O que dizem os comandos de contratos, renegociações e saques, em português. */
 import { jsonFaultPt } from './fault-texts-pt.ts';
-import { phasesPt, stepPt } from './flow-words-pt.ts';
+import { phaseMeaningsPt, phasesPt, stepPt } from './flow-words-pt.ts';
 import { refusalPt } from './refusal-texts-pt.ts';
 
 export const flowsPt = {
@@ -115,10 +115,10 @@ export const flowsPt = {
     noteNumber: 'CCB',
     holder: 'também é a CCB de',
     splitCents: 'lançado',
-    loanCents: 'CCB: empréstimo',
-    iofCents: 'CCB: IOF',
-    cetAnnualPercent: 'CET % a.a.',
-    cetMonthlyPercent: 'CET % a.m.',
+    loanCents: 'empréstimo',
+    iofCents: 'IOF',
+    cetAnnualPercent: 'CET a.a.',
+    cetMonthlyPercent: 'CET a.m.',
     situation: 'situação',
     retryAt: 'de novo a partir de',
     code: 'código',
@@ -135,8 +135,8 @@ export const flowsPt = {
     via: 'identificado por',
     othersMayHaveSent: 'outros podem ter enviado',
     forgetsCode: 'o código anterior não é deste',
-    rateAnnualPercent: 'taxa % a.a.',
-    rateMonthlyPercent: 'taxa % a.m.',
+    rateAnnualPercent: 'taxa a.a.',
+    rateMonthlyPercent: 'taxa a.m.',
   } as Readonly<Record<string, string>>,
   factValues: {
     accepted: 'aceito',
@@ -230,6 +230,11 @@ export const flowsPt = {
     unclear: 'em dúvida',
     'not-sent': 'não enviado',
   },
+  /** The service names a reason for the end of its proposal. */
+  proposalEnded: {
+    cancellation: 'o serviço informa o cancelamento da proposta',
+    rejection: 'o serviço informa a rejeição da proposta',
+  },
   queryRefused: {
     short: 'consulta recusada',
     whole: 'parado: o serviço não aceitou a consulta do vínculo; corrija vínculo ou NSU (passo amend)',
@@ -310,6 +315,7 @@ export const flowsPt = {
     `${step} não é passo deste tipo de fluxo: ${steps.map(stepPt).join(', ')}.`,
   labels: {
     phase: 'Fase',
+    meaning: 'O que significa',
     begun: 'Início',
     changed: 'Última mudança',
     request: 'Solicitação',
@@ -451,4 +457,5 @@ export const flowsPt = {
     statuses: { ordered: 'não enviado', unclear: 'talvez aceito', taken: 'aceito pelo serviço' },
   },
   phases: phasesPt,
+  meanings: phaseMeaningsPt,
 };

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { claimLogId } from '../bidding/log-id.ts';
 import { type UnknownWinners, unknownWinners } from '../bidding/unknown-winners.ts';
 import type { FlowSettings } from '../config/sections.ts';
-import type { FlowKind, FlowRecord, FlowStep } from '../domain/flow-records.ts';
+import type { FlowBreach, FlowKind, FlowRecord, FlowStep } from '../domain/flow-records.ts';
 import { type FlowState, flowPhases } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CreditNote } from '../domain/records.ts';
@@ -166,11 +166,22 @@ export function phaseText(
   length: 'short' | 'whole' = 'whole',
 ): string {
   const { phases, queryRefused, unseen } = texts;
-  const { phase, breaches, errors, operation } = state;
+  const { phase, breaches, errors, operation, ending } = state;
   if (phase === 'endorsement-refused' && operation?.reason === deniedByPerson) return texts.endorsementDenied;
   if (phase === 'endorsed' && !isShownEndorsed(state)) return texts.received[length];
   if (phase === 'withheld' && breaches.length === 0 && errors.length > 0) return queryRefused[length];
-  return isUnseen(state) && !isFinished(phase) ? unseen[length] : phases[phase];
+  if (isUnseen(state) && !isFinished(phase)) return unseen[length];
+  // What has ended at the service does not stand open here.
+  return ending == null || phase === 'cancelled' ? phases[phase] : `${phases[phase]}; ${texts.proposalEnded[ending]}`;
+}
+
+/** The phase in a sentence; null: what stands in its place says it already. */
+function meaningText(texts: Format['texts']['flows'], state: FlowState): string | null {
+  const { flow, phase } = state;
+  if (phaseText(texts, state) !== texts.phases[phase]) return null;
+  const { ofWithdrawal, ofLookup } = texts.meanings;
+  const own = flow === 'withdrawal' ? ofWithdrawal[phase] : flow === 'lookup' ? ofLookup[phase] : undefined;
+  return own ?? texts.meanings[phase];
 }
 
 export function phasesOf(flow: FlowKind): readonly string[] {
@@ -256,6 +267,7 @@ export function flowText(
   const view = flowView(state, open, settings, now);
   return labelledText([
     [labels.phase, phaseText(texts.flows, state)],
+    [labels.meaning, state.frozen === undefined ? meaningText(texts.flows, state) : null],
     [texts.freeze.mark, state.frozen?.problem ?? null],
     [labels.begun, `${format.time(state.startedAt)} (${state.by ?? texts.none})`],
     [labels.changed, format.time(state.changedAt)],
@@ -602,15 +614,18 @@ export function factsText(format: Format, facts: Readonly<Record<string, unknown
     if (value === true) return [label];
     const isCode = within === 'result' && name === 'reason' && typeof value === 'string';
     const said = isCode ? reasonText(format.texts.flows, value) : shownValue(name, value);
-    return [`${label} ${said.replaceAll(sealedText, sealed)}`.slice(0, longestFact)];
+    const text = `${label} ${said.replaceAll(sealedText, sealed)}`;
+    // What others wrote may be of any length; a rule is a sentence of ours.
+    return [name === 'breaches' ? text : text.slice(0, longestFact)];
   };
   const shownValue = (name: string, value: unknown): string => {
     if (typeof value === 'number') {
       if (name.endsWith('Cents')) return format.money(value);
       if (name.endsWith('Hundredths')) return /Annual/.test(name) ? format.annualRate(value) : format.rate(value);
-      if (name.endsWith('Percent')) return format.number(value, 2);
+      if (name.endsWith('Percent')) return `${format.number(value, 2)} %`;
       return /(?:At|Until)$/.test(name) ? format.time(value) : String(value);
     }
+    if (Array.isArray(value)) return value.map((each) => partText(format, each)).join(', ');
     if (typeof value !== 'string') return JSON.stringify(value);
     if (name === 'step' || name === 'operation' || name === 'what') return step(value);
     return worded.has(name) ? wordOf(factValues, value) : value;
@@ -618,6 +633,14 @@ export function factsText(format: Format, facts: Readonly<Record<string, unknown
   return Object.entries(facts)
     .flatMap(([name, value]) => sayOf(name, value))
     .join('; ');
+}
+
+/** One of a list: a rule that is in the way, or what the service said. */
+function partText(format: Format, part: unknown): string {
+  if (typeof part === 'string') return part;
+  const { field, rule, problem } = part as Partial<FlowBreach>;
+  if (field === undefined || problem === undefined) return JSON.stringify(part);
+  return `${field} (${rule}): ${saidText(format, field, problem)}`;
 }
 
 const starts = {

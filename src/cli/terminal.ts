@@ -46,12 +46,17 @@ function widthOf({ isTTY, columns }: Pick<NodeJS.WriteStream, 'isTTY' | 'columns
 const narrowest = 40;
 const usualWidth = 80;
 
+/** An amount stands beside its currency, and a percentage beside its sign. */
+function wordsOf(text: string): string[] {
+  return text.split(/(?<!R\$)\s+(?!%)/).filter((each) => each !== '');
+}
+
 /** Lines of at most `width` characters, broken between words; a word that is longer by itself is broken where it has to be. */
 export function wrapText(text: string, width: number): string[] {
   if (text.length <= width) return [text];
   const lines: string[] = [];
   let current = '';
-  for (const word of text.split(/\s+/).filter((each) => each !== '')) {
+  for (const word of wordsOf(text)) {
     if (current !== '' && current.length + 1 + word.length <= width) {
       current = `${current} ${word}`;
       continue;
@@ -152,7 +157,9 @@ function fittedWidths({ lines, columns, right, whole }: Table, room: number): Re
 
 /** A word ends at a space or after a hyphen. */
 function longestWord(cell: string): number {
-  return cell.split(/ |(?<=-)/).reduce((most, word) => Math.max(most, word.length), 0);
+  return wordsOf(cell)
+    .flatMap((word) => word.split(/(?<=-)/))
+    .reduce((most, word) => Math.max(most, word.length), 0);
 }
 
 function drawnTable({ lines, columns, right }: Table, widths: ReadonlyMap<number, number>, gap: string): string {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { factsText, flowText, listText, phaseText, saidText } from '../../src/cli/flows.ts';
 import { nextText } from '../../src/cli/flows-next.ts';
 import { createFormat } from '../../src/cli/format.ts';
-import type { FlowState } from '../../src/domain/flow-states.ts';
+import { type FlowState, flowPhases } from '../../src/domain/flow-states.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import { bidEndsOf } from '../../src/origination/flow-deadlines.ts';
 import { barriersTo } from '../../src/origination/next-steps.ts';
@@ -303,4 +303,51 @@ test('the end of a bid is that of its validity', async () => {
   assert.deepEqual([...(await bidEndsOf({ read: async () => row('validity') }, [state]))], [[state.flowId, 7]]);
   assert.equal((await bidEndsOf({ read: async () => row('contemplation') }, [state])).size, 0);
   assert.equal((await bidEndsOf({ read: async () => row('validity') }, [{ ...state, phase: 'endorsed' }])).size, 0);
+});
+
+test('each state of each kind is named by one plain sentence in both languages, within 80 columns', () => {
+  const seen = new Set<string>();
+  for (const [flow, phases] of Object.entries(flowPhases)) {
+    for (const phase of phases) {
+      const state = { ...contract(), flow, phase, operation: null, errors: [] } as unknown as FlowState;
+      for (const format of [en, pt]) {
+        const text = flowText(format, state, { open: null, settings });
+        const [, meaning] = /^(?:What it means|O que significa) +(.*(?:\n {4,}.*)*)/m.exec(text) ?? [];
+        // That it was received only is a sentence already.
+        assert.ok(meaning !== undefined || phase === 'endorsed', `${flow} ${phase}`);
+        if (meaning === undefined) continue;
+        assert.match(meaning, /^[A-ZNÃ].*\.$/s, meaning);
+        assert.doesNotMatch(meaning, /_|Cents|centavos|hundredths|[a-z]-[a-z]/, meaning);
+        seen.add(meaning);
+      }
+    }
+  }
+  assert.ok(seen.size > 50, String(seen.size));
+  const frozen = { ...contract(), frozen: { problem: 'p', at: 1 } } as unknown as FlowState;
+  assert.doesNotMatch(shown(frozen), /What it means/);
+});
+
+test('a withdrawal whose proposal has ended at the service does not stand open', () => {
+  const state = { ...taken(false), results: {}, situation: 9, ending: 'cancellation' } as const;
+  assert.match(shown(state), /^Phase +included; the service says that the proposal was cancelled$/m);
+  assert.match(
+    listText(pt, [state], { flow: 'withdrawal', open: null, settings }),
+    /incluído; o serviço informa o cancelamento da proposta/,
+  );
+  assert.equal(phaseText(en.texts.flows, { ...state, phase: 'cancelled' }), 'cancelled');
+});
+
+test('the history says rules in words and figures with their unit', () => {
+  const problem =
+    'the instalment of the note is 839522 cents, and the bid allows 45000: nobody can take it; have it generated again or cancel the flow, and settle it with the service';
+  const facts = {
+    breaches: [{ field: 'step', rule: 'installment-within-bid', problem }],
+    errors: ['E1', 'E2'],
+    ...{ cetAnnualPercent: 40.17, loanCents: 1_050 },
+  };
+  assert.equal(
+    factsText(pt, facts),
+    'regras que impedem step (installment-within-bid): a parcela da CCB é de R$ 8.395,22, e o lance permite R$ 450,00: ninguém pode aceitá-la; peça que seja gerada de novo ou cancele o fluxo, e acerte com o serviço; o serviço disse E1, E2; CET a.a. 40,17 %; empréstimo R$ 10,50',
+  );
+  assert.doesNotMatch(factsText(en, facts), /[[{"]|cents/);
 });

@@ -149,8 +149,8 @@ test('in Portuguese steps, kinds of events and states of a proposal are said in 
 
 test('a history says limits and sealed words in the language of the reader', () => {
   const facts = { subject: { amountLimitCents: 100_000 }, errors: ['(sealed)'] };
-  assert.equal(factsText(createFormat('pt'), facts), 'valor no máximo R$ 1.000,00; o serviço disse ["(selado)"]');
-  assert.equal(factsText(createFormat('en'), facts), 'amount at most R$ 1,000.00; the service said ["(sealed)"]');
+  assert.equal(factsText(createFormat('pt'), facts), 'valor no máximo R$ 1.000,00; o serviço disse (selado)');
+  assert.equal(factsText(createFormat('en'), facts), 'amount at most R$ 1,000.00; the service said (sealed)');
 });
 
 test('events of nobody are told apart by what their note says', () => {

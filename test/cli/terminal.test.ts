@@ -55,6 +55,7 @@ test('the end of a line within a cell begins no row', () => {
 
 test('a text is wrapped to its width, a longer word broken where it has to be', () => {
   assert.deepEqual(wrapText('one two three', 7), ['one two', 'three']);
+  assert.deepEqual(wrapText('at most R$ 7.350,00 a 1,79 % rate', 11), ['at most', 'R$ 7.350,00', 'a 1,79 %', 'rate']);
   assert.deepEqual(wrapText('abcdefghij', 4), ['abcd', 'efgh', 'ij']);
   assert.deepEqual(wrapText('a 25205048-ac80-4af7', 10), ['a', '25205048-', 'ac80-4af7']);
   assert.deepEqual(wrapText('', 10), ['']);
