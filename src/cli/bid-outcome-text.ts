@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { differingBids } from '../bidding/settlement.ts';
 import type { Reason } from '../domain/offer.ts';
 import { type BidReport, isWon } from './bid-report.ts';
+import { wordOf } from './flows.ts';
 import type { Format } from './format.ts';
 import type { Page } from './page.ts';
 
@@ -101,7 +102,7 @@ export function sendingSection(page: Page, report: BidReport, format: Format): v
     page.field(show.attempts, `${attempts}${earlierAttemptPossible ? ` (${show.earlier})` : ''}`);
     page.field(show.firstByte, format.time(firstByteAt));
     const status = response === null ? show.noAnswer : show.httpStatus(response.status);
-    page.field(show.answer, `${outcome.kind}, ${status}`);
+    page.field(show.answer, `${wordOf(format.texts.flows.factValues, outcome.kind)}, ${status}`);
     const body = response === null ? '' : report.scrubber.answer(response);
     if (body !== '') page.line(`  ${body}`);
   }

@@ -93,8 +93,11 @@ export const doctorPt = {
       `${path} não é um diretório em que este usuário possa escrever`,
       'corrija LANCE_DATA_DIR ou as permissões',
     ],
-    'store-newer': ({ text }: DoctorFigures) => [String(text)],
-    'store-unreadable': ({ text }: DoctorFigures) => [String(text), 'veja se o arquivo foi mudado e volte a uma cópia'],
+    'store-newer': ({ text }: DoctorFigures) => [faultPt(String(text))],
+    'store-unreadable': ({ text }: DoctorFigures) => [
+      faultPt(String(text)),
+      'veja se o arquivo foi mudado e volte a uma cópia',
+    ],
     'store-unread': () => [
       'os dados não podem ser abertos enquanto o disco estiver cheio; nada indica que estejam danificados',
       'libere espaço antes e examine de novo; não volte uma cópia por causa disso',
@@ -107,10 +110,10 @@ export const doctorPt = {
       'inicie-o, ou corrija o endereço; nada se perde enquanto isso, e uma mesa em execução continua sozinha',
     ],
     'servers-unread': ({ text }: DoctorFigures) => [
-      `o armazenamento não pôde ser lido: ${text}`,
+      `o armazenamento não pôde ser lido: ${faultPt(String(text))}`,
       'verifique o servidor citado; nada se perde enquanto isso, e uma mesa em execução continua sozinha',
     ],
-    'servers-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o que é citado'],
+    'servers-refused': ({ text }: DoctorFigures) => [faultPt(String(text)), 'corrija o que é citado'],
     'daemon-live': ({ count }: DoctorFigures) => [`rodando (${count})`],
     'daemon-none': ({ lastAt }: DoctorFigures) => [
       `nenhuma mesa está rodando aqui (trava livre); ${lastRecorded(lastAt)}`,
@@ -121,7 +124,7 @@ export const doctorPt = {
       'se alguma deveria estar rodando: lance run',
     ],
     'disk-full': ({ text }: DoctorFigures) => [
-      String(text),
+      faultPt(String(text)),
       'libere espaço; uma mesa em execução segue sozinha; uma que terminou deve ser iniciada de novo',
     ],
     'disk-free': ({ megabytes }: DoctorFigures) => [`${megabytes} MB livres`],

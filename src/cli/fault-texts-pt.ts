@@ -2,8 +2,9 @@
  * What keeps a command from working is written in English, for logs and programs read it too; its sentences in Portuguese, line by
  * line. What is not known stays as it is: names, places and the words of the system are the same in both.
  */
+import { lostFiles, storeSentences } from './store-fault-texts-pt.ts';
 
-type Sentence = readonly [english: RegExp, portuguese: string];
+export type Sentence = readonly [english: RegExp, portuguese: string];
 
 const setting = String.raw`[A-Za-z_][\w.[\]]*(?: \([\w.[\]]+\))?`;
 
@@ -87,7 +88,7 @@ const ofChangedLogs: readonly Sentence[] = [
   ],
 ];
 
-/** `REMEDY` in a sentence is one of the above. */
+/** `REMEDY` in a sentence is one of the above, or what stands in its place is a sentence too. */
 const sentences: readonly Sentence[] = [
   [
     /^A stored row of the views cannot be read\. They are made again from the log: stop the desk, run lance views rebuild and start it\.$/,
@@ -178,6 +179,7 @@ const sentences: readonly Sentence[] = [
   [/^the token command did not end within (\d+) ms$/, 'o programa do token não terminou em $1 ms'],
   [/^the token command failed \((.*)\)$/, 'o programa do token falhou ($1)'],
   [/^the token command printed no single token$/, 'o programa do token não imprimiu um token só'],
+  ...storeSentences,
 ];
 
 const jsonFaults: readonly Sentence[] = [
@@ -222,8 +224,10 @@ function linePt(line: string): string {
   const [indent = ''] = /^ */.exec(line)!;
   const found = sentenceOf(sentences, line.slice(indent.length));
   if (found === null) return line;
-  const remedy = sentenceOf(remedies, found.remedy)?.text ?? found.remedy;
-  return indent + found.text.replace('REMEDY', () => remedy);
+  const said = lostFiles.reduce((text, [english, portuguese]) => text.replace(english, portuguese), found.text);
+  if (!said.includes('REMEDY')) return indent + said;
+  const remedy = sentenceOf(remedies, found.remedy)?.text ?? linePt(found.remedy);
+  return indent + said.replace('REMEDY', () => remedy);
 }
 
 export function faultPt(message: string): string {

@@ -137,7 +137,7 @@ export const flowsEn: Texts['flows'] = {
     rateAnnualPercent: 'rate a year',
     rateMonthlyPercent: 'rate a month',
   },
-  factValues: { offline: 'a typed name', api: 'token or log-in' },
+  factValues: { offline: 'a typed name', api: 'token or log-in', 'accepted-outside': 'accepted outside the auction' },
   /** Why nothing is known of an operation, or why it was not sent. */
   reasons: {
     'turned-away': 'the service turned it away each time with 401 or 429, and may have done it',

@@ -140,6 +140,8 @@ export const flowsPt = {
   } as Readonly<Record<string, string>>,
   factValues: {
     accepted: 'aceito',
+    'accepted-outside': 'aceito fora do leilão',
+    duplicate: 'já havia um lance',
     rejected: 'recusado',
     unknown: 'desconhecido',
     'not-sent': 'não enviado',

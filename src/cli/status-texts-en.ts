@@ -32,6 +32,8 @@ export const statusEn: Texts['status'] = {
     `OPEN as far as is known: no bid was taken since ${since}, and only traffic shows whether the service answers`,
   closed: (text, cause) => `CLOSED: ${text} (${cause})`,
   doorOnly: 'this process only takes webhooks',
+  roles: (roles) =>
+    roles.map((role) => (role === 'door' ? 'takes webhooks' : role === 'desk' ? 'bids' : role)).join(' and '),
   process: (version, roles, since, url) => `version ${version}, ${roles}, since ${since}, at ${url}`,
   isReady: 'ready',
   notReady: 'not ready: see /readyz?verbose',

@@ -53,6 +53,8 @@ export const statusPt = {
     `ABERTOS, até onde se sabe: nenhum lance foi aceito desde ${since}, e só o tráfego mostra se o serviço responde`,
   closed: (text: string, cause: string) => `FECHADOS: ${text} (${cause})`,
   doorOnly: 'este processo só recebe webhooks',
+  roles: (roles: readonly string[]) =>
+    roles.map((role) => (role === 'door' ? 'recebe webhooks' : role === 'desk' ? 'dá lances' : role)).join(' e '),
   process: (version: string, roles: string, since: string, url: string) =>
     `versão ${version}, ${roles}, desde ${since}, em ${url}`,
   isReady: 'pronto',

@@ -6,6 +6,7 @@ import { living } from '../operating/living.ts';
 import { ageOf } from './age.ts';
 import { remedyOf } from './bidding-remedy.ts';
 import { askStatus, type DaemonPlace, type StatusAnswer } from './daemon.ts';
+import { reasonText } from './flows.ts';
 import { labelledText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
@@ -117,9 +118,9 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.until, bidding?.until == null ? null : format.minute(bidding.until)],
     [labels.by, bidding?.by ?? (cause === 'paused' ? status.personNotTold : null)],
     // Why somebody paused is in that person's own words.
-    [labels.detail, cause === 'paused' ? detail : detail && format.texts.fault(detail)],
+    [labels.detail, cause === 'paused' ? detail : detail && detailText(detail)],
     [labels.remedy, cause === null ? null : remedyOf(texts, cause, detail)],
-    [labels.process, status.process(found.version, found.roles.join(' + '), format.minute(found.startedAt), url)],
+    [labels.process, status.process(found.version, status.roles(found.roles), format.minute(found.startedAt), url)],
     [labels.ready, found.ready ? status.isReady : status.notReady],
     [labels.webhooks, found.webhooksRefused == null ? null : format.texts.fault(found.webhooksRefused)],
     [labels.rules, found.ruleSet?.slice(0, hashLength) ?? format.texts.none],
@@ -127,7 +128,10 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.folder, folderText(found)],
     [
       labels.partitions,
-      [status.partitionsOwned(partitions.owned), ...partitions.closed.map(status.partitionClosed)].join('; '),
+      [
+        status.partitionsOwned(partitions.owned),
+        ...partitions.closed.map((text) => status.partitionClosed(format.texts.fault(text))),
+      ].join('; '),
     ],
     [
       labels.requests,
@@ -144,11 +148,24 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
   const width = screenWidth - Math.max(...Object.values(labels).map((label) => label.length)) - 2;
   return labelledText(rows.map(([label, text]) => [label, text === null ? null : wrapped(text, width)]));
 
+  /** What the service answered last is a code of ours. */
+  function detailText(text: string): string {
+    const said = reasonText(format.texts.flows, text);
+    return said === text ? format.texts.fault(text) : `${said} (${text})`;
+  }
+
   /** Of many problems the first: `rules check` names all. */
   function folderText({ rulesFolder: { refusal, heldBack, notFollowed } }: DaemonStatus): string | null {
     if (heldBack != null) return status.folderHeldBack(heldBack.hash.slice(0, hashLength), heldBack);
-    if (refusal !== null) return status.folderRefused(refusal.split('\n')[0]!.slice(0, longestRefusal));
+    if (refusal !== null) return status.folderRefused(faultLineIn(refusal).slice(0, longestRefusal));
     return notFollowed === null ? null : status.folderNotFollowed(notFollowed.slice(0, hashLength));
+  }
+
+  /** `file:line /place: what is wrong`. */
+  function faultLineIn(refusal: string): string {
+    const [line = ''] = refusal.split('\n');
+    const [, where = '', what = ''] = /^(\S+(?: \/\S*)?: )(.*)$/.exec(line) ?? ['', '', line];
+    return where + format.texts.rules.fault(what);
   }
 
   function backText({ rollback }: DaemonStatus): string | null {

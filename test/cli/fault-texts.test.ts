@@ -13,6 +13,8 @@ import {
   misfitText,
   setBackText,
 } from '../../src/adapters/embedded/changed-texts.ts';
+import { tooLittleSpace, writeFault } from '../../src/adapters/embedded/database.ts';
+import { away as movedFault } from '../../src/bidding/house.ts';
 import { faultPt, jsonFaultPt } from '../../src/cli/fault-texts-pt.ts';
 import { readConfig } from '../../src/config.ts';
 import { addressFault } from '../../src/http/address.ts';
@@ -68,6 +70,41 @@ test('what is wrong with a log that is not what was written is told in Portugues
     faultPt(misfitText('auctions', 7, 6)),
     'o registro 7 de auctions não é o que foi gravado, ou o registro 6, ao lado dele, não é: a cadeia não diz qual dos dois foi editado; veja lance audit verify',
   );
+});
+
+test('what a full disk, lost files, brokers and a moved desk do is told in Portuguese, whoever says it', () => {
+  const full = (writeFault(Object.assign(new Error('x'), { errcode: 13 })) as Error).message;
+  const short = tooLittleSpace(tmpdir(), Number.POSITIVE_INFINITY)!;
+  const away = (kind: 'moved' | 'leaving' | 'arriving') =>
+    movedFault({ kind, file: '/tmp/m.gz', at: 0 } as never).message;
+  const found: readonly [english: string, portuguese: RegExp][] = [
+    [full, /^Não foi gravado, e nada mudou: o disco está cheio ou não grava; libere espaço/],
+    [short, /^o disco de \S+ só tem \d+ MB livres; libere espaço$/],
+    [`webhooks are not stored: ${short}`, /^webhooks não são gravados: o disco de .* libere espaço$/],
+    [
+      `webhooks are not stored: a moment ago one was refused: ${full}`,
+      /^webhooks não são gravados: há pouco um foi recusado: Não foi gravado/,
+    ],
+    ['webhooks are not answered: too many webhooks are waiting', /: há webhooks demais à espera$/],
+    [
+      '/d/a was removed or moved away; /d/b was replaced by another file while this process has it open: put back the very same file and the desk goes on; if it is lost, save what /proc/7/fd still holds before this process ends',
+      /^\/d\/a foi retirado ou movido; \/d\/b foi trocado por outro arquivo \(este processo/,
+    ],
+    ['auctions/0, auctions/3: being caught up', /^auctions\/0, auctions\/3: leitura em curso$/],
+    ['auctions/2: Redis at redis:6379 does not answer.', /^auctions\/2: O Redis em redis:6379 não responde\.$/],
+    [
+      'the log is about to be read; reading was interrupted: Kafka (one:9092) did not answer within 15 s.',
+      /a leitura foi interrompida: O Kafka \(one:9092\) não respondeu em 15 s\.$/,
+    ],
+    [away('moved'), /^A mesa que estava aqui foi mudada para \/tmp\/m\.gz/],
+    [away('leaving'), /^Uma exportação desta mesa/],
+    [away('arriving'), /^Uma importação de/],
+  ];
+  for (const [english, portuguese] of found) {
+    const said = faultPt(english);
+    assert.match(said, portuguese, english);
+    assert.doesNotMatch(said, /\b(?:is|are|was|were|the|full|free|not|while|stored|moved|waiting)\b/, said);
+  }
 });
 
 test('what is not known stays as it is, line by line', () => {

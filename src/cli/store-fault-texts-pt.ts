@@ -1,0 +1,212 @@
+/** In Portuguese: what keeps stores, brokers and views from working, line by line as in `fault-texts-pt.ts`. `REMEDY`: the rest, which is a sentence too. */
+import type { Sentence } from './fault-texts-pt.ts';
+
+const place = String.raw`(?:auctions|callbacks|flows|inputs|dead-letters|rules|house|anchors|snapshots)/\d+`;
+
+/** Why webhooks are refused, partitions are closed and bidding waits, as a running process says it. */
+const ofProcesses: readonly Sentence[] = [
+  [
+    /^webhooks are not stored: a moment ago one was refused: (.*)$/,
+    'webhooks não são gravados: há pouco um foi recusado: REMEDY',
+  ],
+  [/^webhooks are not stored: (.*)$/, 'webhooks não são gravados: REMEDY'],
+  [/^webhooks are not answered: (.*)$/, 'webhooks não são respondidos: REMEDY'],
+  [/^too many webhooks are waiting$/, 'há webhooks demais à espera'],
+  [/^a webhook has waited for its answer for more than (\S+) s$/, 'um webhook espera pela resposta há mais de $1 s'],
+  [/^the disk of (.*) has (\d+) MB left; free some space$/, 'o disco de $1 só tem $2 MB livres; libere espaço'],
+  [
+    /^(.*) while this process has it open: put back the very same file and the desk goes on; if it is lost, save what (\S+) still holds before this process ends$/,
+    '$1 (este processo ainda o tem aberto): devolva o mesmo arquivo, e a mesa continua; se ele se perdeu, salve o que $2 ainda contém antes que este processo termine',
+  ],
+  [
+    /^(.*) was written to or removed by somebody else: put back what it held and the desk goes on; else stop it, look with lance audit verify at what is in the log, and begin the anchor anew with lance audit accept-restore$/,
+    '$1 foi gravado ou retirado por outro: devolva o que ele continha, e a mesa continua; senão pare-a, veja com lance audit verify o que está no registro, e recomece a âncora com lance audit accept-restore',
+  ],
+  [/^the views do not fit the log$/, 'as visões não batem com o registro'],
+  [/^the log is about to be read$/, 'o registro ainda vai ser lido'],
+  [
+    new RegExp(`^(${place}(?:, ${place})*): being caught up; reading was interrupted: (.*)$`),
+    '$1: leitura em curso; ela foi interrompida: REMEDY',
+  ],
+  [new RegExp(`^(${place}(?:, ${place})*): being caught up$`), '$1: leitura em curso'],
+  [
+    /^the log is about to be read; reading was interrupted: (.*)$/,
+    'o registro ainda vai ser lido; a leitura foi interrompida: REMEDY',
+  ],
+  [new RegExp(`^(${place}): (.*)$`), '$1: REMEDY'],
+];
+
+/** What became of each file of a sentence that may name several. */
+export const lostFiles: readonly Sentence[] = [
+  [/(\S+) was removed or moved away\b/g, '$1 foi retirado ou movido'],
+  [/(\S+) was replaced by another file\b/g, '$1 foi trocado por outro arquivo'],
+  [/(\S+) cannot be looked at \((\w+)\)/g, '$1 não pode ser visto ($2)'],
+];
+
+const ofMovedDesks: readonly Sentence[] = [
+  [
+    /^The desk that was here was moved to (.*) on (\S+): run it where that file was imported\. If it never was and never will be, lance export --undo brings the desk back here\.$/,
+    'A mesa que estava aqui foi mudada para $1 em $2: rode-a onde esse arquivo foi importado. Se ele nunca foi nem será importado, lance export --undo traz a mesa de volta.',
+  ],
+  [
+    /^An export of this desk to (.*), begun on (\S+), goes on or broke off\. If it broke off, lance export --undo brings the desk back here; what it wrote is worth nothing then\.$/,
+    'Uma exportação desta mesa para $1, iniciada em $2, está em curso ou foi interrompida. Se foi interrompida, lance export --undo traz a mesa de volta; o que ela gravou não vale mais.',
+  ],
+  [
+    /^An import of (.*) into this place, begun on (\S+), goes on or broke off\. If it broke off, import the file again; where that is refused, into another, empty place\. The part that is here cannot be used\.$/,
+    'Uma importação de $1 para este lugar, iniciada em $2, está em curso ou foi interrompida. Se foi interrompida, importe o arquivo de novo; se isso for recusado, em outro lugar, vazio. A parte que está aqui não serve.',
+  ],
+];
+
+const ofFiles: readonly Sentence[] = [
+  [
+    /^It was not stored, and nothing was changed: the disk is full or does not write; free some space and try again\.$/,
+    'Não foi gravado, e nada mudou: o disco está cheio ou não grava; libere espaço e tente de novo.',
+  ],
+  [
+    /^It was not stored, and nothing was changed: another process is writing, or the file cannot be written; try again\.$/,
+    'Não foi gravado, e nada mudou: outro processo está gravando, ou o arquivo não pode ser gravado; tente de novo.',
+  ],
+  [
+    /^The disk of (.*) is full or does not write, so the views cannot be stored\. Free some space\.$/,
+    'O disco de $1 está cheio ou não grava, por isso as visões não podem ser guardadas. Libere espaço.',
+  ],
+  [
+    /^The file (.*) was written by a newer version of Lance \(schema version (\d+); this one reads up to (\d+)\)\. Run that version, or put back a copy of the data directory from before the upgrade \(docs\/runbooks\.md, To upgrade\)\.$/,
+    'O arquivo $1 foi gravado por uma versão mais nova do Lance (esquema $2; esta lê até $3). Rode aquela versão, ou devolva uma cópia do diretório de dados anterior à atualização (docs/runbooks.md, To upgrade).',
+  ],
+  [
+    /^Another daemon runs on the data directory (.*), though its lock file (.*) was removed or replaced\. Stop it, then start again\.$/,
+    'Outro processo roda no diretório de dados $1, embora o seu arquivo de trava $2 tenha sido retirado ou trocado. Pare-o e comece de novo.',
+  ],
+  [
+    /^Another process has (.*) open, and the lock file (.*) was removed or replaced: a daemon that hangs, or a long command of lance\. End it, then start again\.$/,
+    'Outro processo tem $1 aberto, e o arquivo de trava $2 foi retirado ou trocado: uma mesa que travou, ou um comando longo do lance. Encerre-o e comece de novo.',
+  ],
+  [/^The log cannot be read\.$/, 'O registro não pode ser lido.'],
+  [/^The log did not take it: (.*)\.$/, 'O registro não o aceitou: $1.'],
+  [/^The log has no record (\S+) although later ones exist\.$/, 'No registro falta $1, embora haja posteriores.'],
+  [
+    /^The writer thread has ended; nothing can be stored any more\.$/,
+    'A linha de execução que grava terminou; nada mais pode ser gravado.',
+  ],
+  [
+    /^The views do not fit the log: request (.*) has a claim that they do not know\. Nothing was sent for it\. They are made again from the log at the next start\.$/,
+    'As visões não batem com o registro: a solicitação $1 tem um lance que elas não conhecem. Nada foi enviado por ela. Elas são refeitas a partir do registro no próximo início.',
+  ],
+  [
+    /^The anchor of the log cannot be read: (.*)\. Remove what stands there, or name a file that this user may read and write in LANCE_AUDIT_ANCHOR \(audit\.anchorFile\), best on another disk than the data directory\.$/,
+    'A âncora do registro não pode ser lida: $1. Retire o que está ali, ou indique em LANCE_AUDIT_ANCHOR (audit.anchorFile) um arquivo que este usuário possa ler e gravar, de preferência em outro disco.',
+  ],
+  [
+    /^The anchor of the log cannot be written: (.*)\. Name a file that this user may write in LANCE_AUDIT_ANCHOR \(audit\.anchorFile\), best on another disk than the data directory\.$/,
+    'A âncora do registro não pode ser gravada: $1. Indique em LANCE_AUDIT_ANCHOR (audit.anchorFile) um arquivo que este usuário possa gravar, de preferência em outro disco.',
+  ],
+  [
+    /^The anchor (.*) was signed with another key\. Look first whether LANCE_AUDIT_KEY is mistyped, missing or new \(without one LANCE_PSEUDONYM_KEY signs\) and run with the one of before; only where that is lost, accept what is there with: (.*)\.$/,
+    'A âncora $1 foi assinada com outra chave. Veja antes se LANCE_AUDIT_KEY está errada, falta ou é nova (sem ela assina LANCE_PSEUDONYM_KEY) e use a anterior; só se ela se perdeu, aceite o que há com: $2.',
+  ],
+  [
+    /^The anchors on (.*) were signed with another key\. Look first whether LANCE_AUDIT_KEY is mistyped, missing or new \(without one LANCE_PSEUDONYM_KEY signs\) and run with the one of before; only where that is lost, accept what is there with: (.*)\.$/,
+    'As âncoras em $1 foram assinadas com outra chave. Veja antes se LANCE_AUDIT_KEY está errada, falta ou é nova (sem ela assina LANCE_PSEUDONYM_KEY) e use a anterior; só se ela se perdeu, aceite o que há com: $2.',
+  ],
+  [
+    /^The anchor (.*) or the files beside it were edited or are damaged, so nobody can say whether the log is what it was\. Put a copy of them back, or accept what is there with: (.*)\.$/,
+    'A âncora $1 ou os arquivos ao lado dela foram editados ou estão danificados, e não se pode dizer se o registro é o que era. Devolva uma cópia deles, ou aceite o que há com: $2.',
+  ],
+  [
+    /^The anchor (.*) is that of another data directory\. Name one for each in LANCE_AUDIT_ANCHOR \(audit\.anchorFile\); where the directory was put in the place of another one, accept what is there with: (.*)\.$/,
+    'A âncora $1 é de outro diretório de dados. Indique uma para cada um em LANCE_AUDIT_ANCHOR (audit.anchorFile); se o diretório foi posto no lugar de outro, aceite o que há com: $2.',
+  ],
+  [
+    /^The signed heads in the log of (.*) were edited or are damaged, so nobody can say whether the log is what it was\. See lance audit verify\. Put back a copy of the whole directory, or accept what is there with: (.*)\.$/,
+    'As assinaturas dentro do registro de $1 foram editadas ou estão danificadas, e não se pode dizer se o registro é o que era. Veja lance audit verify. Devolva uma cópia do diretório inteiro, ou aceite o que há com: $2.',
+  ],
+  [
+    /^The data directory (.*) holds no desk, and the anchor (.*) is that of one: is LANCE_DATA_DIR mistyped, or LANCE_AUDIT_ANCHOR that of another desk\? Accepted as it is, the anchor would begin anew, and the desk in the right directory would not start any more\. Put back the directory or a backup of it; only where it is lost for good, accept what is there with: (.*)\.$/,
+    'O diretório de dados $1 não contém mesa, e a âncora $2 é de uma: LANCE_DATA_DIR está errado, ou LANCE_AUDIT_ANCHOR é de outra mesa? Aceita assim, a âncora recomeçaria, e a mesa no diretório certo não iniciaria mais. Devolva o diretório ou uma cópia dele; só se ele se perdeu de vez, aceite o que há com: $3.',
+  ],
+];
+
+const ofServers: readonly Sentence[] = [
+  [/^Redis at (\S+) does not answer\.$/, 'O Redis em $1 não responde.'],
+  [/^Redis at (\S+) did not do it: (.*)\.$/, 'O Redis em $1 não o fez: $2.'],
+  [
+    /^Redis (\S+) is too old: version (\S+) or later is needed\.$/,
+    'O Redis $1 é antigo demais: é preciso a versão $2 ou posterior.',
+  ],
+  [
+    /^Redis evicts keys of every kind \(maxmemory-policy (\S+)\): set noeviction or volatile-ttl\.$/,
+    'O Redis descarta chaves de qualquer tipo (maxmemory-policy $1): ponha noeviction ou volatile-ttl.',
+  ],
+  [/^Kafka did not take it within (\d+) ms\.$/, 'O Kafka não o aceitou em $1 ms.'],
+  [/^Kafka \((.*)\) did not answer within (\d+) s\.$/, 'O Kafka ($1) não respondeu em $2 s.'],
+  [/^Kafka: (\S+) gave no answer\.$/, 'Kafka: $1 não respondeu.'],
+  [/^Kafka: (\S+) did not give the record at (\d+)\.$/, 'Kafka: $1 não entregou o registro em $2.'],
+  [/^Kafka: (\S+) ends before what was read of it\.$/, 'Kafka: $1 termina antes do que já foi lido.'],
+  [/^The group of (\S+) has not answered for (\d+) s\.$/, 'O grupo de $1 não responde há $2 s.'],
+  [/^(\S+) has not moved for (\d+) s\.$/, '$1 não avança há $2 s.'],
+  [
+    /^(\S+) does not reach to where its views are: records were deleted, or it is another log\.$/,
+    '$1 não chega até onde estão as suas visões: registros foram excluídos, ou é outro registro.',
+  ],
+  [/^The schema registry does not answer: (.*)$/, 'O registro de esquemas não responde: $1'],
+  [/^The schema registry refuses the schema of (\S+): (.*)$/, 'O registro de esquemas recusa o esquema de $1: $2'],
+  [/^The schema registry did not give schema (\d+)\.$/, 'O registro de esquemas não entregou o esquema $1.'],
+  [/^The topics are refused:$/, 'Os tópicos foram recusados:'],
+  [
+    /^The topics cannot be created with (\d+) replicas: the cluster has (\d+) \w+\. Set LANCE_KAFKA_REPLICATION \(kafka\.replication\) to at most (\d+), or start more brokers\. Kafka: (.*)\.$/,
+    'Os tópicos não podem ser criados com $1 réplicas: o cluster tem $2 broker(s). Ponha em LANCE_KAFKA_REPLICATION (kafka.replication) no máximo $3, ou inicie mais brokers. Kafka: $4.',
+  ],
+  [
+    /^The topics cannot be created\. Create them by hand or mend what the broker says\. Kafka: (.*)\.$/,
+    'Os tópicos não podem ser criados. Crie-os à mão ou corrija o que o broker diz. Kafka: $1.',
+  ],
+  [
+    /^The log on Kafka is not the one that was anchored: (.*)\. A bid that was sent since would be sent again with other bytes\. Put the topics back, or accept what is there with: (.*)\.$/,
+    'O registro no Kafka não é o que foi ancorado: $1. Um lance enviado desde então sairia de novo com outros bytes. Devolva os tópicos, ou aceite o que há com: $2.',
+  ],
+  [
+    /^The log lacks records that were dealt with: its views have read (\S+) up to (\d+), and it ends at (\d+)\. A bid that was sent since would be sent again with other bytes\. Put the topic back, or the Redis that belongs to it \(LANCE_REDIS_URL, redis\.keyPrefix\); where that cannot be, accept what is there with: (.*)\.$/,
+    'No registro faltam registros já tratados: as visões leram $1 até $2, e ele termina em $3. Um lance enviado desde então sairia de novo com outros bytes. Devolva o tópico, ou o Redis que é dele (LANCE_REDIS_URL, redis.keyPrefix); se não for possível, aceite o que há com: $4.',
+  ],
+];
+
+const ofViews: readonly Sentence[] = [
+  [/^The views cannot be read or stored: (.*)\.$/, 'As visões não podem ser lidas ou guardadas: $1.'],
+  [/^The states of flows cannot be read or stored\.$/, 'Os estados dos fluxos não podem ser lidos ou guardados.'],
+  [/^The controls cannot be read or stored\.$/, 'Os controles não podem ser lidos ou guardados.'],
+  [/^The controls are being changed by too many at once\.$/, 'Gente demais muda os controles ao mesmo tempo.'],
+  [/^The margin cache cannot be read or stored\.$/, 'O cache de margens não pode ser lido ou guardado.'],
+  [/^The count of direct queries cannot be stored\.$/, 'A contagem de consultas diretas não pode ser guardada.'],
+  [/^The views of partition (\d+) are closed\.$/, 'As visões da partição $1 estão fechadas.'],
+  [/^The thread that stores the views has ended\.$/, 'A linha de execução que guarda as visões terminou.'],
+  [/^The views were lost while they were read\.$/, 'As visões se perderam enquanto eram lidas.'],
+  [
+    /^the views lost what was folded; folding again$/,
+    'as visões perderam o que já tinha sido lido; ele é lido de novo',
+  ],
+  [
+    /^Partition (\d+) of auctions is not folded by this process\.$/,
+    'A partição $1 de auctions não é lida por este processo.',
+  ],
+  [/^A record cannot be decoded: (.*)\.$/, 'Um registro não pode ser decodificado: $1.'],
+  [/^no cap of this name is set by hand$/, 'nenhum teto com este nome foi definido à mão'],
+  [
+    /^Processes that keep the views of this log in Redis still run, and this one is to keep them in files \(kafka\.views\)\. It begins when they have ended\.$/,
+    'Ainda rodam processos que guardam as visões deste registro no Redis, e este deve guardá-las em arquivos (kafka.views). Ele começa quando eles terminarem.',
+  ],
+  [
+    /^The views of this log are kept in files \(kafka\.views\), and this process is to keep them in Redis: it would not know what the others have promised\. Set LANCE_KAFKA_VIEWS to files\.$/,
+    'As visões deste registro estão em arquivos (kafka.views), e este processo deve guardá-las no Redis: ele não saberia o que os outros prometeram. Ponha files em LANCE_KAFKA_VIEWS.',
+  ],
+];
+
+/** Processes come last: a partition is named before any sentence of another list. */
+export const storeSentences: readonly Sentence[] = [
+  ...ofMovedDesks,
+  ...ofFiles,
+  ...ofServers,
+  ...ofViews,
+  ...ofProcesses,
+];
