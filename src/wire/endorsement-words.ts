@@ -6,7 +6,7 @@ import type { EventShown } from '../domain/flow-records.ts';
 import { withoutAccents } from './accents.ts';
 import { fieldOf } from './casing.ts';
 import { isJsonObject, type JsonObject, type JsonValue, numberText, parseJson } from './json.ts';
-import { readCode } from './plain-ids.ts';
+import { namesNothing, readCode } from './plain-ids.ts';
 import { reportsErrorWithin } from './service-errors.ts';
 
 const acknowledgementKeys = new Set(['codigorequisicao', 'origem', 'conteudo', 'erros', 'errors']);
@@ -41,11 +41,11 @@ export function acknowledgesEndorsement(value: JsonValue): boolean {
   if (content !== null && !(isJsonObject(content) && hasOnly(content, contentKeys))) return false;
   const lists = ['Erros', 'errors'].map((name) => fieldOf(value, name) ?? null).filter((list) => list !== null);
   if (lists.some((list) => !Array.isArray(list) || list.length > 0)) return false;
-  const code = readCode(fieldOf(value, 'CodigoRequisicao'));
+  const code = fieldOf(value, 'CodigoRequisicao');
   const message = (content === null ? null : fieldOf(content, 'Mensagem')) ?? null;
   // Without a code nothing says what the words are about.
-  if (code.kind === 'missing') return lists.length > 0 && message === null;
-  if (code.kind === 'wrong') return false;
+  if (namesNothing(code)) return lists.length > 0 && message === null;
+  if (readCode(code).kind !== 'value') return false;
   if (message === null) return true;
   const words = typeof message === 'string' ? plainWords(message) : '';
   return takes.test(words) && !denies.test(words);

@@ -7,7 +7,7 @@ import { canonicalCode, guidOf } from '../domain/request-codes.ts';
 import { fieldOf } from './casing.ts';
 import { acknowledgesEndorsement } from './endorsement-words.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
-import { isId, readCode } from './plain-ids.ts';
+import { isId, namesNothing, readCode } from './plain-ids.ts';
 import {
   type AccountUpdateRequest,
   accountUpdateMessage,
@@ -25,7 +25,6 @@ import {
   splitsPath,
 } from './proposals.ts';
 import { errorsOf, reportsError, type ServiceError } from './service-errors.ts';
-import { readText } from './values.ts';
 import {
   type InclusionAnswer,
   type InclusionRequest,
@@ -97,8 +96,11 @@ type Row<N extends OperationName> = {
 
 function readAcknowledgement(value: JsonValue): Acknowledged | null {
   const decoded = acknowledgementMessage.decode(value);
-  if (decoded.kind === 'refused' || !isId(decoded.value.requestCode)) return null;
-  return { requestCode: canonicalCode(decoded.value.requestCode), message: decoded.value.content?.message ?? null };
+  if (decoded.kind === 'refused') return null;
+  const { requestCode } = decoded.value;
+  // Under a code of zeros no event is told from another one.
+  if (!isId(requestCode) || namesNothing(requestCode)) return null;
+  return { requestCode: canonicalCode(requestCode), message: decoded.value.content?.message ?? null };
 }
 
 function readEndorsement(value: JsonValue): EndorsementAnswer | null {
@@ -285,7 +287,7 @@ export function readOperationAnswer<N extends OperationName>(
   const answer = operations[operation].read(value);
   // An inclusion that does not say whether it failed may be either, as with the operations on it; its code stands in the answer.
   const isUnsaid = operation === 'inclusion' && (answer as InclusionAnswer | null)?.hasError === null;
-  if (isUnsaid) return { ...refusedWith(proposalsWithin(value))!, reason: 'incomplete-success' };
+  if (isUnsaid) return { ...refusedWith(codesWithin(value, 'CodigoProposta'))!, reason: 'incomplete-success' };
   return answer === null ? { kind: 'unknown', reason: 'incomplete-success' } : { kind: 'accepted', answer };
 }
 
@@ -325,7 +327,7 @@ function doneBeside(operation: OperationName, value: JsonValue): Doubt | null {
     case 'endorsement':
       return refusedWith(codesWithin(value, 'CodigoRequisicao'));
     case 'inclusion':
-      return refusedWith(proposalsWithin(value));
+      return refusedWith(codesWithin(value, 'CodigoProposta'));
     case 'splits':
     case 'signers':
     case 'finalisation':
@@ -346,20 +348,15 @@ function refusedWith(codes: readonly JsonValue[]): Doubt | null {
   return { kind: 'unknown', reason: refusedWithCode, ...(known === undefined ? {} : { code: known.value }) };
 }
 
-/** A proposal that was not made may have the value that its type has by default: zero, a GUID of zeros, or a text of nothing. */
-function proposalsWithin(value: JsonObject): readonly JsonValue[] {
-  return codesWithin(value, 'CodigoProposta').filter((code) => {
-    const reading = readText(code);
-    return reading.kind === 'wrong' || (reading.kind === 'value' && !/^[0{}()-]*$/.test(reading.value));
-  });
-}
-
-/** What stands under the name of the code, in the answer itself and in the objects that the contract wraps contents in. */
+/**
+ * What stands under the name of the code, in the answer itself and in the objects that the contract wraps contents in. What was not
+ * made may have the default value of its code there, which names nothing.
+ */
 function codesWithin(value: JsonObject, name: string): readonly JsonValue[] {
   const inner = ['Conteudo', 'Payload'].map((each) => fieldOf(value, each));
   return [value, ...inner.filter((each) => isJsonObject(each))].flatMap((each) => {
-    const code = fieldOf(each, name) ?? '';
-    return code === '' ? [] : [code];
+    const code = fieldOf(each, name);
+    return code === undefined || namesNothing(code) ? [] : [code];
   });
 }
 

@@ -6,12 +6,12 @@
 
 import { z } from 'zod';
 import { type AnswerDoubt, type BidOutcome, refusedInDoubt } from '../domain/offer.ts';
-import { canonicalCode, guidOf } from '../domain/request-codes.ts';
+import { canonicalCode } from '../domain/request-codes.ts';
 import { withoutAccents } from './accents.ts';
 import { fieldOf } from './casing.ts';
 import { withoutBareCpf } from './hidden-cpf.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
-import { readCode, shownId } from './plain-ids.ts';
+import { namesNothing, readCode, shownId } from './plain-ids.ts';
 import { reportsError } from './service-errors.ts';
 
 const outcomeNames = [
@@ -158,15 +158,9 @@ function codesIn(fields: readonly JsonValue[]): readonly string[] {
   return [...new Set(told.flatMap((reading) => (reading.kind === 'value' ? reading.value : [])))].slice(0, mostCodes);
 }
 
-const emptyGuid = '00000000-0000-0000-0000-000000000000';
-
-/** A code that cannot be read is one, too. Nothing, an empty text and an empty GUID stand for none. */
+/** A code that cannot be read is one, too. */
 function namesCode(value: JsonValue, keys = codeKeys): boolean {
-  return codeFields(value, keys).some((code) => {
-    if (code === null) return false;
-    const text = typeof code === 'string' ? code.trim() : JSON.stringify(code);
-    return text !== '' && guidOf(text) !== emptyGuid;
-  });
+  return codeFields(value, keys).some((code) => !namesNothing(code));
 }
 
 /**

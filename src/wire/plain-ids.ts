@@ -3,7 +3,7 @@
  * might name a person; it is kept sealed or goes by a pseudonym.
  */
 import { cnpj as cnpjRules, cpf as cpfRules } from 'cpf-cnpj-validator';
-import { canonicalCode } from '../domain/request-codes.ts';
+import { canonicalCode, guidOf } from '../domain/request-codes.ts';
 import { isCode } from '../domain/sealed-facts.ts';
 import type { Vault } from '../domain/vault.ts';
 import { mayHoldCpf } from './hidden-cpf.ts';
@@ -30,6 +30,15 @@ export function readId(value: unknown): Reading<string> {
 export function readCode(value: unknown): Reading<string> {
   const reading = readId(value);
   return reading.kind === 'value' ? { ...reading, value: canonicalCode(reading.value) } : reading;
+}
+
+const emptyGuid = '00000000-0000-0000-0000-000000000000';
+
+/** What stands where a code does and names nothing: nothing at all, or the default value of its type: zero, a GUID of zeros, an empty text. */
+export function namesNothing(value: unknown): boolean {
+  const reading = readText(value);
+  if (reading.kind !== 'value') return reading.kind === 'missing';
+  return /^[0{}()-]*$/.test(reading.value) || guidOf(reading.value) === emptyGuid;
 }
 
 /**

@@ -183,6 +183,39 @@ test('an inclusion beside which a proposal has the value of nothing is sent agai
   }
 });
 
+test('a request code of zeros names nothing that was done, and no event can come under it', async (t) => {
+  let status = 200;
+  let body = '';
+  const { baseUrl, received } = await startHttp(t, (response) => response.writeHead(status).end(body));
+  const { service } = startClient(t, baseUrl, roots(baseUrl));
+  const zeroGuid = '00000000-0000-0000-0000-000000000000';
+  const nothing = [0, '0', '', '  ', null, zeroGuid, `{${zeroGuid}}`, zeroGuid.replaceAll('-', '')];
+  const no = '"Erros":[{"Codigo":"E","Mensagem":"Margem insuficiente"}]';
+  for (const code of nothing.map((each) => `"CodigoRequisicao":${JSON.stringify(each)}`)) {
+    for (const prepared of unkeyed) {
+      const unsaid = prepared === endorsement ? 'unshown-success' : 'incomplete-success';
+      for (const [answered, text, kind, said] of [
+        [200, `{${code},${no}}`, 'rejected', 'E'],
+        [422, `{${code},${no}}`, 'rejected', 'E'],
+        [400, `{"Conteudo":{${code}},${no}}`, 'rejected', 'E'],
+        [400, `{${code}}`, 'rejected', 'status-400'],
+        [409, `{${code}}`, 'unknown', 'status-409'],
+        [429, `{${code},${no}}`, 'not-sent', 'throttled'],
+        [503, `{${code},${no}}`, 'unknown', 'status-503'],
+        [200, `{${code},"Conteudo":{"Mensagem":"Recebida"},"Erros":[]}`, 'unknown', unsaid],
+      ] as const) {
+        [status, body] = [answered, text];
+        const before = received.length;
+        const result = await service.perform(prepared);
+        const told = result.kind === 'rejected' ? result.code : 'reason' in result ? result.reason : null;
+        const at = `${prepared.operation} ${answered} ${text}`;
+        assert.deepEqual([result.kind, told, received.length - before], [kind, said, 1], at);
+        assert.equal('code' in result && result.kind === 'unknown' ? result.code : undefined, undefined, at);
+      }
+    }
+  }
+});
+
 test('a "no" to the second attempt of a write leaves open what the first one did', async (t) => {
   let calls = 0;
   const no = JSON.stringify({ HasError: true, Messages: [{ Code: 'E', Description: 'no', Field: 'x' }] });
