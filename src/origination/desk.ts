@@ -40,6 +40,7 @@ import {
 } from './preparation.ts';
 import { alarmsOf, type FlowAlarm, type FlowCommand, maySend, react } from './react.ts';
 import { createFlowSender, isSameIntent } from './sender.ts';
+import { decideInclusion, isOrderedBefore, isReleased, withdrawalsOfWorker } from './withdrawals-beside.ts';
 
 /** Stands with a flow whose bid won and whose proposal is known to have failed, where the service did not say why. */
 export const notIncluded = 'the proposal was not included';
@@ -214,6 +215,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
       case 'prepare':
         if (state.operation?.operation === command.operation && isTurnedAway(state.operation))
           prepareAgain(state, command, known);
+        else if (command.operation === 'inclusion') prepareInclusion(state, command, known);
         else prepare(state, command.operation, command.slot, known, now);
         return;
       case 'send':
@@ -287,6 +289,37 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
       if (ledger.get(flowId) !== state) lookAgain([flowId]);
       else if (waiting.length === 0) prepare(state, operation, slot, known, clock.now());
       else append(doubtful(state, waiting));
+    };
+    spawn(orLater(flowId, look));
+  }
+
+  /** Others of the same worker may have been ordered in the same moment: what does not fit beside them is held back. */
+  function prepareInclusion(state: FlowState, { operation, slot }: Extract<Deed, { kind: 'prepare' }>, known: Known) {
+    const { flowId, subject } = state;
+    busy.set(flowId, 'intended');
+    const isBefore = (one: FlowState, other: FlowState) => {
+      const [partition, otherPartition] = [ledger.partitionOf(one.flowId), ledger.partitionOf(other.flowId)];
+      return isOrderedBefore(one, other, partition !== null && partition === otherPartition);
+    };
+    const look = async () => {
+      let beside: readonly FlowState[];
+      try {
+        beside = subject.workerKey === null ? [] : await withdrawalsOfWorker(flows, subject.workerKey);
+      } finally {
+        busy.delete(flowId);
+      }
+      if (stopping) return;
+      if (ledger.get(flowId) !== state) {
+        lookAgain([flowId]);
+        return;
+      }
+      const others = beside.map((other) => ({ state: other, isReleased: isReleased(other, settings) }));
+      const decision = processed(flowId, () => decideInclusion(state, others, vault.open, isBefore));
+      if (decision === null) return;
+      const now = clock.now();
+      if (decision === 'goes') prepare(state, operation, slot, known, now);
+      else if (decision === 'waits') agenda.set(flowId, now + settings.pollMs);
+      else append({ kind: 'withheld', flowId, at: now, operation, slot, breaches: [decision] });
     };
     spawn(orLater(flowId, look));
   }

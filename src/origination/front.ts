@@ -109,7 +109,7 @@ import {
 } from './steps.ts';
 import { isFinished } from './transitions.ts';
 import type { UnfoldedFlows } from './unfolded.ts';
-import { beyondBalance } from './withdrawals-beside.ts';
+import { beyondBalance, isReleased, withdrawalsOfWorker } from './withdrawals-beside.ts';
 
 export type FrontResult =
   /** `known`: it had been asked before, under the same key. */
@@ -781,19 +781,14 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   }
 
   async function withdrawalsOf(workerKey: string): Promise<readonly FlowState[]> {
-    const around = { phase: null, code: workerIndex(workerKey), limit: mostOfWorker, before: null };
     const begun = world.unfolded === null ? [] : await world.unfolded.begun();
     const ofWorker = begun.filter(({ flow, subject }) => flow === 'withdrawal' && subject.workerKey === workerKey);
-    return [...(await flows.query({ flow: 'withdrawal', ...around })), ...ofWorker];
+    return [...(await withdrawalsOfWorker(flows, workerKey)), ...ofWorker];
   }
 
   /** Finalised, and the service has not said that it is paid, or has ended. */
   function isUnpaid(state: FlowState): boolean {
-    return state.phase === 'finalised' && !isReleased(state) && state.ending == null;
-  }
-
-  function isReleased({ situation }: FlowState): boolean {
-    return settings.situations.some(({ code, state }) => code === situation && state === 'released');
+    return state.phase === 'finalised' && !isReleased(state, settings) && state.ending == null;
   }
 
   /** Of one worker: all links, or the one that is named. */
@@ -912,7 +907,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   async function balanceBeside(next: FlowState): Promise<readonly FlowBreach[]> {
     const { workerKey } = next.subject;
     if (workerKey === null) return [];
-    const others = (await withdrawalsOf(workerKey)).map((state) => ({ state, isReleased: isReleased(state) }));
+    const others = (await withdrawalsOf(workerKey)).map((state) => ({
+      state,
+      isReleased: isReleased(state, settings),
+    }));
     const breach = beyondBalance(next, others, vault.open);
     return breach === null ? [] : [breach];
   }

@@ -1,8 +1,11 @@
-/** What several withdrawals of one worker come to together, beside what the service says may be withdrawn. Pure. */
+/** What several withdrawals of one worker come to together, beside what the service says may be withdrawn. */
+import type { FlowSettings } from '../config/sections.ts';
 import type { FlowBreach } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { AmountCents, EpochMs } from '../domain/glossary.ts';
 import type { Vault } from '../domain/vault.ts';
+import { workerIndex } from './ledger.ts';
+import type { FlowStore } from './ports.ts';
 import { amountOrdered, withdrawableShown } from './preparation.ts';
 import { shownAmount } from './shown-flows.ts';
 import { isUnseen } from './steps.ts';
@@ -12,6 +15,18 @@ const clockDifferenceMs = 60_000;
 
 /** `isReleased`: the service has said that it is paid. */
 export type WithdrawalBeside = { state: FlowState; isReleased: boolean };
+
+/** Of one worker the latest that are looked at. */
+const mostOfWorker = 50;
+
+export function withdrawalsOfWorker(flows: Pick<FlowStore, 'query'>, workerKey: string): Promise<FlowState[]> {
+  const code = workerIndex(workerKey);
+  return flows.query({ flow: 'withdrawal', phase: null, code, limit: mostOfWorker, before: null });
+}
+
+export function isReleased({ situation }: FlowState, { situations }: Pick<FlowSettings, 'situations'>): boolean {
+  return situations.some(({ code, state }) => code === situation && state === 'released');
+}
 
 type Pledge = { flowId: string; loanCents: AmountCents | null; takenOffAt: EpochMs | null };
 
@@ -101,4 +116,42 @@ export function beyondBalance(
 
 function namesOf(pledges: readonly Pledge[]): string {
   return pledges.map(({ flowId }) => flowId).join(', ');
+}
+
+/** An inclusion was ordered, and it is not decided yet whether it goes out. */
+function isUndecided({ operation, frozen }: FlowState): boolean {
+  return operation?.operation === 'inclusion' && operation.status === 'asked' && frozen === undefined;
+}
+
+/**
+ * Whether an inclusion that was read back as ordered goes out. It was checked before it was written, and so were others that were ordered
+ * in the same moment. Each of them stands in the store before it comes here, so of two at least one sees the other. It goes out only
+ * where it fits beside all that it sees; where it does not for those alone that were ordered after it, it waits until they are decided.
+ */
+export function decideInclusion(
+  own: FlowState,
+  others: readonly WithdrawalBeside[],
+  open: Vault['open'],
+  isBefore: (one: FlowState, other: FlowState) => boolean,
+): 'goes' | 'waits' | FlowBreach {
+  if (beyondBalance(own, others, open) === null) return 'goes';
+  const isLater = ({ state }: WithdrawalBeside) => isUndecided(state) && isBefore(own, state);
+  const earlier = others.filter((each) => !isLater(each));
+  return beyondBalance(own, earlier, open) ?? 'waits';
+}
+
+/** By the place in the log where both stand in one partition, else by the time: between partitions there is no order. */
+export function isOrderedBefore(one: FlowState, other: FlowState, isOnePartition: boolean): boolean {
+  const [place, otherPlace] = [lastPlace(one), lastPlace(other)];
+  if (isOnePartition && place !== null && otherPlace !== null) return place < otherPlace;
+  const [at, otherAt] = [orderedAt(one), orderedAt(other)];
+  return at < otherAt || (at === otherAt && one.flowId < other.flowId);
+}
+
+function lastPlace({ places }: FlowState): number | null {
+  return places?.until ?? places?.offsets.at(-1) ?? null;
+}
+
+function orderedAt({ steps, operation, changedAt }: FlowState): EpochMs {
+  return steps.find(({ stepId }) => stepId === operation?.stepId)?.at ?? changedAt;
 }

@@ -5,10 +5,14 @@ import { type TestContext, test } from 'node:test';
 import { flowText } from '../../src/cli/flows.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import { refusalPt } from '../../src/cli/refusal-texts-pt.ts';
+import type { FlowState } from '../../src/domain/flow-states.ts';
+import { sealedPlaces } from '../../src/domain/vault.ts';
 import { flowView } from '../../src/http/api/views.ts';
+import { evolve } from '../../src/origination/evolve.ts';
 import { nextSteps } from '../../src/origination/next-steps.ts';
 import type { StepAsked } from '../../src/origination/orders.ts';
 import { shownAmount, shownRecord } from '../../src/origination/shown-flows.ts';
+import { decideInclusion, isOrderedBefore } from '../../src/origination/withdrawals-beside.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
 import { isId } from '../../src/wire/plain-ids.ts';
 import { eventually } from '../conformance/backend.ts';
@@ -846,6 +850,91 @@ async function withdrawals(context: TestContext) {
 }
 
 const beyond = [['withdrawals-within-balance', 'amountCents']];
+
+/** Three of one worker, each simulated with a balance that holds one of them. */
+async function threeWithdrawals(context: TestContext) {
+  const house = await withdrawals(context);
+  const { begin, simulate, bodies, state, sent } = house;
+  const flowIds = [await begin(), await begin(), await begin()];
+  for (const flowId of flowIds) await simulate(flowId, '1500.00', '1000.00');
+  bodies.inclusion = '{"HasError":false,"CodigoProposta":"p-1"}';
+  const request = { period: 3, pix: pixKey, amountCents: 100_000 };
+  const states = async () => (await Promise.all(flowIds.map((flowId) => state(flowId)))).map((one) => one!);
+  const settled = () =>
+    eventually(async () => (await states()).every(({ steps }) => steps.every(({ outcome }) => outcome !== 'pending')));
+  const inclusions = () => sent.filter(({ operation }) => operation === 'inclusion').length;
+  return { ...house, flowIds, request, states, settled, inclusions };
+}
+
+test('of inclusions that are ordered in the same moment only those go out that fit', async (context) => {
+  const { flowIds, request, ask, settled, states, inclusions } = await threeWithdrawals(context);
+  // Each is checked before a record of another one stands in the log.
+  await Promise.all(flowIds.map((flowId) => ask(flowId, { step: 'inclusion', request })));
+  await settled();
+  assert.equal(inclusions(), 1);
+  assert.equal((await states()).filter(({ phase }) => phase === 'included').length, 1);
+});
+
+test('of inclusions that stand in the log together the first one goes out, and what is held back says why', async (context) => {
+  const house = await threeWithdrawals(context);
+  const { flowIds, request, append, ask, settled, states, inclusions, clock, bodies, reaches } = house;
+  const first = flowIds[1]!;
+  const order = [first, flowIds[0]!, flowIds[2]!];
+  const records = order.map((flowId, index) => ({
+    ...({ kind: 'asked', flowId, stepId: `s-${index}`, by: 'ana', step: 'inclusion', requestHash: 'h' } as const),
+    ...{ terms: null, signedAt: null, requestCode: null, personKeys: [], stepsKept: 100, reason: null },
+    // The clock of whoever wrote the last one is behind.
+    at: clock.now() - index,
+    sealed: plainVault.seal(sealedPlaces.flowStep(flowId), JSON.stringify(request)),
+  }));
+  await append(...records.map((record) => ({ topic: 'flows' as const, key: record.flowId, record })));
+  await eventually(async () => (await states()).every(({ steps }) => steps.at(-1)!.step === 'inclusion'));
+  await settled();
+  assert.equal(inclusions(), 1);
+  for (const { flowId, phase, steps, breaches } of await states()) {
+    const rules = breaches.map(({ rule }) => rule);
+    const told = [steps.at(-1)!.outcome, phase, rules];
+    const held = ['withheld', 'simulated', ['withdrawals-within-balance']];
+    assert.deepEqual(told, flowId === first ? ['done', 'included', []] : held);
+  }
+  bodies.inclusion = '{"HasError":false,"CodigoProposta":"p-2"}';
+  const smaller = { step: 'inclusion', request: { ...request, amountCents: 50_000 } } as const;
+  assert.equal((await ask(flowIds[0]!, smaller)).kind, 'taken');
+  await reaches(flowIds[0]!, 'included');
+});
+
+function undecided(flowId: string, at: number): FlowState {
+  const begun = evolve(null, started('withdrawal'), settings)!;
+  const request = { period: 3, pix: pixKey, amountCents: 100_000 };
+  const step = { stepId: 's', step: 'inclusion', by: 'ana', at, requestHash: 'h', outcome: 'pending' } as const;
+  return {
+    ...{ ...begun, flowId, phase: 'simulated', steps: [step] },
+    operation: {
+      ...{ operation: 'inclusion', slot: 'inclusion#1', status: 'asked', stepId: 's', personKeys: [], intent: null },
+      ...{ sealedRequest: JSON.stringify(request), unknowns: 0, retryAt: null, reason: null },
+    },
+  };
+}
+
+test('an inclusion waits for one that was ordered after it and is not decided, and goes out once that one is held back', () => {
+  const open = plainVault.open as never;
+  const own = undecided('w-1', 10);
+  const later = { state: undecided('w-2', 20), isReleased: false };
+  const isBefore = (one: FlowState, other: FlowState) => isOrderedBefore(one, other, false);
+  const rule = (decision: ReturnType<typeof decideInclusion>) =>
+    typeof decision === 'string' ? decision : decision.rule;
+  assert.equal(rule(decideInclusion(own, [later], open, isBefore)), 'waits');
+  const beyondIt = 'withdrawals-within-balance';
+  assert.equal(rule(decideInclusion(later.state, [{ ...later, state: own }], open, isBefore)), beyondIt);
+  const withOperation = (change: object) => ({
+    ...later,
+    state: { ...later.state, operation: { ...later.state.operation!, ...change } },
+  });
+  assert.equal(rule(decideInclusion(own, [withOperation({ status: 'intended' })], open, isBefore)), beyondIt);
+  assert.equal(rule(decideInclusion(own, [withOperation({ status: 'withheld' })], open, isBefore)), 'goes');
+  const frozen = { ...later, state: { ...later.state, frozen: { at: 1, problem: 'x' } } };
+  assert.equal(rule(decideInclusion(own, [frozen], open, isBefore)), beyondIt);
+});
 
 test('a withdrawal that was finalised before a balance was told counts no more against that balance', async (context) => {
   const { wait, begin, simulate, include, finalise, first } = await withdrawals(context);
