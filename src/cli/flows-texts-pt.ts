@@ -133,6 +133,7 @@ export const flowsPt = {
     financedCents: 'financiado',
     totalDebtCents: 'dívida total',
     via: 'identificado por',
+    saysExists: 'o serviço diz que já existe',
     othersMayHaveSent: 'outros podem ter enviado',
     forgetsCode: 'o código anterior não é deste',
     rateAnnualPercent: 'taxa a.a.',
@@ -160,6 +161,8 @@ export const flowsPt = {
   reasons: {
     'turned-away': 'o serviço a recusou todas as vezes com 401 ou 429, e pode tê-la feito',
     'already-endorsed': 'o serviço diz que já está averbado',
+    'said-to-exist':
+      'o serviço a recusou e diz que isso já existe; veja lá o que existe e depois peça o passo confirm, se for deste fluxo, ou deny',
     'already-finalised': 'o serviço diz que já está finalizado',
     'callback-unread': 'veio um callback que não se lê; veja as mensagens não entendidas, ou o histórico',
     'refused-with-code': 'o serviço a recusou ao lado do código do que foi feito',

@@ -233,7 +233,8 @@ export type FlowResult =
       /** As of `unknown`. */
       saysDone?: true;
     }
-  | { kind: 'rejected'; code: string; errors: readonly string[] }
+  /** `saysExists`: it says that such a thing is there already; absent: it does not, or an earlier version wrote it. */
+  | { kind: 'rejected'; code: string; errors: readonly string[]; saysExists?: true }
   /** `isFinal`: asked again it would be answered the same, so somebody has to look; absent: it would not. `requestCode`: named beside a refusal; `proposalCode`: of an inclusion, named in its answer. `saysDone`: of an endorsement, its words say that it was done; absent: they do not, or an earlier version wrote it. */
   | { kind: 'unknown'; reason: string; isFinal?: true; requestCode?: string; proposalCode?: string; saysDone?: true }
   /** Certainly not done. */

@@ -55,6 +55,7 @@ import {
   isAside,
   isFinished,
   isOperation,
+  saidToExist,
   toldBoth,
   toldNo,
   toldNoOfContract,
@@ -466,7 +467,9 @@ function confirm(state: FlowState, record: FlowAsked): FlowState {
   }
   const operation = state.operation!;
   const told = operation.operation === 'endorsement' ? { toldDone: true } : {};
-  const done = markStep({ ...state, operation: { ...operation, ...told, status: 'done' } }, operation.stepId, 'done');
+  // What is there is its own: the refusal that said so is none.
+  const known = operation.reason === saidToExist ? { ...state, errors: [], errorsIn: null } : state;
+  const done = markStep({ ...known, operation: { ...operation, ...told, status: 'done' } }, operation.stepId, 'done');
   if (state.flow === 'withdrawal') {
     const moved = takeCounted(move(done, operation.operation) ?? done, operation);
     if (operation.operation !== 'inclusion') return moved;
@@ -556,6 +559,13 @@ function deny(state: FlowState): FlowState {
   const operation = state.operation!;
   const { turnedAwayAt: _, ...rest } = operation;
   const settled = withProposalSettled(state);
+  // The service has refused it, and nothing of it is there: it stays refused.
+  const refused = {
+    ...settled,
+    operation: { ...rest, status: 'rejected' as const, retryAt: null, reason: deniedByPerson },
+  };
+  const after = operation.reason === saidToExist ? move(refused, 'rejected') : null;
+  if (after !== null) return markStep(after, operation.stepId, 'rejected');
   const denied: FlowState = { ...settled, operation: { ...rest, status: 'not-sent', retryAt: null } };
   return move(denied, 'deny') ?? markStep(denied, operation.stepId, 'rejected');
 }

@@ -19,7 +19,15 @@ import {
   withoutSignature,
 } from './fold-steps.ts';
 import { takeLateAnswer } from './late-successes.ts';
-import { alreadyEndorsed, alreadyFinalised, isAside, readsOnly, toldBoth, toldNoOfContract } from './transitions.ts';
+import {
+  alreadyEndorsed,
+  alreadyFinalised,
+  isAside,
+  readsOnly,
+  saidToExist,
+  toldBoth,
+  toldNoOfContract,
+} from './transitions.ts';
 
 /** How often the bytes of an operation are known to have been written. */
 export function attemptsOf({ attempts, unknowns }: FlowOperationState): number {
@@ -57,6 +65,9 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
     case 'rejected': {
       const kept = withRefusal(state, operation, record);
       if (operation.toldDone) return withBothTold(kept, operation, record);
+      if (result.saysExists && !provesNothing(operation, record)) {
+        return doubtExistence(kept, operation, record, neverAgain);
+      }
       if (!provesNothing(operation, record)) return { ...reject(kept, operation, result), errorsIn: answerOf(record) };
       const reason = `rejected after an attempt that may have been taken: ${result.code}`;
       const answered = result.code === alreadyEndorsed ? { ...operation, wasShown: true as const } : operation;
@@ -89,6 +100,21 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: Flo
     default:
       return result satisfies never;
   }
+}
+
+/** Somebody looks what is there; the words of the service stand beside it. Asked again with the same key it would be answered the same. */
+function doubtExistence(
+  state: FlowState,
+  operation: FlowOperationState,
+  record: FlowAnswered,
+  neverAgain: FlowRetryTerms,
+): FlowState {
+  const { result } = record;
+  if (result.kind !== 'rejected') return state;
+  const errors = result.errors.length > 0 ? result.errors : [result.code];
+  const told = { ...state, errors, errorsIn: answerOf(record) };
+  if (operation.status === 'unclear') return { ...told, operation: { ...operation, reason: saidToExist } };
+  return doubt(told, operation, record, saidToExist, neverAgain);
 }
 
 /** An endorsement was said to be done while it was sent, and its answer refuses it: somebody has to look. */

@@ -18,7 +18,7 @@ import { isToldOfAsked, type ProposalRecord, simulationProblemOfAsked, unusableI
 import { attemptsOf, type Contradiction } from './fold-answers.ts';
 import type { LoanService } from './ports.ts';
 import { type ForeignSplits, foreignSplits } from './shown-payments.ts';
-import { alreadyEndorsed, alreadyFinalised } from './transitions.ts';
+import { alreadyEndorsed, alreadyFinalised, readsOnly } from './transitions.ts';
 
 /** What is sent of an intent, and what binds it. */
 type Intent = Pick<NonNullable<FlowOperationState['intent']>, 'intentId' | 'path' | 'idempotencyKey' | 'sealedBody'>;
@@ -120,6 +120,21 @@ const doneAlready: { readonly [O in OperationName]?: { words: RegExp; code: stri
   finalisation: { words: saysFinalised, code: alreadyFinalised },
 };
 
+/** Said of what lends: another one could be a second loan. */
+const saysExists = /(?:\b|_)j[aá][ _-]?exist(?:e|em|ente)(?![a-z])|\balready exists?\b/i;
+const saysDuplicate =
+  /(?:contrato|proposta|opera[cç][aã]o|solicita[cç][aã]o|averba[cç][aã]o|renegocia[cç][aã]o|empr[eé]stimo|inclus[aã]o|requisi[cç][aã]o)[ _-]?(?:em[ _-])?duplic(?:ad[ao]|idade)/i;
+const lends: ReadonlySet<OperationName> = new Set(['contract', 'renegotiation', 'endorsement', 'inclusion']);
+
+/** A conflict says so whatever its words are. */
+function isSaidToExist(operation: OperationName, status: number | null, words: readonly (string | null)[]): boolean {
+  if (readsOnly(operation)) return false;
+  if (status === conflict) return true;
+  return lends.has(operation) && words.some((text) => saysExists.test(text ?? '') || saysDuplicate.test(text ?? ''));
+}
+
+const conflict = 409;
+
 function resultOf(
   prepared: Prepared,
   result: OperationResult<AnswerOf<OperationName>>,
@@ -137,9 +152,13 @@ function resultOf(
       const done = doneAlready[prepared.operation];
       const isDone = done !== undefined && words.some((text) => done.words.test(text ?? ''));
       const code = isDone ? done.code : shownCode(result.code);
-      return { kind: 'rejected', code, errors: result.errors.map(lineOf) };
+      const isThere = !isDone && isSaidToExist(prepared.operation, result.response.status, words);
+      return { kind: 'rejected', code, errors: result.errors.map(lineOf), ...(isThere ? { saysExists: true } : {}) };
     }
     case 'unknown':
+      // With a key it was asked again, and the conflict may be with an attempt of its own.
+      if (result.reason === `status-${conflict}` && prepared.idempotencyKey === null)
+        return { kind: 'rejected', code: result.reason, errors: [], saysExists: true };
       return {
         kind: 'unknown',
         reason: result.reason,

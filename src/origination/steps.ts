@@ -18,6 +18,7 @@ import {
   deniedByPerson,
   isOperation,
   readsOnly,
+  saidToExist,
   toldBoth,
   toldNo,
   toldNoOfContract,
@@ -153,7 +154,14 @@ export function isMarkedShown(state: FlowState): boolean {
   return operation?.operation === 'endorsement' && operation.status === 'unclear' && operation.wasShown === true;
 }
 
-const saysNo: ReadonlySet<string> = new Set([unshownSuccess, toldBoth, toldNo, toldNoOfContract, toldNothing]);
+const saysNo: ReadonlySet<string> = new Set([
+  saidToExist,
+  unshownSuccess,
+  toldBoth,
+  toldNo,
+  toldNoOfContract,
+  toldNothing,
+]);
 
 /** The service said no to an endorsement, in whatever form: the same signature is not sent to it once more by itself. */
 export function isToldNo({ phase, operation }: FlowState): boolean {

@@ -39,6 +39,9 @@ export type FlowTrigger = LoanTrigger | FlowOperation | 'link-told' | 'claimed-b
 export const alreadyEndorsed = 'already-endorsed';
 export const alreadyFinalised = 'already-finalised';
 
+/** Why it is not known: the refusal says that such a thing is there already, made by whomever. */
+export const saidToExist = 'said-to-exist';
+
 /** Why an endorsement is unclear, or was refused: the words of an event say no, or nothing that is known; a person says that it was not done. */
 export const toldNo = 'told-no';
 /** A no under the code of its contract: it does not say which endorsement it is about. */
