@@ -543,6 +543,10 @@ const whole: readonly Sentence[] = [
     'veio um callback com o código deste fluxo que não se lê como a sua CCB: o contrato pode estar no serviço, e outro seria um segundo empréstimo; veja-o primeiro (o histórico, ou lance letters) e, quando souber, envie true em despiteEvents',
   ],
   [
+    /^it was shown that the contract of this flow is endorsed, and told later that it is not, so (.*) could lead to a second loan: find out there; if it is endorsed, take the step confirm, and once it is known not to be, deny, which another person confirms with the step accept$/,
+    'foi mostrado que o contrato deste fluxo está averbado, e depois foi dito que não, então $1 poderia levar a um segundo empréstimo: verifique no serviço; se estiver averbado, use a etapa confirm; quando se souber que não está, deny, que outra pessoa confirma com a etapa accept',
+  ],
+  [
     /^the service says that the contract of this flow is endorsed already, and (.*) would lead to a second loan: take the step confirm$/,
     'o serviço diz que o contrato deste fluxo já está averbado, e $1 levaria a um segundo empréstimo: use a etapa confirm',
   ],

@@ -132,6 +132,8 @@ export type FlowAsked = OfFlow & {
   ofShown?: true;
   /** Of `deny`: of a generation that the service took and whose note has not come. Absent: of something else. */
   ofAwaited?: true;
+  /** Of `deny`: of an endorsement that counts as refused although a success was shown (`isContradicted`). Absent: of something else. */
+  ofContradicted?: true;
   /** How whoever asked is known; absent: an earlier version wrote it. */
   via?: Via;
   /** Of `accept` and `confirm`: the intent of the late success that it settles; absent: it is about none. */

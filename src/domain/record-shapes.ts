@@ -403,7 +403,13 @@ const flowRecord = byName('kind', {
     ...{ signedAt: nullable(time), requestCode: nullable(text), personKeys: texts },
     ...{ reason: nullable(text), sealed: nullable(text), sealedReason: added(text), linkKey: added(text) },
     ...{ splitCents: added(count), stepsKept: added(count), corrects: added(isTrue), givesCodeUp: added(isTrue) },
-    ...{ ofEndorsed: added(isTrue), ofShown: added(isTrue), ofAwaited: added(isTrue), via },
+    ...{
+      ofEndorsed: added(isTrue),
+      ofShown: added(isTrue),
+      ofAwaited: added(isTrue),
+      ofContradicted: added(isTrue),
+      via,
+    },
     lateIntentId: added(text),
   }),
   intended: object({

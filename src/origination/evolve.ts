@@ -440,6 +440,7 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
     case 'deny': {
       const entered = { ...state, steps: entry('done') };
       // What was done before stays so in the history: it is the denial that is new.
+      if (record.ofContradicted) return withDenial(state, refusedByPerson(entered), { ...record, ofShown: true });
       if (record.ofAwaited) return withNoteDenied(state, deniedAwaited(entered), record);
       if (record.ofShown && isShownDone(state)) return withDenial(state, refusedByPerson(entered), record);
       return takesBack ? withDenial(state, notEndorsed(entered), record) : deny(entered);

@@ -102,6 +102,7 @@ import {
   lendsAgain,
   mayCorrect,
   mayDenyAwaited,
+  mayDenyContradicted,
   mayTakeBack,
   mayTakeOver,
   needsCode,
@@ -847,7 +848,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const breaches = beyond.map((each) => ({ ...each, field: `contract.${each.field}` }));
       if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     }
-    if (lendsAgain(state, asked.step)) return endorsedAlready(asked.step);
+    if (lendsAgain(state, asked.step)) return endorsedAlready(asked.step, state);
     const denial = denialOf(state);
     if (denial !== null && unsettledBefore(state, asked.step) === denial)
       return successUnsettled(denial, state, 'step');
@@ -989,7 +990,9 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         const ofEndorsed = mayTakeBack(state) ? { ofEndorsed: true as const } : {};
         const ofShown = isShownDone(state) ? { ofShown: true as const } : {};
         const ofAwaited = mayDenyAwaited(state) ? { ofAwaited: true as const } : {};
-        return { ...base, ...ofEndorsed, ...ofShown, ...ofAwaited, sealedReason: sealReason(asked.reason) };
+        const ofContradicted = mayDenyContradicted(state) ? { ofContradicted: true as const } : {};
+        const of = { ...ofEndorsed, ...ofShown, ...ofAwaited, ...ofContradicted };
+        return { ...base, ...of, sealedReason: sealReason(asked.reason) };
       }
       case 'cancel':
       case 'regenerate':
@@ -1241,7 +1244,7 @@ function oneAlone(state: FlowState, { by, via }: Asker, step: FlowStep): FrontRe
     const text = `the service took this renegotiation, so whoever says that nothing came of it does so with a token or a log-in of their own: POST /v1/renegotiations/${state.flowId}/deny`;
     return refusal('not-allowed', 'second-person', 'step', text);
   }
-  if (!isShownDone(state)) return null;
+  if (!isShownDone(state) && !mayDenyContradicted(state)) return null;
   const text = `it was shown that this contract is endorsed, so whoever denies it does so with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/deny`;
   return refusal('not-allowed', 'second-person', 'step', text);
 }
@@ -1265,7 +1268,11 @@ function noteLate({ requestCode }: FlowState, step: FlowStep | 'start', field: s
   return refusal('not-allowed', 'note-awaited', field, text);
 }
 
-function endorsedAlready(step: FlowStep): FrontResult {
+function endorsedAlready(step: FlowStep, state: FlowState): FrontResult {
+  if (mayDenyContradicted(state)) {
+    const both = `it was shown that the contract of this flow is endorsed, and told later that it is not, so ${step} could lead to a second loan: find out there; if it is endorsed, take the step confirm, and once it is known not to be, deny, which another person confirms with the step accept`;
+    return refusal('not-allowed', 'endorsed-once', 'step', both);
+  }
   const text = `the service says that the contract of this flow is endorsed already, and ${step} would lead to a second loan: take the step confirm`;
   return refusal('not-allowed', 'endorsed-once', 'step', text);
 }

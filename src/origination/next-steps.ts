@@ -28,6 +28,7 @@ import {
   isUnseen,
   lendsAgain,
   mayDenyAwaited,
+  mayDenyContradicted,
   mayTakeOver,
 } from './steps.ts';
 import { isFinished } from './transitions.ts';
@@ -155,7 +156,7 @@ const dueSteps: Readonly<Partial<Record<FlowPhase, readonly FlowStep[]>>> = {
   withheld: ['amend'],
   refused: ['amend'],
   'awaiting-signature': ['accept', 'sign'],
-  'endorsement-refused': ['confirm', 'sign', 'regenerate'],
+  'endorsement-refused': ['confirm', 'deny', 'sign', 'regenerate'],
   renegotiated: ['accept'],
   cancelled: ['accept'],
   started: ['simulation'],
@@ -233,7 +234,7 @@ export function waitsFor(
 export function needsKnownPerson(state: FlowState, step: FlowStep): boolean {
   const late = lateSuccessOf(state);
   if (step === 'accept' && late !== null) return !maySettle(late, { by: '', via: 'offline' }, state);
-  return step === 'deny' && (isShownDone(state) || mayDenyAwaited(state));
+  return step === 'deny' && (isShownDone(state) || mayDenyAwaited(state) || mayDenyContradicted(state));
 }
 
 /** What is frozen waits for somebody to bring it back or end it. */

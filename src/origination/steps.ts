@@ -93,6 +93,12 @@ export function isContradicted(state: FlowState): boolean {
   return phase === 'endorsement-refused' && operation?.reason !== deniedByPerson && isToldDone(state);
 }
 
+/** Nothing settles it but a person who knows: one who has seen that it is endorsed, or two who know that it is not. Of one that is unclear any denial is taken. */
+export function mayDenyContradicted(state: FlowState): boolean {
+  const { operation } = state;
+  return isContradicted(state) && operation?.intent != null && operation.status !== 'unclear';
+}
+
 /** A person gave the code of its contract or proposal and may have taken another one's; nothing was signed of it. */
 export function mayCorrect(state: FlowState): boolean {
   const { flow, phase, operation, generatedAt, steps } = state;
@@ -183,12 +189,13 @@ function isOfEarlierVersion({ denied }: LateSuccess, { via }: Pick<FlowAsked, 'v
 /** What a step that is written means stands in its record: since it was asked for the flow may have gone on. */
 export function allowsRecord(
   state: FlowState,
-  record: Pick<FlowAsked, 'step' | 'at' | 'by' | 'via' | 'corrects' | 'lateIntentId' | 'ofAwaited'>,
+  record: Pick<FlowAsked, 'step' | 'at' | 'by' | 'via' | 'corrects' | 'lateIntentId' | 'ofAwaited' | 'ofContradicted'>,
 ): boolean {
-  const { step, at, corrects, lateIntentId, ofAwaited } = record;
+  const { step, at, corrects, lateIntentId, ofAwaited, ofContradicted } = record;
   if (state.frozen !== undefined) return false;
   if (step === 'deny' && mayDenyAwaited(state)) return ofAwaited === true;
-  if (ofAwaited) return false;
+  if (step === 'deny' && mayDenyContradicted(state)) return ofContradicted === true;
+  if (ofAwaited || ofContradicted) return false;
   if (lateIntentId !== undefined) {
     const late = state.lateSuccesses?.find(({ intentId }) => intentId === lateIntentId);
     if (late === undefined) return false;
@@ -224,7 +231,7 @@ export function allowsStep(state: FlowState, step: FlowStep, at: EpochMs = state
   if (state.frozen !== undefined || isHeldByDenial(state, step)) return false;
   if (step === 'confirm') return mayConfirm(state) || mayCorrect(state) || mayTakeOver(state);
   if (step === 'accept') return mayAccept(state) || lateSuccessOf(state) !== null;
-  if (step === 'deny' && (mayTakeBack(state) || mayDenyAwaited(state))) return true;
+  if (step === 'deny' && (mayTakeBack(state) || mayDenyAwaited(state) || mayDenyContradicted(state))) return true;
   if (step === 'deny') return state.operation?.status === 'unclear';
   const row = transitions[state.flow][state.phase] ?? {};
   if (step === 'cancel' && state.phase === 'included') return mayGiveUp(state);
@@ -309,7 +316,8 @@ const bindingSteps: ReadonlySet<FlowStep> = new Set(['sign', 'regenerate', 'amen
 /** Not taken of a contract whose bid is lost. That what was told late is settled binds nobody. */
 export function bindsLender(state: FlowState, step: FlowStep): boolean {
   // What was shown and contradicted two people settle, and nothing is sent for it.
-  if (step === 'deny' && isShownDone(state) && !mayTakeBack(state)) return false;
+  const isContradiction = (isShownDone(state) && !mayTakeBack(state)) || mayDenyContradicted(state);
+  if (step === 'deny' && isContradiction) return false;
   const takesNote = step === 'accept' && state.phase === 'cancelled' && lateSuccessOf(state) === null;
   return state.flow === 'contract' && (bindingSteps.has(step) || takesNote);
 }

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FlowAsked, FlowRecord, FlowTold } from '../../src/domain/flow-records.ts';
 import { evolveAll } from '../../src/origination/evolve.ts';
-import { nextSteps } from '../../src/origination/next-steps.ts';
+import { needsKnownPerson, nextSteps, waitsFor } from '../../src/origination/next-steps.ts';
 import { react } from '../../src/origination/react.ts';
+import { isContradicted } from '../../src/origination/steps.ts';
 import { sampleNote } from './flow-world.ts';
 import { asked, dayMs, settings, startAt, started } from './orders.ts';
 
@@ -90,6 +91,51 @@ test('what settles an endorsement says so, and one whose answer was unclear can 
   assert.deepEqual([done.phase, done.operation?.status], ['endorsed', 'done']);
   const plain = folded([...signedAnd(accepted('q-end')), { ...failed, settles: true as const }]);
   assert.ok(!nextSteps(plain, settings, null).includes('confirm'), 'its answer was clear');
+});
+
+test('an old refusal that contradicts a shown success is denied by one person, and settled by another', () => {
+  const success = told({ shows: 'success', bodyKey: 'b-0', settles: true });
+  const contradicted = [...signedAnd(accepted('q-end')), success, { ...failed, bodyKey: 'b-1' }];
+  const before = folded(contradicted);
+  assert.deepEqual(
+    [before.phase, before.operation?.reason, isContradicted(before)],
+    ['endorsement-refused', null, true],
+  );
+  assert.deepEqual(nextSteps(before, settings, null), ['confirm', 'deny']);
+  assert.deepEqual(waitsFor(before, settings, null), ['confirm', 'deny']);
+  assert.ok(needsKnownPerson(before, 'deny'));
+  const deny = {
+    ...asked(flowId, 'deny', 'deny', startAt + 30),
+    by: 'bruno',
+    via: 'api',
+    ofContradicted: true,
+  } as const;
+  const denied = folded([...contradicted, deny]);
+  assert.deepEqual([denied.phase, denied.operation?.reason], ['endorsement-refused', 'denied']);
+  assert.deepEqual(
+    nextSteps(denied, settings, null),
+    ['confirm', 'accept'],
+    'nothing is lent again on the word of one',
+  );
+  const around = { now: startAt + 40 * dayMs, instance: 'a', margin: null, tried: () => false };
+  assert.deepEqual(react(denied, around, settings), []);
+  const accept = (by: string) =>
+    ({ ...asked(flowId, 'accept', 'seen', startAt + 40), lateIntentId: 'i-3', by, via: 'api' }) as const;
+  assert.equal(folded([...contradicted, deny, accept('bruno')]).lateSuccesses?.length, 1);
+  const settled = folded([...contradicted, deny, accept('carla')]);
+  assert.ok(
+    ['sign', 'regenerate', 'cancel'].every((step) => nextSteps(settled, settings, null).includes(step as never)),
+  );
+  assert.deepEqual(react(settled, around, settings), [], 'whoever settled it goes on');
+  assert.equal(folded([...contradicted, deny, confirm]).phase, 'endorsed');
+  // A denial of an earlier version, and one that was asked for where nothing was contradicted.
+  const { ofContradicted: _, ...earlier } = deny;
+  for (const record of [earlier, { ...earlier, ofShown: true as const }]) {
+    assert.equal(folded([...contradicted, record]).steps.at(-1)?.outcome, 'ignored');
+  }
+  const plain = folded([...signedAnd(accepted('q-end')), failed, deny]);
+  assert.equal(plain.steps.at(-1)?.outcome, 'ignored');
+  assert.ok(!nextSteps(folded([...signedAnd(accepted('q-end')), failed]), settings, null).includes('deny'));
 });
 
 test('what a confirmation means stands in its record: one that corrects takes nothing that is unclear, and the other corrects nothing', () => {

@@ -14,7 +14,14 @@ import { evolve } from '../../src/origination/evolve.ts';
 import { nextSteps, waitsFor } from '../../src/origination/next-steps.ts';
 import { prepareOperation } from '../../src/origination/preparation.ts';
 import { react } from '../../src/origination/react.ts';
-import { allowsStep, isProposalSaid, lendsAgain, mayCorrect, mayDenyAwaited } from '../../src/origination/steps.ts';
+import {
+  allowsStep,
+  isProposalSaid,
+  lendsAgain,
+  mayCorrect,
+  mayDenyAwaited,
+  mayDenyContradicted,
+} from '../../src/origination/steps.ts';
 import { isOperation } from '../../src/origination/transitions.ts';
 import { createFlowWorld, type Fate, type FlowWorld } from './flow-world.ts';
 import {
@@ -141,8 +148,8 @@ function command(name: string, run: (model: Model, real: FlowWorld) => void): St
 function ask(model: Model, real: FlowWorld, step: FlowStep, amended: Terms | null): void {
   const { world } = real;
   const before = real.state();
-  // So is a denial of what is awaited.
-  const isOther = step === 'deny' && mayDenyAwaited(before);
+  // So is a denial of what is awaited, or of what an earlier version took for refused.
+  const isOther = step === 'deny' && (mayDenyAwaited(before) || mayDenyContradicted(before));
   const allowed = allowsStep(before, step, world.now) && !isOther;
   // A correction is another record, which nobody here writes.
   const known = allowed && (step === 'confirm' || step === 'deny') && !mayCorrect(before);

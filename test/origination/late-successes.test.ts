@@ -478,7 +478,7 @@ test('of a contract that was taken over a failure, a denial and a person who kno
   assert.equal(failed.phase, 'endorsement-refused', 'as a record of an earlier version folds');
   const around = { now: startAt + dayLater + 2, instance: 'a', margin: null, tried: () => false };
   assert.deepEqual(react(failed, around, settings), [], 'its competence has gone, and it was said to be endorsed');
-  assert.deepEqual(nextSteps(failed, settings, null), ['confirm']);
+  assert.deepEqual(nextSteps(failed, settings, null), ['confirm', 'deny']);
   const doubtful = folded([...records, { ...failure, keepsDone: true }]);
   assert.deepEqual([doubtful.phase, doubtful.operation?.reason], ['endorsement-unclear', 'told-both']);
 });
