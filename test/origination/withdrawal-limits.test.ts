@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import fc from 'fast-check';
 import { flowText } from '../../src/cli/flows.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import { refusalPt } from '../../src/cli/refusal-texts-pt.ts';
@@ -903,18 +904,72 @@ test('of inclusions that stand in the log together the first one goes out, and w
   await reaches(flowIds[0]!, 'included');
 });
 
-function undecided(flowId: string, at: number): FlowState {
+function undecided(flowId: string, at: number, amountCents = 100_000, simulation: string | null = null): FlowState {
   const begun = evolve(null, started('withdrawal'), settings)!;
-  const request = { period: 3, pix: pixKey, amountCents: 100_000 };
+  const request = { period: 3, pix: pixKey, amountCents };
   const step = { stepId: 's', step: 'inclusion', by: 'ana', at, requestHash: 'h', outcome: 'pending' } as const;
   return {
     ...{ ...begun, flowId, phase: 'simulated', steps: [step] },
+    ...(simulation === null
+      ? {}
+      : { simulatedKey: begun.subject.workerKey, results: { simulation: { at, sealedAnswer: simulation } } }),
     operation: {
       ...{ operation: 'inclusion', slot: 'inclusion#1', status: 'asked', stepId: 's', personKeys: [], intent: null },
       ...{ sealedRequest: JSON.stringify(request), unknowns: 0, retryAt: null, reason: null },
     },
   };
 }
+
+/** The desks of several partitions on one store: whatever they do in between, each row is written and read whole. */
+test('inclusions of several partitions never come to more than the balance, in whatever order they are written, read and decided', () => {
+  const simulation = '{"HasError":false,"VlrDispSaque":1500.00,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00}]}';
+  const open = plainVault.open as never;
+  const isBefore = (one: FlowState, other: FlowState) => isOrderedBefore(one, other, false);
+  let together = 0;
+  let waits = 0;
+  const orders = fc.array(fc.record({ at: fc.nat(3), amountCents: fc.constantFrom(50_000, 70_000, 100_000) }), {
+    minLength: 2,
+    maxLength: 4,
+  });
+  fc.assert(
+    fc.property(orders, fc.array(fc.nat(3), { maxLength: 60 }), (given, schedule) => {
+      const rows = new Map<string, FlowState>();
+      const desks = given.map(({ at, amountCents }, index) => ({
+        own: undecided(`w-${index}`, at, amountCents, simulation),
+        seen: null as readonly FlowState[] | null,
+        amountCents,
+        end: null as 'goes' | 'held' | null,
+      }));
+      const turn = (desk: (typeof desks)[number]) => {
+        const { own, seen } = desk;
+        if (desk.end !== null) return;
+        if (!rows.has(own.flowId)) rows.set(own.flowId, own);
+        else if (seen === null) desk.seen = [...rows.values()];
+        else {
+          const others = seen.map((state) => ({ state, isReleased: false }));
+          const decision = decideInclusion(own, others, open, isBefore);
+          desk.seen = null;
+          if (decision === 'waits') waits += 1;
+          if (decision === 'waits') return;
+          desk.end = decision === 'goes' ? 'goes' : 'held';
+          const status = decision === 'goes' ? ('intended' as const) : ('withheld' as const);
+          rows.set(own.flowId, { ...own, operation: { ...own.operation!, status } });
+        }
+      };
+      for (const index of schedule) turn(desks[index % desks.length]!);
+      for (let round = 0; desks.some(({ end }) => end === null); round += 1) {
+        assert.ok(round < 40, 'nothing waits for ever');
+        for (const desk of desks) turn(desk);
+      }
+      const gone = desks.filter(({ end }) => end === 'goes');
+      assert.ok(gone.reduce((sum, { amountCents }) => sum + amountCents, 0) <= 150_000);
+      assert.ok(gone.length > 0, 'one goes');
+      if (gone.length > 1) together += 1;
+    }),
+    { numRuns: 800 },
+  );
+  assert.ok(together > 20 && waits > 20, `${together} ${waits}`);
+});
 
 test('an inclusion waits for one that was ordered after it and is not decided, and goes out once that one is held back', () => {
   const open = plainVault.open as never;
