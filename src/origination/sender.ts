@@ -155,17 +155,19 @@ function resultOf(
       const isThere = !isDone && isSaidToExist(prepared.operation, result.response.status, words);
       return { kind: 'rejected', code, errors: result.errors.map(lineOf), ...(isThere ? { saysExists: true } : {}) };
     }
-    case 'unknown':
+    case 'unknown': {
+      const said = saidDone(prepared, result);
       // With a key it was asked again, and the conflict may be with an attempt of its own.
-      if (result.reason === `status-${conflict}` && prepared.idempotencyKey === null)
-        return { kind: 'rejected', code: result.reason, errors: [], saysExists: true };
+      const isConflict = result.reason === `status-${conflict}` && prepared.idempotencyKey === null;
+      if (isConflict && !said.saysDone) return { kind: 'rejected', code: result.reason, errors: [], saysExists: true };
       return {
         kind: 'unknown',
         reason: result.reason,
         ...finalIn(prepared, result),
         ...codeBeside(prepared, result.code),
-        ...saidDone(prepared, result),
+        ...said,
       };
+    }
     case 'not-sent':
       return { kind: 'not-sent', reason: result.reason, retryAt: result.retryAt };
     default:

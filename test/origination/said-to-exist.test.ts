@@ -115,6 +115,20 @@ test('an endorsement that is a conflict waits for a person, and is not sent agai
   assert.equal(sent.filter(({ operation }) => operation === 'endorsement').length, 1);
 });
 
+test('a conflict whose words say that the contract is endorsed is denied by two people, as before', async (context) => {
+  const body = '{"Conteudo":{"Mensagem":"Contrato averbado com sucesso"}}';
+  const { start, noted, sign, ask, state, reaches } = await refusing(context, 'endorsement', 409, body);
+  await start('751');
+  await noted('c-751', { noteNumber: 'N-1' });
+  await sign('c-751', { hash: 'h' });
+  await reaches('c-751', 'endorsement-unclear');
+  const { operation } = (await state('c-751'))!;
+  assert.deepEqual([operation?.reason, operation?.toldDone], ['status-409', true]);
+  await ask('c-751', denial);
+  await reaches('c-751', 'endorsement-refused');
+  assert.deepEqual(nextSteps((await state('c-751'))!, settings, null), ['confirm', 'accept']);
+});
+
 test('an inclusion that is said to exist is not sent again with its key, and can be ordered again once it is denied', async (context) => {
   const house = await takingHouse(context);
   const { world, front, ask, state, sent, history } = house;
