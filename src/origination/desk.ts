@@ -40,7 +40,10 @@ import {
 } from './preparation.ts';
 import { alarmsOf, type FlowAlarm, type FlowCommand, maySend, react } from './react.ts';
 import { createFlowSender, isSameIntent } from './sender.ts';
-import { decideInclusion, isOrderedBefore, isReleased, withdrawalsOfWorker } from './withdrawals-beside.ts';
+import { decideInclusion, isReleased, withdrawalsOfWorker } from './withdrawals-beside.ts';
+
+/** For other inclusions of the same worker to be decided. They are within a second, where anybody decides them. */
+const longestInclusionWaitMs = 60_000;
 
 /** Stands with a flow whose bid won and whose proposal is known to have failed, where the service did not say why. */
 export const notIncluded = 'the proposal was not included';
@@ -297,10 +300,6 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
   function prepareInclusion(state: FlowState, { operation, slot }: Extract<Deed, { kind: 'prepare' }>, known: Known) {
     const { flowId, subject } = state;
     busy.set(flowId, 'intended');
-    const isBefore = (one: FlowState, other: FlowState) => {
-      const [partition, otherPartition] = [ledger.partitionOf(one.flowId), ledger.partitionOf(other.flowId)];
-      return isOrderedBefore(one, other, partition !== null && partition === otherPartition);
-    };
     const look = async () => {
       let beside: readonly FlowState[];
       try {
@@ -314,9 +313,10 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
         return;
       }
       const others = beside.map((other) => ({ state: other, isReleased: isReleased(other, settings) }));
-      const decision = processed(flowId, () => decideInclusion(state, others, vault.open, isBefore));
-      if (decision === null) return;
       const now = clock.now();
+      const wait = { now, longestWaitMs: longestInclusionWaitMs };
+      const decision = processed(flowId, () => decideInclusion(state, others, vault.open, wait));
+      if (decision === null) return;
       if (decision === 'goes') prepare(state, operation, slot, known, now);
       else if (decision === 'waits') agenda.set(flowId, now + settings.pollMs);
       else append({ kind: 'withheld', flowId, at: now, operation, slot, breaches: [decision] });

@@ -126,30 +126,30 @@ function isUndecided({ operation, frozen }: FlowState): boolean {
 /**
  * Whether an inclusion that was read back as ordered goes out. It was checked before it was written, and so were others that were ordered
  * in the same moment. Each of them stands in the store before it comes here, so of two at least one sees the other. It goes out only
- * where it fits beside all that it sees; where it does not for those alone that were ordered after it, it waits until they are decided.
+ * where it fits beside all that it sees; where it does not for those alone that were ordered after it, it waits until they are decided,
+ * but not for longer than `longestWaitMs`: where their partition has no owner nobody decides them.
  */
 export function decideInclusion(
   own: FlowState,
   others: readonly WithdrawalBeside[],
   open: Vault['open'],
-  isBefore: (one: FlowState, other: FlowState) => boolean,
+  { now, longestWaitMs }: { now: EpochMs; longestWaitMs: number },
 ): 'goes' | 'waits' | FlowBreach {
-  if (beyondBalance(own, others, open) === null) return 'goes';
-  const isLater = ({ state }: WithdrawalBeside) => isUndecided(state) && isBefore(own, state);
+  const breach = beyondBalance(own, others, open);
+  if (breach === null) return 'goes';
+  const isLater = ({ state }: WithdrawalBeside) => isUndecided(state) && isOrderedBefore(own, state);
   const earlier = others.filter((each) => !isLater(each));
-  return beyondBalance(own, earlier, open) ?? 'waits';
+  const mayWait = now < orderedAt(own) + longestWaitMs;
+  return beyondBalance(own, earlier, open) ?? (mayWait ? 'waits' : breach);
 }
 
-/** By the place in the log where both stand in one partition, else by the time: between partitions there is no order. */
-export function isOrderedBefore(one: FlowState, other: FlowState, isOnePartition: boolean): boolean {
-  const [place, otherPlace] = [lastPlace(one), lastPlace(other)];
-  if (isOnePartition && place !== null && otherPlace !== null) return place < otherPlace;
+/**
+ * By the time of the order, whatever partitions they are in: one order for all of them, for three of which each is before the next would
+ * wait for each other. Nothing depends on a clock that is wrong but who goes first.
+ */
+function isOrderedBefore(one: FlowState, other: FlowState): boolean {
   const [at, otherAt] = [orderedAt(one), orderedAt(other)];
   return at < otherAt || (at === otherAt && one.flowId < other.flowId);
-}
-
-function lastPlace({ places }: FlowState): number | null {
-  return places?.until ?? places?.offsets.at(-1) ?? null;
 }
 
 function orderedAt({ steps, operation, changedAt }: FlowState): EpochMs {

@@ -13,7 +13,7 @@ import { evolve } from '../../src/origination/evolve.ts';
 import { nextSteps } from '../../src/origination/next-steps.ts';
 import type { StepAsked } from '../../src/origination/orders.ts';
 import { shownAmount, shownRecord } from '../../src/origination/shown-flows.ts';
-import { decideInclusion, isOrderedBefore } from '../../src/origination/withdrawals-beside.ts';
+import { decideInclusion } from '../../src/origination/withdrawals-beside.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
 import { isId } from '../../src/wire/plain-ids.ts';
 import { eventually } from '../conformance/backend.ts';
@@ -884,8 +884,7 @@ test('of inclusions that stand in the log together the first one goes out, and w
   const records = order.map((flowId, index) => ({
     ...({ kind: 'asked', flowId, stepId: `s-${index}`, by: 'ana', step: 'inclusion', requestHash: 'h' } as const),
     ...{ terms: null, signedAt: null, requestCode: null, personKeys: [], stepsKept: 100, reason: null },
-    // The clock of whoever wrote the last one is behind.
-    at: clock.now() - index,
+    at: clock.now() - order.length + index,
     sealed: plainVault.seal(sealedPlaces.flowStep(flowId), JSON.stringify(request)),
   }));
   await append(...records.map((record) => ({ topic: 'flows' as const, key: record.flowId, record })));
@@ -924,7 +923,7 @@ function undecided(flowId: string, at: number, amountCents = 100_000, simulation
 test('inclusions of several partitions never come to more than the balance, in whatever order they are written, read and decided', () => {
   const simulation = '{"HasError":false,"VlrDispSaque":1500.00,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00}]}';
   const open = plainVault.open as never;
-  const isBefore = (one: FlowState, other: FlowState) => isOrderedBefore(one, other, false);
+  const wait = { now: 100, longestWaitMs: 1_000 };
   let together = 0;
   let waits = 0;
   const orders = fc.array(fc.record({ at: fc.nat(3), amountCents: fc.constantFrom(50_000, 70_000, 100_000) }), {
@@ -947,7 +946,7 @@ test('inclusions of several partitions never come to more than the balance, in w
         else if (seen === null) desk.seen = [...rows.values()];
         else {
           const others = seen.map((state) => ({ state, isReleased: false }));
-          const decision = decideInclusion(own, others, open, isBefore);
+          const decision = decideInclusion(own, others, open, wait);
           desk.seen = null;
           if (decision === 'waits') waits += 1;
           if (decision === 'waits') return;
@@ -975,20 +974,22 @@ test('an inclusion waits for one that was ordered after it and is not decided, a
   const open = plainVault.open as never;
   const own = undecided('w-1', 10);
   const later = { state: undecided('w-2', 20), isReleased: false };
-  const isBefore = (one: FlowState, other: FlowState) => isOrderedBefore(one, other, false);
+  const wait = { now: 100, longestWaitMs: 1_000 };
   const rule = (decision: ReturnType<typeof decideInclusion>) =>
     typeof decision === 'string' ? decision : decision.rule;
-  assert.equal(rule(decideInclusion(own, [later], open, isBefore)), 'waits');
+  assert.equal(rule(decideInclusion(own, [later], open, wait)), 'waits');
   const beyondIt = 'withdrawals-within-balance';
-  assert.equal(rule(decideInclusion(later.state, [{ ...later, state: own }], open, isBefore)), beyondIt);
+  assert.equal(rule(decideInclusion(later.state, [{ ...later, state: own }], open, wait)), beyondIt);
   const withOperation = (change: object) => ({
     ...later,
     state: { ...later.state, operation: { ...later.state.operation!, ...change } },
   });
-  assert.equal(rule(decideInclusion(own, [withOperation({ status: 'intended' })], open, isBefore)), beyondIt);
-  assert.equal(rule(decideInclusion(own, [withOperation({ status: 'withheld' })], open, isBefore)), 'goes');
+  assert.equal(rule(decideInclusion(own, [withOperation({ status: 'intended' })], open, wait)), beyondIt);
+  assert.equal(rule(decideInclusion(own, [withOperation({ status: 'withheld' })], open, wait)), 'goes');
   const frozen = { ...later, state: { ...later.state, frozen: { at: 1, problem: 'x' } } };
-  assert.equal(rule(decideInclusion(own, [frozen], open, isBefore)), beyondIt);
+  assert.equal(rule(decideInclusion(own, [frozen], open, wait)), beyondIt);
+  // Where nobody decides the other one, its partition may have no owner.
+  assert.equal(rule(decideInclusion(own, [later], open, { now: 1_010, longestWaitMs: 1_000 })), beyondIt);
 });
 
 test('a withdrawal that was finalised before a balance was told counts no more against that balance', async (context) => {
