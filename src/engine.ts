@@ -188,7 +188,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const restored = await noBidReceivedBefore(parts.store);
   const metrics = createMetrics();
   const startedAt = parts.clock.now();
-  const lasts: Lasts = { bidAt: null, winAt: null, lately: createLatelyWatch(config.bidding.windowMs) };
+  const lasts: Lasts = { sentAt: null, bidAt: null, winAt: null, lately: createLatelyWatch(config.bidding.windowMs) };
   const tellers: Tellers = {
     clock: parts.clock,
     lasts,
@@ -318,7 +318,12 @@ type Tellers = {
 };
 
 /** When this process last heard of each. */
-type Lasts = { bidAt: EpochMs | null; winAt: EpochMs | null; lately: ReturnType<typeof createLatelyWatch> };
+type Lasts = {
+  sentAt: EpochMs | null;
+  bidAt: EpochMs | null;
+  winAt: EpochMs | null;
+  lately: ReturnType<typeof createLatelyWatch>;
+};
 
 function tellFault({ metrics, journal, limit }: Tellers, { code, message }: { code: string; message: string }): void {
   metrics.countFault(code);
@@ -490,6 +495,7 @@ function observerOf(tellers: Tellers, onStep: (step: Step) => void): DeskObserve
 function noteLasts(event: DeskEvent, { lasts, clock }: Tellers): void {
   if (event.kind === 'would-be') lasts.lately.note(event.record);
   if (event.kind === 'duration' && event.stage === 'send-to-answer') lasts.lately.noteAnswerTime(event.durationMs);
+  if (event.kind === 'sending') lasts.sentAt = event.at;
   if (event.kind === 'attempt' && takenOutcomes.has(event.outcome)) lasts.bidAt = clock.now();
   if (event.kind === 'folded' && event.to === 'won' && event.from !== 'won') lasts.winAt = clock.now();
 }
@@ -801,6 +807,8 @@ function statusOf(
             frozen: status.frozen,
           },
     lastBidAt: lasts.bidAt,
+    lastSentAt: lasts.sentAt,
+    pausedAt: status?.pausedAt ?? null,
     lastWinAt: lasts.winAt,
     lastAnswerAt: parts.serviceAnsweredAt(),
     serviceAskedMs: config.bidding.timeWitness === 'service' ? askIdleEveryMs : null,

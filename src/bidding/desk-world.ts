@@ -66,6 +66,8 @@ export type DeskStatus = {
   gate: string | null;
   /** Why no bids flow, if they do not; see `BiddingStatus`. */
   bidding: BiddingStatus;
+  /** When the pause was ordered that this process obeys; null: none is known to hold. */
+  pausedAt: EpochMs | null;
   /** Why the time of day is not believed, and by how much the other clock is ahead of the time kept; null: it is believed. */
   timeDoubt: { doubt: TimeDoubt; movedMs: number } | null;
   open: number;

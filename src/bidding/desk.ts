@@ -595,6 +595,7 @@ export function createDesk(world: DeskWorld): Desk {
       live: intake.isLive(),
       gate: gate.closedBecause(),
       bidding: bidding.status(),
+      pausedAt: gate.control()?.pause?.at ?? null,
       timeDoubt: time.status(),
       open: ledger.openCount() + settledRows.left(),
       frozen: ledger.frozenCount(),

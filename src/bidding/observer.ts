@@ -1,5 +1,5 @@
 /** What the desk tells those who watch it: metrics, journal, and the runs that kill it at named steps. */
-import type { RequestId } from '../domain/glossary.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Answered, AuctionRecord, Claimed, Passed, Topic } from '../domain/records.ts';
 import type { Phase } from '../domain/states.ts';
 import type { BiddingStatus } from './bidding-status.ts';
@@ -52,6 +52,8 @@ export type DeskEvent =
   | { kind: 'time'; doubt: TimeDoubt | null; movedMs: number }
   /** `before`: null at the start. */
   | { kind: 'bidding'; status: BiddingStatus; before: BiddingStatus | null }
+  /** The first byte of a bid is about to be written; it may come to nothing. */
+  | { kind: 'sending'; at: EpochMs }
   | { kind: 'attempt'; outcome: string }
   | { kind: 'log-refused'; topic: Topic; message: string }
   /** How much each candidate policy counts in the curve just made: ways to read a histogram, and dimensions of segments. */

@@ -152,7 +152,11 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     }
     const startedAt = clock.now();
     world.ownDelay.measure();
-    const mayWrite = () => world.gateOpen() && !world.auctionEnded() && (attempts > 0 || !world.isOverruled());
+    const mayWrite = () => {
+      const may = world.gateOpen() && !world.auctionEnded() && (attempts > 0 || !world.isOverruled());
+      if (may) world.observer({ kind: 'sending', at: clock.now() });
+      return may;
+    };
     const answer = await service.placeBid({ body: job.claim.body, deadlineAt: cutoffAt, mayWrite });
     const end = endOf(answer);
     observe(answer, end, startedAtMs);

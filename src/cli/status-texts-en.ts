@@ -20,6 +20,8 @@ export const statusEn: Texts['status'] = {
     partitions: 'partitions',
     requests: 'requests',
     queue: 'queue',
+    lastSent: 'last sent',
+    paused: 'paused',
     lastBid: 'last bid',
     lastWin: 'last win',
     service: 'service',

@@ -41,6 +41,8 @@ export const statusPt = {
     partitions: 'partições',
     requests: 'solicitações',
     queue: 'fila',
+    lastSent: 'último envio',
+    paused: 'em pausa',
     lastBid: 'último lance',
     lastWin: 'última vitória',
     service: 'serviço',

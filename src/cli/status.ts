@@ -46,7 +46,7 @@ export async function showStatus(world: CommandWorld, json: boolean): Promise<nu
   if (known !== null) {
     lines.push(known.lastAt === null ? status.noneAlive : status.someAlive(known.alive, format.time(known.lastAt)));
     if (known.pause !== null)
-      lines.push(status.pausedBy(known.pause.by, format.minute(known.pause.at), known.pause.reason));
+      lines.push(status.pausedBy(known.pause.by, format.time(known.pause.at), known.pause.reason));
   }
   terminal.write(lines.map((line) => wrapped(line, screenWidth)).join('\n'));
   return failureCode;
@@ -138,6 +138,8 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
       requests === null ? null : requests.known === false ? status.requestsUnknown : status.requests(requests),
     ],
     [labels.queue, requests === null ? null : status.queue(requests)],
+    [labels.paused, found.pausedAt == null ? null : format.time(found.pausedAt)],
+    [labels.lastSent, requests === null || found.lastSentAt === undefined ? null : exactText(found.lastSentAt)],
     [labels.lastBid, requests === null ? null : lastText(found.lastBidAt)],
     [labels.lastWin, requests === null ? null : lastText(found.lastWinAt)],
     [labels.service, requests === null ? null : serviceText(found)],
@@ -203,6 +205,11 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     const text =
       lastAnswerAt === null ? status.unanswered : status.answered(ageOf(silentMs), format.minute(lastAnswerAt));
     return isSilent ? status.serviceSilent(text) : text;
+  }
+
+  /** To the millisecond, to be set against the pause. */
+  function exactText(at: number | null): string {
+    return at === null ? status.notSinceStart : format.time(at);
   }
 
   function lastText(at: number | null): string {

@@ -388,6 +388,7 @@ function deskObserver(
         return counters.lateClaims.inc();
       case 'time':
       case 'would-be':
+      case 'sending':
       case 'bidding':
         return undefined;
       case 'attempt':

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { languages, textsIn } from '../../src/cli/texts.ts';
 import type { DaemonStatus } from '../../src/http/api/status.ts';
+import { bidPath } from '../../src/wire/bid.ts';
 import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
 let played: Played;
@@ -116,7 +117,18 @@ test('a service that is asked for its time and does not answer is pointed out', 
 test('a pause is the cause, with who, why and the remedy; the API, /readyz and the doctor say the same', async () => {
   const reason = `taxas estranhas ${'e um motivo comprido '.repeat(6)}`.trim();
   assert.equal((await lance(environment, 'pause', '--by', 'ana', '--reason', reason)).code, 0);
-  const own = (await statusOf()).bidding;
+  const standing = await statusOf();
+  const own = standing.bidding;
+  // That no bid was sent after the pause is shown to the millisecond.
+  assert.equal(standing.pausedAt, own?.since);
+  const calls = played.sandbox.record.of('call').filter(({ path }) => path.endsWith(bidPath));
+  const arrivedAt = Math.max(...calls.map((call) => call.arrivedAt));
+  const { lastSentAt } = standing;
+  assert.ok(lastSentAt != null && lastSentAt <= arrivedAt + 5 && arrivedAt - lastSentAt < 2_000, `${lastSentAt}`);
+  assert.ok(lastSentAt < (standing.pausedAt ?? 0));
+  const toTheMs = await lance(environment, 'status', '--lang', 'en');
+  assert.match(toTheMs.stdout, /last sent +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} -03/);
+  assert.match(toTheMs.stdout, /paused +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} -03/);
   assert.deepEqual([own?.kind, own?.cause, own?.by, own?.detail], ['closed', 'paused', 'ana', reason]);
   assert.match(own?.remedy ?? '', /lance resume/);
   const pt = await lance(environment, 'status');

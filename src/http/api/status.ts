@@ -122,6 +122,16 @@ export const statusSchema = answerNamed(
     ),
     requests: saidOfParts(requests.nullable(), 'What is under way; null in a process that only takes webhooks'),
     lastBidAt: said(time.nullable(), 'When the service last took a bid of this process', exampleTime),
+    lastSentAt: said(
+      time.nullable().optional(),
+      'When this process last wrote the first byte of a bid, also of one sent again; null: not since it started',
+      exampleTime,
+    ),
+    pausedAt: said(
+      time.nullable().optional(),
+      'When the pause was ordered that this process obeys; null: none holds, or the controls are not known',
+      null,
+    ),
     lastWinAt: said(time.nullable(), 'When this process last heard of a win', exampleTime),
     lastAnswerAt: said(
       time.nullable().optional(),
