@@ -144,7 +144,7 @@ export const flowsEn: Texts['flows'] = {
     'turned-away': 'the service turned it away each time with 401 or 429, and may have done it',
     'already-endorsed': 'the service says that it is endorsed already',
     'said-to-exist':
-      'the service refused it and says that it is there already; look what stands there, then take the step confirm where it is of this flow, or deny',
+      'the service refused it with a conflict (409) or says that it is there already; look what stands there, then take the step confirm where it is of this flow, or deny',
     'already-finalised': 'the service says that it is finalised already',
     'callback-unread': 'a callback came that cannot be read; see the dead letters, or its history',
     'refused-with-code': 'the service refused it beside the code of what was done',

@@ -162,7 +162,7 @@ export const flowsPt = {
     'turned-away': 'o serviço a recusou todas as vezes com 401 ou 429, e pode tê-la feito',
     'already-endorsed': 'o serviço diz que já está averbado',
     'said-to-exist':
-      'o serviço a recusou e diz que isso já existe; veja lá o que existe e depois peça o passo confirm, se for deste fluxo, ou deny',
+      'o serviço a recusou com conflito (409) ou diz que isso já existe; veja lá o que existe e depois peça o passo confirm, se for deste fluxo, ou deny',
     'already-finalised': 'o serviço diz que já está finalizado',
     'callback-unread': 'veio um callback que não se lê; veja as mensagens não entendidas, ou o histórico',
     'refused-with-code': 'o serviço a recusou ao lado do código do que foi feito',

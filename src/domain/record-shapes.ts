@@ -384,7 +384,7 @@ const result = byName('kind', {
     situation: nullable(finite),
     saysDone: added(isTrue),
   }),
-  rejected: object({ code: text, errors: texts }),
+  rejected: object({ code: text, errors: texts, saysExists: added(isTrue) }),
   unknown: object({ reason: text, saysDone: added(isTrue) }),
   'not-sent': object({ reason: text, retryAt: nullable(time) }),
 });

@@ -32,7 +32,7 @@ import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { bodyKeyOf, linkKeyOf, workerKeyOf } from '../wire/identity.ts';
 import { type JsonObject, scalarsIn } from '../wire/json.ts';
 import { namesWithin } from '../wire/names-within.ts';
-import { isId } from '../wire/plain-ids.ts';
+import { isId, namesNothing } from '../wire/plain-ids.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
 import {
   expectedLoan,
@@ -734,7 +734,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (bareGuid.test(proposalCode)) {
       return refusal('breach', 'proposal-code', 'proposalCode', proposalWithHyphens);
     }
-    if (!isId(proposalCode) || proposalCode === cpf) {
+    if (!isId(proposalCode) || namesNothing(proposalCode) || proposalCode === cpf) {
       const text =
         'send the code of the proposal as the service gave it: letters and digits without blanks, and not the CPF';
       return refusal('breach', 'proposal-code', 'proposalCode', text);
@@ -1009,7 +1009,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
           return { ...base, ...ofLate(state), sealedReason: sealReason(asked.reason) };
         }
         const corrects = mayCorrect(state);
-        if ((needsCode(state) || corrects) && asked.requestCode === null) {
+        const namesNone = namesNothing(asked.requestCode);
+        if (namesNone && (needsCode(state) || corrects || asked.requestCode !== null)) {
           const text =
             state.flow === 'withdrawal' ? "send the proposal's code" : 'send the request code that the service gave it';
           return refusal('breach', 'code-given', 'requestCode', text);

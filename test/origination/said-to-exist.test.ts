@@ -73,6 +73,10 @@ test('a contract that is said to exist goes on under the code that a person give
   await start('721');
   await reaches('c-721', 'unclear');
   const confirm = { step: 'confirm', reason: 'visto no portal', requestCode: 'q-own' } as const;
+  for (const requestCode of ['0', '00000000-0000-0000-0000-000000000000']) {
+    const refused = await ask('c-721', { ...confirm, requestCode });
+    assert.ok(refused.kind === 'refused' && refused.breaches[0]!.rule === 'code-given', requestCode);
+  }
   assert.equal((await ask('c-721', confirm)).kind, 'taken');
   await reaches('c-721', 'awaiting-note');
   assert.deepEqual([(await state('c-721'))!.errors, (await state('c-721'))!.errorsIn], [[], null]);
