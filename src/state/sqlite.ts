@@ -18,6 +18,16 @@ export function sqliteCode(cause: unknown): number | null {
   return cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & codeMask : null;
 }
 
+/** Extended codes: the disk gave other bytes than were asked for, or none. */
+const unreadCodes: ReadonlySet<number> = new Set([266, 522, 8_202, 8_458]);
+
+/** A page cannot be read from the disk, or is not what SQLite wrote. */
+export function isUnreadable(cause: unknown): boolean {
+  const code = sqliteCode(cause);
+  if (code === sqliteCorrupt || code === sqliteNotADatabase) return true;
+  return cause instanceof Error && 'errcode' in cause && unreadCodes.has(Number(cause.errcode));
+}
+
 /** The disk is full, or does not write. */
 export function isRefusedByDisk(cause: unknown): boolean {
   const code = sqliteCode(cause);

@@ -3,8 +3,10 @@
  * which takes no time; that a record in the middle was changed is found here, minutes later for a long log.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fault } from '../../errors.ts';
 import type { AnchorPlace } from './anchor.ts';
 import { brokenText } from './changed-texts.ts';
+import { damageIn } from './damage.ts';
 import { databasePath, openReadOnly } from './database.ts';
 import { verifyStore } from './verify.ts';
 
@@ -15,30 +17,44 @@ const restShare = 9;
 const shortestRestMs = 5;
 /** The desk has its own work then. */
 const firstRestMs = 1_000;
+/** What cannot be read for another cause than damage, such as too many open files, may be readable later. */
+const attempts = 3;
 
 type BackgroundCheck = {
   directory: string;
   anchor: AnchorPlace;
+  /** Hears what differs, for an operator, or why the log could not be read to its end. Not called where nothing differs. */
   onChanged: (text: string) => void;
-  /** The log could not be read to its end, which says nothing against what it holds. */
-  onUnread: (text: string) => void;
+  /** A page of the file cannot be read. */
+  onDamage: (fault: Fault) => void;
 };
 
-/** `onChanged` hears what differs, for an operator; not called where nothing does. `stop` ends it half way. */
+/** `stop` ends it half way. */
 export function checkInBackground(options: BackgroundCheck): { stop: () => Promise<void> } {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const checking = check(options, signal).catch((fault: unknown) => {
-    if (signal.aborted) return;
-    const why = fault instanceof Error ? fault.message : String(fault);
-    options.onUnread(`the log could not be read to its end: ${why}; see lance doctor`);
-  });
+  const checking = checkAgain(options, signal);
   return {
     stop: () => {
       stopping.abort();
       return checking;
     },
   };
+}
+
+async function checkAgain(options: BackgroundCheck, signal: AbortSignal): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await check(options, signal);
+    } catch (fault) {
+      if (signal.aborted) return;
+      const damage = damageIn(databasePath(options.directory), fault);
+      if (damage !== null) return options.onDamage(damage);
+      if (attempt < attempts) continue;
+      const why = fault instanceof Error ? fault.message : String(fault);
+      return options.onChanged(`the log could not be read to its end: ${why}; see lance doctor`);
+    }
+  }
 }
 
 async function check({ directory, anchor, onChanged }: BackgroundCheck, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 /** A file that SQLite cannot read any more is told from one that is only busy or full: nobody goes on with it. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Fault } from '../../errors.ts';
-import { sqliteCode, sqliteCorrupt, sqliteNotADatabase } from '../../state/sqlite.ts';
+import { isUnreadable, sqliteCode, sqliteNotADatabase } from '../../state/sqlite.ts';
 import type { StoreFault } from './writer-messages.ts';
 
 const sqliteError = 1;
@@ -18,7 +18,7 @@ export function damageIn(path: string, cause: unknown): Fault | null {
   if (cause instanceof Fault && cause.code === 'store-damaged') return cause;
   const code = sqliteCode(cause);
   const lacksTable = code === sqliteError && /^no such table/.test(cause.message);
-  if (code !== sqliteCorrupt && code !== sqliteNotADatabase && !lacksTable) {
+  if (!isUnreadable(cause) && !lacksTable) {
     return cause.cause === undefined ? null : damageIn(path, cause.cause);
   }
   return new Fault(
@@ -36,19 +36,32 @@ export function watchDamage(database: DatabaseSync, path: string, onDamage: (fau
       try {
         return run(...args);
       } catch (fault) {
-        const damage = damageIn(path, fault);
-        if (damage === null) throw fault;
-        onDamage(damage);
-        throw damage;
+        return raise(fault);
       }
     };
   };
+  const raise = (fault: unknown): never => {
+    const damage = damageIn(path, fault);
+    if (damage === null) throw fault;
+    onDamage(damage);
+    throw damage;
+  };
+  /** Pages are read while the rows are taken, not when the statement is run. */
+  const watchedRows = (iterate: StatementSync['iterate']): StatementSync['iterate'] =>
+    function* (...args: Parameters<StatementSync['iterate']>) {
+      try {
+        yield* iterate(...args);
+      } catch (fault) {
+        raise(fault);
+      }
+    } as StatementSync['iterate'];
   database.prepare = watched((sql: string): StatementSync => {
     const statement = prepare(sql);
     return Object.assign(statement, {
       all: watched(statement.all.bind(statement)),
       get: watched(statement.get.bind(statement)),
       run: watched(statement.run.bind(statement)),
+      iterate: watchedRows(statement.iterate.bind(statement)),
     });
   }) as DatabaseSync['prepare'];
   return database;

@@ -21,9 +21,15 @@ export function quickCheck(directory: string, timeoutMs: number): Promise<QuickC
     execFile(process.execPath, flags, { timeout: timeoutMs, env: {} }, (fault, said, complaint) => {
       if (said === 'ok') resolve({ kind: 'sound' });
       else if (fault?.killed === true) resolve({ kind: 'unfinished' });
-      else resolve({ kind: 'damaged', text: said !== '' ? said : (errorLine(complaint) ?? String(fault?.message)) });
+      else resolve({ kind: 'damaged', text: findingIn(said) ?? errorLine(complaint) ?? String(fault?.message) });
     });
   });
+}
+
+/** Without the line of stars that SQLite puts before what it finds in a database: stars stand for what is kept back elsewhere. */
+function findingIn(text: string): string | null {
+  const lines = text.split('\n').filter((line) => line !== '' && !/^\*+ in database .* \*+$/.test(line));
+  return lines.length === 0 ? null : lines.join('; ');
 }
 
 function errorLine(text: string): string | undefined {

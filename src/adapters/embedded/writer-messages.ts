@@ -77,6 +77,8 @@ export type WriterReply =
   /** One transaction was committed, or none of its tasks has happened. */
   | { kind: 'committed'; results: { id: number; result: TaskResult }[] }
   | { kind: 'failed'; ids: number[]; fault: StoreFault }
+  /** A page of the file cannot be read, whatever its reader makes of that. */
+  | { kind: 'damaged'; code: FaultCode; message: string }
   /** A request has a claim that its view does not know: nothing of the transaction was committed. */
   | { kind: 'views-unfit'; ids: number[]; requestId: string }
   /** Somebody else has written to a file of the anchor: nothing is appended until `text` is null again. */

@@ -9,6 +9,7 @@ import { createViewWriter } from '../../state/view-rows.ts';
 import { type AnchorWriter, createAnchorWriter } from './anchor.ts';
 import { claimLostText } from './changed-texts.ts';
 import { createControlRows } from './control-rows.ts';
+import { watchDamage } from './damage.ts';
 import { openWritable } from './database.ts';
 import { createFlowWriter } from './flow-rows.ts';
 import { ClaimRepeated, createLogWriter, type EncodedEntries } from './log-rows.ts';
@@ -40,7 +41,11 @@ class AnchorUnusable extends Error {}
 
 function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterOptions): void {
   const reply = (message: WriterReply) => port.postMessage(message);
-  const database = openWritable(path);
+  /** Until it is ready a damaged file is told with `unusable`. */
+  let isReady = false;
+  const database = watchDamage(openWritable(path), path, ({ code, message }) => {
+    if (isReady) reply({ kind: 'damaged', code, message });
+  });
   let anchor: AnchorWriter | null = null;
   try {
     if (place !== null) {
@@ -153,6 +158,7 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
     }
     store(group);
   });
+  isReady = true;
   reply({ kind: 'ready', unfitViews });
   // A thread keeps what it alone has loaded; see `main.ts`.
   flushCompileCache();

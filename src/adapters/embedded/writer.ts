@@ -89,11 +89,16 @@ export async function startWriter(
       case 'failed': {
         const fault = storeError(reply.fault);
         failure = reply.fault.message;
-        rejectAll(reply.ids, fault);
         const damage = damageIn(path, fault);
+        // First, so that nobody goes on by what it rejects.
         if (damage !== null) onDeath(damage);
+        rejectAll(reply.ids, fault);
         break;
       }
+      case 'damaged':
+        failure = reply.message;
+        onDeath(new Fault(reply.code, reply.message));
+        break;
       case 'views-unfit':
         failure = 'the views do not fit the log';
         onDeath(

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
-import { damageIn } from '../../../src/adapters/embedded/damage.ts';
+import { damageIn, watchDamage } from '../../../src/adapters/embedded/damage.ts';
 import { openReadOnly, openWritable } from '../../../src/adapters/embedded/database.ts';
 import { quickCheck } from '../../../src/adapters/embedded/quick-check.ts';
 import { openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
@@ -126,9 +126,37 @@ for (const name of [
       assert.deepEqual([fault.code, fault.exitCode], ['store-damaged', 65], fault.message);
       assert.match(fault.message, /lance\.sqlite is damaged/);
     }
-    assert.equal((await quickCheck(directory, 20_000))?.kind, 'damaged');
+    const checked = await quickCheck(directory, 20_000);
+    assert.ok(checked?.kind === 'damaged');
+    // Stars stand for what is kept back elsewhere.
+    assert.doesNotMatch(checked.text, /\*|\n|^$/);
   });
 }
+
+test('rows that are read one after the other tell of a damaged page too', () => {
+  const directory = copied();
+  overwrite(directory, 'ledger');
+  const told: Fault[] = [];
+  const path = join(directory, 'lance.sqlite');
+  const database = watchDamage(openReadOnly(path), path, (fault) => told.push(fault));
+  assert.throws(() => [...database.prepare('SELECT state FROM ledger').iterate()], /is damaged/);
+  assert.deepEqual(
+    told.map(({ code }) => code),
+    ['store-damaged'],
+  );
+  database.close();
+});
+
+test('a read that the disk refuses is damage, a write that it refuses is not', () => {
+  const [read, shortRead, write, full] = [266, 522, 778, 13];
+  const codeOf = (errcode: number) => damageIn('x', Object.assign(new Error('disk I/O error'), { errcode }))?.code;
+  assert.deepEqual([read, shortRead, write, full].map(codeOf), [
+    'store-damaged',
+    'store-damaged',
+    undefined,
+    undefined,
+  ]);
+});
 
 test('a file that is cut off, replaced, of a later version or beside a foreign log is refused (defect line 21)', async () => {
   const cases: [name: string, damage: (directory: string, file: string) => void, code: string | null][] = [
