@@ -16,7 +16,10 @@ type CapEnd = {
 type Lately = {
   /** Answers to bids in a row that were all refusals in unknown words; null: fewer than are told. */
   unknownRefusals: number | null;
-  /** Where most of the last would-be bids ended by a cap: the one that did last, and how many of how many did. */
+  /**
+   * Where most of the last would-be bids ended by a cap, or the latest few of them by one set by hand, which counts every bid: the one
+   * that did last, and how many of how many did.
+   */
   caps: { cap: CapEnd; ended: number; of: number } | null;
   /** Where the answers to the last bids took a large part of an auction: their median, of how many, and how long an auction is. */
   slowAnswers: { medianMs: number; of: number; windowMs: number } | null;
@@ -36,6 +39,7 @@ const mostAnswerTimes = 20;
 const leastAnswerTimes = 10;
 /** Before its bid a request waits for its margin as well, which the same service tells: of an auction, an answer may take this part. */
 const slowShare = 0.1;
+const leastByHand = 3;
 
 /** `windowMs`: the length of an auction. */
 export function createLatelyWatch(windowMs: number): LatelyWatch {
@@ -64,9 +68,11 @@ export function createLatelyWatch(windowMs: number): LatelyWatch {
     told: () => {
       const ends = wouldBe.filter((end) => end !== null);
       const isMost = wouldBe.length >= leastWouldBe && ends.length * 2 > wouldBe.length;
+      const latest = wouldBe.slice(-leastByHand);
+      const isShut = latest.length === leastByHand && latest.every((end) => end?.byHand === true);
       return {
         unknownRefusals: refusals >= leastRefusals ? refusals : null,
-        caps: isMost ? { cap: ends.at(-1)!, ended: ends.length, of: wouldBe.length } : null,
+        caps: isMost || isShut ? { cap: ends.at(-1)!, ended: ends.length, of: wouldBe.length } : null,
         slowAnswers: slowAnswersIn(answerTimes, windowMs),
       };
     },

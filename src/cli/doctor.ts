@@ -14,8 +14,9 @@ import { mayFollow, proposalOf, rollbackFrom, rollbackIn } from '../bidding/rule
 import { modeForOthers, type StorePlace } from '../config/store-place.ts';
 import { type Config, type Place, secretsOf } from '../config.ts';
 import type { ChainVerdict } from '../domain/audit.ts';
-import { operatorKeyStart } from '../domain/cap-book.ts';
+import { fullCap, operatorKeyStart } from '../domain/cap-book.ts';
 import { dayOf } from '../domain/clock.ts';
+import type { RequestState } from '../domain/states.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { countLetters } from '../http/letters.ts';
@@ -45,6 +46,8 @@ const hashLength = 12;
 const littleBytes = 1e9;
 /** Requests without a bid that are looked at for a full cap, the latest first. */
 const recentPasses = 200;
+/** Of them, those whose record is read for caps that their reason does not name. */
+const tracedPasses = 100;
 /** Deadlines are kept by the service's time, so a small difference costs nothing; beyond the larger one bidding is closed (`clock-skew`). */
 const noticedSkewMs = 2_000;
 const closingSkewMs = 15 * 60_000;
@@ -412,7 +415,31 @@ function checkAuditKey({ unverified }: ChainVerdict, anchors: number | null): Fi
 }
 
 /** Caps that somebody set by hand, and whether one of them keeps bids back today. */
-async function checkCaps({ clock, format }: CommandWorld, { control, views }: DeskReader): Promise<Finding[]> {
+/** Of caps by hand those without room for each request. The reason names the first one alone; what was used under the others stands in the trace. */
+async function capsThatEnded(
+  log: DeskReader['log'],
+  states: readonly RequestState[],
+  names: readonly string[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const ended = new Map<string, readonly string[]>();
+  for (const [index, { requestId, places, pass, request }] of states.entries()) {
+    const named = fullCapOf(pass!.reasons);
+    const others = names.filter((name) => named?.startsWith(operatorKeyStart(name)) !== true);
+    const full = names.filter((name) => !others.includes(name));
+    ended.set(requestId, full);
+    if (others.length === 0 || index >= tracedPasses) continue;
+    const records = await log.readKey('auctions', requestId, places);
+    const trace = records.map(({ record }) => record).findLast((record) => record.kind === 'passed')?.trace;
+    const more = { amountCents: request?.requestedAmountCents ?? 0, count: 1 };
+    for (const name of others) {
+      const cap = trace?.caps.find(({ keys }) => keys[0]?.startsWith(operatorKeyStart(name)));
+      if (cap !== undefined && fullCap([cap], more, (key) => trace!.usage[key]) !== null) full.push(name);
+    }
+  }
+  return ended;
+}
+
+async function checkCaps({ clock, format }: CommandWorld, { control, views, log }: DeskReader): Promise<Finding[]> {
   const now = clock.now();
   const { caps, changes } = await control.read();
   const today = dayOf(now);
@@ -423,14 +450,14 @@ async function checkCaps({ clock, format }: CommandWorld, { control, views }: De
   const orders = lastChanges(changes);
   const keyOf = (name: string) => `operator:${name}|${today}`;
   const usage = await views.usage(Object.keys(caps).map(keyOf), now);
+  const endedBy = await capsThatEnded(log, passes.map(({ state }) => state), Object.keys(caps));
   for (const [name, limitCents] of Object.entries(caps)) {
     const usedCents = usage.get(keyOf(name))?.amountCents ?? 0;
     const order = orders.find((change) => change.kind === 'cap-set' && change.name === name);
     const setAt = order?.at ?? 0;
     // Of the caps that requests ended by, each for its own: another one that is full says nothing of this one.
     const since = passes.filter(
-      ({ state }) =>
-        state.pass!.at >= setAt && fullCapOf(state.pass!.reasons)?.startsWith(operatorKeyStart(name)) === true,
+      ({ state }) => state.pass!.at >= setAt && endedBy.get(state.requestId)!.includes(name),
     ).length;
     const figures = {
       name,

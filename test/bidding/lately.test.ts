@@ -63,3 +63,15 @@ test('answers to bids that take a tenth of an auction and more are told with the
   for (let each = 0; each < 20; each += 1) watch.noteAnswerTime(2_999);
   assert.equal(watch.told().slowAnswers, null);
 });
+
+test('a cap by hand that ended the latest three is named, however many bids there were before', () => {
+  const watch = createLatelyWatch(30_000);
+  for (let each = 0; each < 20; each += 1) watch.note(claimed);
+  for (let each = 0; each < 2; each += 1) watch.note(endedBy('operator:tonight|2026-07-01'));
+  assert.equal(watch.told().caps, null);
+  watch.note(endedBy('operator:tonight|2026-07-01'));
+  const { cap, ended, of } = watch.told().caps!;
+  assert.deepEqual([cap.name, cap.byHand, ended, of], ['tonight', true, 3, 20]);
+  watch.note(claimed);
+  assert.equal(watch.told().caps, null, 'a bid went out');
+});

@@ -237,6 +237,14 @@ test('a cap by hand: in force, and keeping bids back', async () => {
     'cap-binds noite',
     'cap-held desk-day',
   ]);
+  // A second one without room refuses as well, though the reason of a request names the first one alone.
+  const second = ['cap', 'tonight', '--reais-a-day', '0', '--by', 'ana'];
+  assert.equal((await lance(environment, ...second)).code, 0);
+  await played.sandbox.run(20);
+  const tonight = (await findings()).find(({ check, name }) => check === 'caps' && name === 'tonight');
+  assert.equal(tonight?.finding, 'cap-binds');
+  assert.ok(Number(tonight?.count) > 0, JSON.stringify(tonight));
+  assert.equal((await lance(environment, 'cap', 'tonight', '--remove', '--by', 'ana')).code, 0);
   assert.equal((await lance(environment, 'cap', 'desk-day', '--remove', '--by', 'ana')).code, 0);
   await assertSaid(
     {},

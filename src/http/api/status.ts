@@ -182,7 +182,7 @@ export const statusSchema = answerNamed(
         })
         .nullable()
         .optional(),
-      'Where most of the last 20 would-be bids of this process ended by a cap; null: they did not',
+      'Where most of the last 20 would-be bids of this process ended by a cap, or the latest three by one set by hand; null: they did not',
     ),
   }),
   'Status',
