@@ -9,7 +9,7 @@ import type { EpochMs } from '../domain/glossary.ts';
 import type { Hindrance } from '../domain/records.ts';
 import type { Gate } from './gate.ts';
 import type { DeskObserver } from './observer.ts';
-import type { BidAnswer, QueryAnswer, Service, ServiceReason } from './ports.ts';
+import { type BidAnswer, type QueryAnswer, type Service, type ServiceReason, toldPause } from './ports.ts';
 import type { DeskCode } from './react.ts';
 
 /** The first that holds, in this order, is the cause. All but `stopping` are reason codes as well. */
@@ -93,7 +93,8 @@ export function createBiddingWatch(options: {
 
   function closure(): Closure | null {
     const atGate = gate.closedBecause();
-    const pause = atGate === 'paused' ? (gate.control()?.pause ?? null) : null;
+    const control = atGate === 'paused' ? gate.control() : null;
+    const pause = control === null ? null : toldPause(control);
     if (pause !== null) return { cause: 'paused', detail: pause.reason, by: pause.by, since: pause.at };
     if (atGate === 'log-refused') return closedBy(atGate, options.logTrouble?.() ?? null);
     if (atGate === 'log-changed') return closedBy(atGate, options.logChanged?.() ?? null);

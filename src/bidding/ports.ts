@@ -341,6 +341,19 @@ export function lastChanges(changes: readonly OperatorChange[]): readonly Operat
   return [...last.values()];
 }
 
+/**
+ * The pause as people are told it: a second one does not lift the first, and one resumption ends both, so all that stand are named, the
+ * first one first. Null: nobody has paused.
+ */
+export function toldPause({ pause, changes }: Pick<ControlState, 'pause' | 'changes'>): Pause | null {
+  if (pause === null) return null;
+  const since = changes.slice(changes.findLastIndex(({ kind }) => kind === 'resumed') + 1);
+  const words = [...since.filter(({ kind }) => kind === 'paused'), pause];
+  const said = new Map(words.map(({ by, reason }) => [`${by}: ${reason}`, by]));
+  if (said.size === 1) return pause;
+  return { ...pause, by: [...new Set(said.values())].join(', '), reason: [...said.keys()].join('; ') };
+}
+
 /** The changes with more of them, in the order of their times. */
 export function withChanges(known: readonly OperatorChange[], more: readonly OperatorChange[]): OperatorChange[] {
   const all = new Map([...known, ...more].map((change) => [changeKey(change), change]));

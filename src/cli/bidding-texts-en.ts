@@ -39,6 +39,12 @@ export const biddingEn: Texts['bidding'] = {
     restored:
       'which requests were bid for in the part of the log that was lost is not known, so nothing received before that time is bid for; it ends by itself',
   },
+  /** In the place of those of `service-unreachable` where somebody answers. */
+  answersOtherwise: {
+    cause: 'the service answers, but not as the contract says',
+    remedy:
+      'the detail says what came (a status, a redirection, a page, an unreadable success): look at its status page, at what stands between here and it, such as a proxy, and at the path in LANCE_BASE_URL; the desk asks it every 10 s, and opens by itself once it answers as it should',
+  },
   /** In the place of that of `log-refused` where the log is on brokers. */
   brokersRemedy: 'see to the brokers and the schema registry',
 };

@@ -38,6 +38,12 @@ export const biddingPt = {
     restored:
       'não se sabe que solicitações receberam lance na parte perdida do registro; por isso nada do que chega antes dessa hora recebe lance; termina sozinho',
   },
+  /** In the place of those of `service-unreachable` where somebody answers. */
+  answersOtherwise: {
+    cause: 'o serviço responde, mas não como diz o contrato',
+    remedy:
+      'o detalhe diz o que veio (um status, um redirecionamento, uma página, um sucesso ilegível): veja a página de estado dele, o que há entre aqui e ele, como um proxy, e o caminho em LANCE_BASE_URL; a mesa pergunta a ele a cada 10 s e reabre sozinha quando ele responder como deve',
+  },
   /** In the place of that of `log-refused` where the log is on brokers. */
   brokersRemedy: 'veja os brokers e o schema registry',
 };

@@ -2,7 +2,7 @@
 import { userInfo } from 'node:os';
 import { Fault } from '../errors.ts';
 import { type ControlOutcome, isStoreFault, type Obeyed } from '../operating/controls.ts';
-import { remedyOf } from './bidding-remedy.ts';
+import { causeText, remedyOf } from './bidding-remedy.ts';
 import { type DeskControl, type Orderer, withDesk, withOrderer } from './desk-control.ts';
 import type { CommandWorld } from './world.ts';
 
@@ -83,13 +83,17 @@ export async function pauseDesk(
   world: CommandWorld,
   { reason, ...orderer }: Orderer & { reason: string },
 ): Promise<void> {
-  const { paused, storedPause, pauseNotStored, pauseUnsure, pauseUnkept } = world.format.texts.control;
-  const texts = {
-    ...{ told: paused, stored: storedPause, notStored: pauseNotStored },
-    ...{ unsure: pauseUnsure, unkept: pauseUnkept },
+  const { paused, storedPause, pausedBefore, pauseNotStored, pauseUnsure, pauseUnkept } = world.format.texts.control;
+  const textsOf = (wasPaused: boolean): ChangeTexts => {
+    const end = wasPaused ? ` ${pausedBefore}` : '';
+    return {
+      told: (revision, count) => `${paused(revision, count)}${end}`,
+      stored: (revision) => `${storedPause(revision)}${end}`,
+      ...{ notStored: pauseNotStored, unsure: pauseUnsure, unkept: pauseUnkept },
+    };
   };
   const outcome = await orderOf(world, orderer, (desk) => desk.pause(reason));
-  tellControl(world, outcome, () => texts);
+  tellControl(world, outcome, textsOf);
 }
 
 function machineUser(): string {
@@ -136,7 +140,7 @@ async function tellStillClosed(world: CommandWorld): Promise<void> {
   if (bidding === null || bidding.cause === null || bidding.cause === 'paused') return;
   const { bidding: texts, control } = world.format.texts;
   const { cause, detail } = bidding;
-  world.terminal.write(control.stillClosed(texts.causes[cause], cause, remedyOf(texts, cause, detail)));
+  world.terminal.write(control.stillClosed(causeText(texts, cause, detail), cause, remedyOf(texts, cause, detail)));
 }
 
 /** Sets (`cents`), removes (null) or, left out, shows an operator's cap. */

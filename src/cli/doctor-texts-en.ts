@@ -1,7 +1,7 @@
 /** What the doctor says, in English. */
 import type { ClosedCause } from '../bidding/bidding-status.ts';
 import { takenAwayText } from '../bidding/held-back-text.ts';
-import { remedyOf } from './bidding-remedy.ts';
+import { causeText, remedyOf } from './bidding-remedy.ts';
 import { biddingEn } from './bidding-texts-en.ts';
 import type { DoctorFigures, Texts } from './texts.ts';
 
@@ -140,7 +140,7 @@ export const doctorEn: Texts['doctor'] = {
       'ask the service why it is slow; see the runbook LanceServiceSlow',
     ],
     'bidding-closed': ({ cause, since, until, text }) => [
-      `closed since ${since}: ${biddingEn.causes[cause as ClosedCause]} (${cause})${until === undefined ? '' : `, until ${until}`}${text === undefined ? '' : `: ${text}`}`,
+      `closed since ${since}: ${causeText(biddingEn, cause as ClosedCause, text === undefined ? null : String(text))} (${cause})${until === undefined ? '' : `, until ${until}`}${text === undefined ? '' : `: ${text}`}`,
       remedyOf(biddingEn, cause as ClosedCause, text === undefined ? null : String(text)),
     ],
     'bidding-unasked': ({ url, text }) => [

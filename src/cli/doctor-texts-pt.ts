@@ -1,7 +1,7 @@
 /** What the doctor says, in Brazilian Portuguese: each finding, and its remedy where it has one. */
 
 import type { ClosedCause } from '../bidding/bidding-status.ts';
-import { remedyOf } from './bidding-remedy.ts';
+import { causeText, remedyOf } from './bidding-remedy.ts';
 import { biddingPt } from './bidding-texts-pt.ts';
 import { faultPt } from './fault-texts-pt.ts';
 import { takenAwayPt } from './status-texts-pt.ts';
@@ -147,7 +147,7 @@ export const doctorPt = {
       'pergunte ao serviço por que está lento; veja o runbook LanceServiceSlow',
     ],
     'bidding-closed': ({ cause, since, until, text }: DoctorFigures) => [
-      `fechados desde ${since}: ${biddingPt.causes[cause as ClosedCause]} (${cause})${until === undefined ? '' : `, até ${until}`}${text === undefined ? '' : `: ${text}`}`,
+      `fechados desde ${since}: ${causeText(biddingPt, cause as ClosedCause, text === undefined ? null : String(text))} (${cause})${until === undefined ? '' : `, até ${until}`}${text === undefined ? '' : `: ${text}`}`,
       remedyOf(biddingPt, cause as ClosedCause, text === undefined ? null : String(text)),
     ],
     'bidding-unasked': ({ url, text }: DoctorFigures) => [

@@ -9,7 +9,7 @@ import { fullCapOf } from '../bidding/decide.ts';
 import { type HeldBack, isForPersons, openChecked, takenAwayBy } from '../bidding/held-back.ts';
 import { refusalBy } from '../bidding/house.ts';
 import { judgeKey } from '../bidding/key-check.ts';
-import { type EventLog, lastChanges, type Views } from '../bidding/ports.ts';
+import { type EventLog, lastChanges, toldPause, type Views } from '../bidding/ports.ts';
 import { mayFollow, proposalOf, rollbackFrom, rollbackIn } from '../bidding/rule-book.ts';
 import { modeForOthers, type StorePlace } from '../config/store-place.ts';
 import { type Config, type Place, secretsOf } from '../config.ts';
@@ -531,7 +531,7 @@ async function checkBidding(world: CommandWorld, reader: DeskReader | null, stor
     return ill.length > 0 ? ill : [found('bidding', 'ok', 'bidding-open', { since })];
   }
   // Why somebody paused is told by the process only to those with a token.
-  const pause = bidding.cause === 'paused' && reader !== null ? (await reader.control.read()).pause : null;
+  const pause = bidding.cause === 'paused' && reader !== null ? toldPause(await reader.control.read()) : null;
   const detail = bidding.detail ?? pause?.reason;
   const until = bidding.until == null ? {} : { until: world.format.minute(bidding.until) };
   const figures = { cause: bidding.cause, since, ...until, ...(detail == null ? {} : { text: detail }) };
@@ -541,7 +541,9 @@ async function checkBidding(world: CommandWorld, reader: DeskReader | null, stor
 async function checkDaemon(world: CommandWorld, reader: DeskReader, store: StorePlace): Promise<Finding[]> {
   const live = await living(reader.control, world.clock);
   const held = await isHeld(world, reader, store);
-  const { pause, revision, changes } = await reader.control.read();
+  const state = await reader.control.read();
+  const { revision, changes } = state;
+  const pause = toldPause(state);
   const late = live.filter((process) => process.revision < revision).length;
   const findings: Finding[] = [];
   if (!held) findings.push(await noDaemon(reader, store, changes));

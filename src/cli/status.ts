@@ -1,10 +1,10 @@
 /** `lance status`: why no bids flow, if they do not, and the essentials of a running process, as it says itself. */
-import type { Pause } from '../bidding/ports.ts';
+import { type Pause, toldPause } from '../bidding/ports.ts';
 import { type Rollback, rollbackIn } from '../bidding/rule-book.ts';
 import type { DaemonStatus } from '../http/api/status.ts';
 import { living } from '../operating/living.ts';
 import { ageOf } from './age.ts';
-import { remedyOf } from './bidding-remedy.ts';
+import { causeText, remedyOf } from './bidding-remedy.ts';
 import { askStatus, type DaemonPlace, type StatusAnswer } from './daemon.ts';
 import { reasonText } from './flows.ts';
 import { labelledText } from './terminal.ts';
@@ -93,7 +93,7 @@ async function knownOfStore(world: CommandWorld): Promise<KnownOfStore | null> {
       return {
         alive: signs.length,
         lastAt,
-        pause: (await control.read()).pause,
+        pause: toldPause(await control.read()),
         rollback: rollbackIn(await ruleBook.read()),
       };
     });
@@ -112,7 +112,7 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
   const rows: (readonly [label: string, text: string | null])[] = [
     [
       labels.bidding,
-      bidding === null ? status.doorOnly : cause === null ? openText(found) : status.closed(texts.causes[cause], cause),
+      bidding === null ? status.doorOnly : cause === null ? openText(found) : status.closed(causeText(texts, cause, detail), cause),
     ],
     [labels.since, bidding === null ? null : format.minute(bidding.since)],
     [labels.until, bidding?.until == null ? null : format.minute(bidding.until)],

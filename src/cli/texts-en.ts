@@ -405,6 +405,7 @@ export const en: Texts = {
   },
   control: {
     paused: (revision, count) => `Paused (revision ${revision}), obeyed by ${count} process(es).`,
+    pausedBefore: 'It was paused already: lance status names each pause, and one lance resume ends all of them.',
     resumed: (revision, count) => `Bidding again (revision ${revision}), by ${count} process(es).`,
     stillClosed: (words, cause, remedy) => `No bid goes out all the same: ${words} (${cause}). ${remedy}`,
     storedPause: (revision) => `Pause stored (revision ${revision}). No process is running; it holds from the start.`,

@@ -405,6 +405,7 @@ export const pt = {
   },
   control: {
     paused: (revision: number, count: number) => `Em pausa (revisão ${revision}), obedecida por ${count} processo(s).`,
+    pausedBefore: 'Já estava em pausa: lance status nomeia cada pausa, e um só lance resume encerra todas.',
     resumed: (revision: number, count: number) => `Lances liberados (revisão ${revision}), por ${count} processo(s).`,
     stillClosed: (words: string, cause: string, remedy: string) =>
       `Mesmo assim nenhum lance sai: ${words} (${cause}). ${remedy}`,

@@ -2,7 +2,7 @@
 
 import { codeText } from '../cli/bid-outcome-text.ts';
 import { hindranceText } from '../cli/bid-text.ts';
-import { remedyOf } from '../cli/bidding-remedy.ts';
+import { causeText, remedyOf } from '../cli/bidding-remedy.ts';
 import { whatText } from '../cli/controls-history.ts';
 import { createFormat, type Format } from '../cli/format.ts';
 import type { Language } from '../cli/texts.ts';
@@ -198,7 +198,7 @@ function biddingFacts(shown: Shown, bidding: NonNullable<DaemonStatus['bidding']
   const row = (label: string, value: Html | string | null) =>
     value !== null && value !== '' && html`<dt>${label}</dt><dd>${value}</dd>`;
   return html`<dl class="facts">
-${row(words.cause, cause === null ? null : html`${texts.causes[cause]} <code>${cause}</code>`)}
+${row(words.cause, cause === null ? null : html`${causeText(texts, cause, detail)} <code>${cause}</code>`)}
 ${row(words.since, html`${timeText(since, format)}, ${words.ago((now - since) / 1_000)}`)}
 ${row(words.until, until == null ? null : timeText(until, format))}
 ${row(words.by, by === null ? null : outside(by))}

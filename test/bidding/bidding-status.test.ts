@@ -8,8 +8,8 @@ import {
   type ServiceHealth,
   troubleOfReason,
 } from '../../src/bidding/bidding-status.ts';
-import type { BidAnswer, QueryAnswer, Service, ServiceReason } from '../../src/bidding/ports.ts';
-import { remedyOf } from '../../src/cli/bidding-remedy.ts';
+import { type BidAnswer, type QueryAnswer, type Service, type ServiceReason, toldPause } from '../../src/bidding/ports.ts';
+import { causeText, remedyOf } from '../../src/cli/bidding-remedy.ts';
 import { languages, textsIn } from '../../src/cli/texts.ts';
 import { manualClock } from '../sandbox/clocks.ts';
 import { createManualClock } from './manual-clock.ts';
@@ -34,6 +34,23 @@ test('every reason of an answer says one thing of the service', () => {
   } satisfies Record<Exclude<ServiceReason, `status-${number}`> | 'status-503', string | null>;
   for (const [reason, trouble] of Object.entries(said))
     assert.equal(troubleOfReason(reason as ServiceReason), trouble, reason);
+});
+
+test('a second pause hides nobody: each that stands is named, the first one first', () => {
+  const said = (by: string, reason: string, at: number) => ({ by, reason, at });
+  const order = (kind: 'paused' | 'resumed', revision: number, by: string, reason: string) =>
+    ({ kind, revision, ...said(by, reason, revision) }) as const;
+  const pause = said('rui', 'month end', 4);
+  const earlier = [order('paused', 1, 'eva', 'over'), order('resumed', 2, 'eva', 'over')];
+  const only = [...earlier, order('paused', 4, 'rui', 'month end')];
+  assert.deepEqual(toldPause({ pause, changes: only }), pause);
+  const both = [...earlier, order('paused', 3, 'ana', 'rates'), order('paused', 4, 'rui', 'month end')];
+  assert.deepEqual(toldPause({ pause, changes: both }), {
+    ...pause,
+    by: 'ana, rui',
+    reason: 'ana: rates; rui: month end',
+  });
+  assert.equal(toldPause({ pause: null, changes: both }), null);
 });
 
 test('a pause keeps its reason however often it is asked for, and one ordered again is told as it is', () => {
@@ -429,6 +446,22 @@ test('a service that answers every bid, query and probe with a page is away, unt
   bid = { kind: 'not-landed', reason: 'unreachable', retryAt: null };
   await place();
   assert.equal(health.trouble()?.cause, 'service-unreachable', 'what the probe ended goes on when bids fail again');
+});
+
+test('a service that answers otherwise than the contract says is not said to be silent', () => {
+  for (const language of ['pt', 'en'] as const) {
+    const texts = textsIn(language).bidding;
+    const { cause, remedy } = texts.answersOtherwise;
+    for (const detail of ['status-500', 'status-302', 'answer-unreadable', 'unreadable-success']) {
+      assert.equal(causeText(texts, 'service-unreachable', detail), cause, detail);
+      assert.equal(remedyOf(texts, 'service-unreachable', detail), remedy, detail);
+    }
+    for (const detail of ['unreachable', 'headers-timeout', null]) {
+      assert.equal(causeText(texts, 'service-unreachable', detail), texts.causes['service-unreachable']);
+      assert.equal(remedyOf(texts, 'service-unreachable', detail), texts.remedies['service-unreachable']);
+    }
+    assert.equal(causeText(texts, 'service-throttled', 'status-500'), texts.causes['service-throttled']);
+  }
 });
 
 test('what to do about a log that takes nothing is said for the log at hand alone', () => {
