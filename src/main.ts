@@ -224,6 +224,8 @@ type StoreWatchers = {
   onChanged: (text: string) => void;
   /** Files of the store were removed, moved or replaced under this process; null: they are back. */
   onLostFiles: (text: string | null) => void;
+  /** A topic was deleted or made anew under this process, or has lost its front. */
+  onLostTopic: (text: string) => void;
   /** The views of an embedded log were found wrong, and are made again. */
   onUnfitViews: (text: string) => void;
   /** Something did not work, and is tried again. */
@@ -365,6 +367,7 @@ async function openSharedStore(
     vault: Vault;
     journal: Journal;
     onFault: (fault: Fault) => void;
+    onLostTopic: (text: string) => void;
     appendTimeoutMs: number;
     create: boolean;
     onWaiting: (fault: Fault) => void;
@@ -374,7 +377,7 @@ async function openSharedStore(
     folds: Folds | null;
   },
 ): Promise<OpenSharedStore> {
-  const { vault, journal, onFault, appendTimeoutMs, create, onWaiting, anchors, folds } = watchers;
+  const { vault, journal, onFault, onLostTopic, appendTimeoutMs, create, onWaiting, anchors, folds } = watchers;
   const { openRedisStore } = await sharedAdapters.redis();
   const { openKafkaLog } = await sharedAdapters.log();
   const { openAnchors } = await sharedAdapters.anchors();
@@ -390,6 +393,7 @@ async function openSharedStore(
       onWaiting,
       seal: vault.seal,
       onClosed: ({ code, message }) => journal.error('partition-closed', { code, text: message }),
+      onReplaced: ({ message }) => onLostTopic(message),
       onStalled: onFault,
       onLine: (level, text) => journal[level]('kafka', { text }),
     });
@@ -538,7 +542,8 @@ async function openSharedWhole(place: SharedPlace, create: boolean): Promise<Ope
   const journal = createJournal('error', process.stderr);
   const nobody = createVault(randomUUID() + randomUUID());
   const onWaiting = ({ code, message }: Fault) => journal.error('waiting-for-store', { code, text: message });
-  const watchers = { vault: nobody, journal, onFault, onWaiting };
+  const onLostTopic = (text: string) => journal.error('partition-closed', { text });
+  const watchers = { vault: nobody, journal, onFault, onLostTopic, onWaiting };
   const given = { appendTimeoutMs: commandTimeoutMs, create, anchors: null, folds: null };
   return openSharedStore(place, { ...watchers, ...given });
 }
@@ -701,6 +706,7 @@ async function openEngine(parts: {
     onAnchorFault: alarm('anchor-unwritten'),
     onUnfitViews: alarm('views-unfit'),
     onChanged: alarm('log-changed'),
+    onLostTopic: alarm('partition-closed'),
     onTrouble: (fault) => tellTrouble(fault),
     onLostFiles: (text) => {
       if (text === null) parts.journal.info('store-files-back', {});

@@ -44,7 +44,7 @@ export function remedyOf(world: CommandWorld, verdict: Exclude<ChainVerdict, { k
   const { remedies } = world.format.texts.audit;
   if (verdict.kind !== 'broken') return remedies.anchors;
   if (verdict.table === 'control') return remedies.controls;
-  if (verdict.what !== 'truncated') return remedies.edited;
+  if (verdict.what !== 'truncated' && verdict.what !== 'front-cut') return remedies.edited;
   return world.place().store.backend === 'kafka' ? remedies.topicSetBack : remedies.setBack;
 }
 

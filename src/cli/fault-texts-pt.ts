@@ -55,6 +55,7 @@ const tamperings = {
   reordered: 'está no lugar de outro',
   rewritten: 'a cadeia foi refeita',
   truncated: 'o final foi cortado',
+  'front-cut': 'o começo foi apagado',
 };
 
 /** Why bidding is closed on a log that is not what was written. */

@@ -526,6 +526,8 @@ export const en: Texts = {
       reordered: 'it stands in the place of another one: records were reordered',
       rewritten: 'records were changed and the chain was written anew: an anchor differs',
       truncated: 'it was there and is missing, with all after it: the end was cut off',
+      'front-cut':
+        'the first records were deleted, and are younger than the log keeps them; those that are left were not changed by that',
     },
     anchorBroken: (place, line) =>
       `The anchors ${place} were edited${line === 0 ? ' (the mark beside them)' : ` at ${line} (line of the file, or place on the topic)`}: that line is not signed with the key of the log, or one before it is missing. The chains themselves are consistent.`,

@@ -532,6 +532,8 @@ export const pt = {
       reordered: 'está no lugar de outro: registros mudaram de ordem',
       rewritten: 'registros foram alterados e a cadeia foi refeita: uma âncora difere',
       truncated: 'existia e falta, com todos os seguintes: o final foi cortado',
+      'front-cut':
+        'os primeiros registros foram apagados antes do prazo em que deviam ser guardados; os que restam não foram alterados por isso',
     },
     anchorBroken: (place: string, line: number) =>
       `As âncoras ${place} foram editadas${line === 0 ? ' (a marca ao lado delas)' : ` em ${line} (linha do arquivo ou lugar no tópico)`}: essa linha não foi assinada com a chave do registro, ou falta uma anterior. As cadeias em si são coerentes.`,

@@ -35,9 +35,10 @@ export type ChainHeads = Readonly<Record<string, ChainHead>>;
 
 /**
  * What was done to the first record that differs. `rewritten`: the chain is consistent in itself, but a head that was
- * anchored outside the store differs: the first changed record is one of `offset` … `until`.
+ * anchored outside the store differs: the first changed record is one of `offset` … `until`. `front-cut`: the records before
+ * `until` and that one are gone, and some of those from `offset` on are younger than the log keeps.
  */
-export type Tampering = 'changed' | 'deleted' | 'inserted' | 'reordered' | 'rewritten' | 'truncated';
+export type Tampering = 'changed' | 'deleted' | 'inserted' | 'reordered' | 'rewritten' | 'truncated' | 'front-cut';
 
 /** What a verification could not do, and why. */
 export type Unverified =

@@ -1,7 +1,8 @@
 /**
  * Signed heads of the log on a topic of its own. Several processes write a partition, so none of them can chain its records while
  * it writes; every few minutes one process reads what is new and appends, for each partition, a keyed running hash over the bytes
- * of its records. `inputs`, `snapshots` and `house` are compacted and not covered: records of theirs go by design.
+ * of its records. `inputs`, `snapshots` and `house` are compacted and not covered: records of theirs go by design. That `house` is there
+ * at all is.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { type Kafka, Partitioners } from 'kafkajs';
@@ -9,21 +10,38 @@ import type { AuditKey, ChainHeads, ChainVerdict, Unverified } from '../../domai
 import { readSignedLine, signLine } from '../../domain/signed-line.ts';
 import { Fault } from '../../errors.ts';
 import { calmed, createClient, type LogLine, unavailable } from './client.ts';
+import { begunKey } from './house.ts';
 import { createPartitionReader, extentOf, type RawRecord, recordsOf } from './partitions.ts';
 import { type KafkaSettings, topicNameOf } from './settings.ts';
-import { retentionOf } from './topics.ts';
+import { clockSlackMs } from './topic-watch.ts';
+import { keptMsOf, retentionOf } from './topics.ts';
 
 const anchoredTopics = ['auctions', 'callbacks', 'flows', 'dead-letters', 'rules'] as const;
 type AnchoredTopic = (typeof anchoredTopics)[number];
 
-/** Of one partition: its records from `from` on and before `to`, and its last one. */
-type Part = { from: number; to: number; digest: string; last: string };
+/**
+ * Of one partition: its records from `from` on and before `to`, and its last one. `first`: where the partition began then, which was
+ * compared with what it had to keep. `oldestAt`, `newestAt`: times of the record at `from` and of the newest one, as their writers say. Earlier
+ * versions said neither.
+ */
+type Part = {
+  from: number;
+  to: number;
+  digest: string;
+  last: string;
+  first?: number;
+  oldestAt?: number;
+  newestAt?: number;
+};
 /**
  * `parts` names the partitions that have grown since the anchor before; where the anchor is `whole`, and where it begins anew after
- * a restore, it names all that were ever anchored, the others as they stood in the anchors before.
+ * a restore, it names all that ever held a record, the others as they stood in the anchors before. `fronts`: also those that had
+ * none left, as earlier versions did not.
  */
-type Anchor = { at: number; parts: Readonly<Record<string, Part>>; whole?: true; restored?: true };
+type Anchor = { at: number; parts: Readonly<Record<string, Part>>; whole?: true; restored?: true; fronts?: true };
 /** `foreign`: so many are signed with another key. `forged`: offset of the first one that is not signed, or cannot be read. */
+type Said = { anchored: boolean; begun: boolean; isEmpty: boolean };
+type Extents = { firsts: ReadonlyMap<number, number>; ends: ReadonlyMap<number, number> };
 type AnchorReading = { anchors: Anchor[]; foreign: number; forged: number | null };
 
 const anchorPartition = 0;
@@ -69,7 +87,7 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
   let closing = false;
   let writing: Promise<void> | null = null;
   let faulty = false;
-  let isSaid = false;
+  let isAnchoredSaid = false;
   let onFault: (text: string) => void = () => undefined;
 
   /**
@@ -84,19 +102,98 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     return latest.anchors.some(isWhole) ? latest : read(first, end);
   }
 
-  async function saysAnchored(): Promise<boolean> {
-    if (isSaid || !(await reader.exists(house))) return isSaid;
+  /** What the topic `house` says of the anchors. */
+  async function readHouse(): Promise<Said> {
+    const said: Said = { anchored: false, begun: false, isEmpty: true };
+    if (!(await reader.exists(house))) return said;
     const { first, end } = await extentOf(reader, house, housePartition);
     const stretchOfHouse = { topic: house, partition: housePartition, from: first, to: end };
-    for await (const { key: said, value } of recordsOf(reader, stretchOfHouse, retentionOf('house'))) {
-      if (said === anchoredKey) isSaid = value !== null;
+    for await (const { key: each, value } of recordsOf(reader, stretchOfHouse, retentionOf('house'))) {
+      if (each === anchoredKey) said.anchored = value !== null;
+      if (each === begunKey) said.begun = value !== null;
     }
-    return isSaid;
+    return { ...said, isEmpty: end === 0 };
   }
 
-  /** Nothing is left of what was anchored. */
-  async function isLost({ anchors, foreign, forged }: AnchorReading): Promise<boolean> {
-    return anchors.length === 0 && foreign === 0 && forged === null && (await saysAnchored());
+  /** Which of the two is gone that tell of each other: the anchors, or what `house` says of them; null: neither. */
+  async function lossOf({ anchors, foreign, forged }: AnchorReading): Promise<'anchors' | 'house' | null> {
+    const isAnchored = anchors.length > 0 || foreign > 0 || forged !== null;
+    // Of the log first: its first record comes after what a new desk says on `house`.
+    const isStored = isAnchored || (await holdsRecords());
+    const said = await readHouse();
+    if (said.anchored) return isAnchored ? null : 'anchors';
+    const isHouseLost = isAnchored ? !said.begun : isStored && said.isEmpty;
+    return isHouseLost ? 'house' : null;
+  }
+
+  async function holdsRecords(): Promise<boolean> {
+    for (const each of anchoredTopics) {
+      const { ends } = await extentsOf(each);
+      if ([...ends.values()].some((end) => end > 0)) return true;
+    }
+    return false;
+  }
+
+  /** Of a topic that does not exist: of no partition. */
+  async function extentsOf(each: AnchoredTopic): Promise<Extents> {
+    const name = topicNameOf(settings, each);
+    if (!(await reader.exists(name))) return { firsts: new Map(), ends: new Map() };
+    const [firsts, ends] = await Promise.all([reader.offsets(name, 'first'), reader.offsets(name, 'next')]);
+    return { firsts, ends };
+  }
+
+  /**
+   * From where on records are gone from the front of a partition that the topic has to keep; null: from nowhere. `anchors`: what was read
+   * of them, the latest ones or all. Brokers delete what is older than the topic keeps, up to a record that is not.
+   */
+  async function lostFrom(
+    each: AnchoredTopic,
+    partition: number,
+    { first, end }: { first: number; end: number },
+    anchors: readonly Anchor[],
+  ): Promise<number | null> {
+    const latest = anchors.at(-1);
+    if (first === 0 || latest === undefined) return null;
+    const place = `${each}/${partition}`;
+    const isDue = (at: number) => at + keptMsOf(each) <= Date.now() + clockSlackMs;
+    const part = furthest(anchors)[place];
+    // Who names all fronts would have named it.
+    if (part === undefined && !sinceRestore(anchors).some(({ fronts }) => fronts === true)) return null;
+    const { to, newestAt } = part ?? { to: 0 };
+    const known = part?.first ?? 0;
+    if (part?.first !== undefined && first <= known) return null;
+    // What comes after it was stored since the latest anchor.
+    if (first > to && !isDue(latest.at)) return to;
+    if (part === undefined) return null;
+    if (first >= to && newestAt !== undefined) return isDue(newestAt) ? null : known;
+    if (first < end) {
+      const name = topicNameOf(settings, each);
+      const oldest = { topic: name, partition, from: first, to: first + 1 };
+      for await (const { timestamp } of recordsOf(reader, oldest, 'kept', 'one')) if (isDue(timestamp)) return null;
+    }
+    const all = await readAnchors('all');
+    return agesOf(all.anchors, place).some(
+      ({ from, to: until, oldest, newest }) =>
+        until > known && ((from < first && !isDue(oldest)) || (until <= first && !isDue(newest))),
+    )
+      ? known
+      : null;
+  }
+
+  /** Rejects with `store-set-back` where a partition has lost its front. */
+  async function refuseLostFronts(anchors: readonly Anchor[]): Promise<void> {
+    for (const each of anchoredTopics) {
+      const { firsts, ends } = await extentsOf(each);
+      for (const [partition, end] of ends) {
+        const first = firsts.get(partition) ?? 0;
+        const from = await lostFrom(each, partition, { first, end }, anchors);
+        if (from === null) continue;
+        const name = topicNameOf(settings, each);
+        throw setBack(
+          `${name}/${partition} begins at ${first}, and records from ${from} on are gone that are younger than the topic keeps`,
+        );
+      }
+    }
   }
 
   /** Fewer records than there are would have another hash. */
@@ -122,8 +219,13 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
   async function write(restored?: true): Promise<void> {
     if (key === null) throw new Error('anchors are written with a key only');
     const reading = await readAnchors('latest');
-    if (restored === undefined && (await isLost(reading))) throw setBack(lostAnchors(topic));
     const { anchors } = reading;
+    if (restored === undefined) {
+      // An anchor that names what is left would make it the log.
+      const loss = await lossOf(reading);
+      if (loss !== null) throw setBack(lossText(loss));
+      await refuseLostFronts(anchors);
+    }
     const known = restored === true ? {} : furthest(anchors);
     const now = Date.now();
     // Written by another process, so a time of day; one that is ahead is of a clock that is wrong, or was.
@@ -131,14 +233,16 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     noteNames(known);
     if (restored === undefined && timers.length > 0 && anchors.some(isFresh) && !(await lacksName())) return;
     const parts: Record<string, Part> = {};
-    for (const each of anchoredTopics) Object.assign(parts, await newParts(each, known));
-    if (Object.keys(parts).length === 0 && restored === undefined) return;
-    const whole = restored === undefined && !anchors.slice(-wholeEvery).some(isWhole);
+    const namesAll = (anchor: Anchor) => isWhole(anchor) && anchor.fronts === true;
+    const whole = restored === undefined && !anchors.slice(-wholeEvery).some(namesAll);
+    for (const each of anchoredTopics) Object.assign(parts, await newParts(each, known, whole || restored === true));
+    const hasGrown = Object.entries(parts).some(([place, { to }]) => to > (known[place]?.to ?? 0));
+    if (!hasGrown && restored === undefined) return;
     const { line } = signLine(key, {
       at: now,
       parts: whole ? { ...known, ...parts } : parts,
-      ...(whole ? { whole } : {}),
-      ...(restored === true ? { restored } : {}),
+      ...(whole ? { whole, fronts: true } : {}),
+      ...(restored === true ? { restored, fronts: true } : {}),
     } satisfies Anchor);
     const producer = kafka.producer({
       allowAutoTopicCreation: false,
@@ -149,10 +253,11 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
       await producer.connect();
       const message = { partition: anchorPartition, key: 'anchor', value: line };
       await producer.send({ topic, acks: allReplicas, messages: [message] });
-      if (!(await saysAnchored())) {
+      isAnchoredSaid ||= (await readHouse()).anchored;
+      if (!isAnchoredSaid) {
         const said = { partition: housePartition, key: anchoredKey, value: JSON.stringify({ since: now }) };
         await producer.send({ topic: house, acks: allReplicas, messages: [said] });
-        isSaid = true;
+        isAnchoredSaid = true;
       }
     } catch (cause) {
       throw unavailable(cause);
@@ -182,17 +287,24 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     if (!closing) await guardedWrite();
   }
 
-  /** Of the partitions that have grown since they were anchored last. */
-  async function newParts(each: AnchoredTopic, known: Record<string, Part>): Promise<Record<string, Part>> {
+  /** Of the partitions that have grown since they were anchored last; `all`: of all that ever held a record. */
+  async function newParts(
+    each: AnchoredTopic,
+    known: Readonly<Record<string, Part>>,
+    all: boolean,
+  ): Promise<Record<string, Part>> {
     const name = topicNameOf(settings, each);
     const parts: Record<string, Part> = {};
     const [firsts, ends] = await Promise.all([reader.offsets(name, 'first'), reader.offsets(name, 'next')]);
     for (const [partition, end] of ends) {
-      const before = known[`${each}/${partition}`];
-      const from = Math.max(before?.to ?? 0, firsts.get(partition) ?? 0);
-      if (end <= from) continue;
-      const { digest, last } = await digestOf(key!, before?.digest ?? '', stretch(name, partition, from, end));
-      parts[`${each}/${partition}`] = { from, to: end, digest, last };
+      const place = `${each}/${partition}`;
+      const before = known[place];
+      const first = firsts.get(partition) ?? 0;
+      const from = Math.max(before?.to ?? 0, first);
+      if (end > from || (all && before === undefined && end > 0)) {
+        const found = await digestOf(key!, before?.digest ?? '', stretch(name, partition, from, end));
+        parts[place] = { from, to: end, ...found, first };
+      } else if (all && before !== undefined) parts[place] = { ...before, first };
     }
     return parts;
   }
@@ -201,7 +313,8 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     const reading = await readAnchors('latest');
     const { anchors, foreign, forged } = reading;
     noteNames(furthest(anchors));
-    if (await isLost(reading)) throw setBack(lostAnchors(topic));
+    const loss = await lossOf(reading);
+    if (loss === 'anchors') throw setBack(lossText(loss));
     if (forged !== null) throw setBack(`the anchor ${topic}/${forged} is not signed with the key of this desk`);
     if (anchors.length === 0 && foreign > 0) {
       throw new Fault(
@@ -209,11 +322,12 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
         `The anchors on ${topic} were signed with another key. Look first whether LANCE_AUDIT_KEY is mistyped, missing or new (without one LANCE_PSEUDONYM_KEY signs) and run with the one of before; only where that is lost, accept what is there with: lance audit accept-restore --by NAME --reason TEXT.`,
       );
     }
+    if (loss !== null) throw setBack(lossText(loss));
     for (const each of anchoredTopics) {
       const name = topicNameOf(settings, each);
       const known = Object.entries(furthest(anchors)).filter(([place]) => place.startsWith(`${each}/`));
       if (known.length === 0) continue;
-      const [firsts, ends] = await Promise.all([reader.offsets(name, 'first'), reader.offsets(name, 'next')]);
+      const { firsts, ends } = await extentsOf(each);
       for (const [place, { to, last }] of known) {
         const partition = Number(place.slice(each.length + 1));
         const end = ends.get(partition) ?? 0;
@@ -224,6 +338,13 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
         }
       }
     }
+    await refuseLostFronts(anchors);
+  }
+
+  function lossText(loss: 'anchors' | 'house'): string {
+    return loss === 'anchors'
+      ? `the topic ${topic} holds no anchors any more, and had some`
+      : `the topic ${house} does not hold what the log was begun with: it was deleted, and with it pauses, caps set by hand, revoked tokens, and whether the desk has moved`;
   }
 
   function guardedWrite(): Promise<void> {
@@ -280,10 +401,12 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     const reading = await readAnchors('all');
     const { anchors, foreign, forged } = reading;
     const unverified: Unverified[] = [];
-    if (await isLost(reading)) return { kind: 'anchor-missing', place: topic, unverified };
+    const loss = await lossOf(reading);
+    if (loss === 'anchors') return { kind: 'anchor-missing', place: topic, unverified };
     if (foreign > 0) unverified.push({ kind: 'other-key', anchors: foreign });
     if (forged !== null) return { kind: 'anchor-broken', place: topic, line: forged, unverified };
     if (anchors.length === 0 && foreign === 0) unverified.push({ kind: 'no-anchor', place: topic });
+    if (loss === 'house') return { kind: 'broken', table: 'house', offset: 0, what: 'truncated', unverified };
     // The hash is keyed: without the key it cannot be computed again.
     if (key === null) unverified.push({ kind: 'no-key' });
     const tables: Record<string, { entries: number; head: string }> = {};
@@ -294,6 +417,10 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
       for (const [partition, end] of ends) {
         const place = `${each}/${partition}`;
         const first = firsts.get(partition) ?? 0;
+        const lost = await lostFrom(each, partition, { first, end }, anchors);
+        if (lost !== null) {
+          return { kind: 'broken', table: place, offset: lost, until: first - 1, what: 'front-cut', unverified };
+        }
         let digest = '';
         let anchoredTo = 0;
         /** By where a part ended. Of two processes that anchored at the same time, either may have been gone on from. */
@@ -308,7 +435,8 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
           if (part.from < first && part.from < part.to) {
             unverified.push({ kind: 'expired', table: place, until: first });
           } else if (key !== null) {
-            const before = digests.get(part.from) ?? '';
+            // Where the front was deleted beyond the part before, the next one goes on from it all the same.
+            const before = digests.get(part.from) ?? (part.from > anchoredTo ? digest : '');
             const found = await digestOf(key, before, stretch(name, partition, part.from, part.to));
             if (found.digest !== part.digest) {
               return { ...broken, offset: part.from, until: part.to - 1, what: 'rewritten' };
@@ -345,8 +473,24 @@ function setBack(what: string): Fault {
   );
 }
 
-function lostAnchors(topic: string): string {
-  return `the topic ${topic} holds no anchors any more, and had some`;
+type Age = { from: number; to: number; oldest: number; newest: number };
+
+/**
+ * Of each part of a partition since the last restore, times that its first and its newest record are no older than. A part of an earlier version
+ * has none: its records were stored since the anchor before.
+ */
+function agesOf(anchors: readonly Anchor[], place: string): Age[] {
+  const ages = new Map<number, Age>();
+  let before = 0;
+  for (const { at, parts } of sinceRestore(anchors)) {
+    const part = parts[place];
+    if (part !== undefined && !ages.has(part.to)) {
+      const { from, to, oldestAt: oldest = before, newestAt: newest = before } = part;
+      ages.set(to, { from, to, oldest, newest });
+    }
+    before = at;
+  }
+  return [...ages.values()];
 }
 
 /** The latest part of each partition, since the last restore. */
@@ -375,10 +519,9 @@ function isAnchor({ at, parts }: Readonly<Record<string, unknown>>): boolean {
 
 function isPart(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  const { from, to, digest, last } = value as Readonly<Record<string, unknown>>;
-  return (
-    Number.isSafeInteger(from) && Number.isSafeInteger(to) && typeof digest === 'string' && typeof last === 'string'
-  );
+  const { from, to, digest, last, first = 0, oldestAt = 0, newestAt = 0 } = value as Readonly<Record<string, unknown>>;
+  const isCounted = [from, to, first, oldestAt, newestAt].every(Number.isSafeInteger);
+  return isCounted && typeof digest === 'string' && typeof last === 'string';
 }
 
 /** Lengths are hashed too, so that no two series of records read the same. */
@@ -386,15 +529,19 @@ async function digestOf(
   key: AuditKey,
   previous: string,
   records: AsyncIterable<RawRecord>,
-): Promise<{ digest: string; last: string }> {
+): Promise<Pick<Part, 'digest' | 'last' | 'oldestAt' | 'newestAt'>> {
   const hmac = createHmac('sha256', key.secret).update(`${previous}\n`);
   let last = '';
+  const times: number[] = [];
   for await (const record of records) {
     hmac.update(headOf(record));
     if (record.value !== null) hmac.update(record.value);
     last = lastHash(record);
+    const [oldestAt = record.timestamp, newestAt = record.timestamp] = times;
+    times.splice(0, 2, oldestAt, Math.max(newestAt, record.timestamp));
   }
-  return { digest: hmac.digest('base64url'), last };
+  const [oldestAt, newestAt] = times;
+  return { digest: hmac.digest('base64url'), last, ...(times.length > 0 ? { oldestAt, newestAt } : {}) };
 }
 
 function headOf({ offset, key, value }: RawRecord): string {

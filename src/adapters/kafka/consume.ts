@@ -28,6 +28,8 @@ export async function createConsumer<T extends Topic>(
     codec: Codec;
     settings: KafkaSettings;
     identity: LogIdentity;
+    /** Asks once more whether records are gone from the front of the topic's partitions; the identity keeps what it finds. */
+    lookAtFront: (topic: Topic) => Promise<void>;
     /** A partition that this process cannot go on with. */
     onClosed: (topic: Topic, partition: number, fault: Fault, record: RawRecord | null) => void;
     /** Told by the owner of its partition alone. */
@@ -81,6 +83,8 @@ export async function createConsumer<T extends Topic>(
     }
     if (outdated()) return;
     const gained = partitions.filter((partition) => !held.has(partition) && !follower.isClosed(partition));
+    // Who has lost its views begins at the front: what is gone there would never have been bid for.
+    if (gained.length > 0) await world.lookAtFront(topic);
     const firsts = gained.length === 0 ? new Map<number, number>() : await reader.offsets(topicName, 'first');
     const starts = new Map<number, number>();
     const lane = async (): Promise<void> => {
@@ -88,7 +92,7 @@ export async function createConsumer<T extends Topic>(
         const first = firsts.get(partition) ?? 0;
         // What it held when it was read last, before its end is trusted; and again from where it is read on.
         const isKnown = await identity.check(reader, topicName, partition, 0);
-        if (identity.fault(topicName) !== null) {
+        if (identity.fault(topicName, partition) !== null) {
           follower.refuse(partition);
           continue;
         }

@@ -24,7 +24,7 @@ export type PartitionLag = {
 export type Follower = {
   /** Partitions and where each is read on from. */
   add: (starts: ReadonlyMap<number, number>) => void;
-  /** It is of a topic that was replaced: it counts as closed, which is told. */
+  /** It is of a topic that was replaced, or has lost its front: it counts as closed, which is told. */
   refuse: (partition: number) => void;
   /** Resolves when the batch in hand is done. */
   remove: (partition: number) => Promise<void>;
@@ -104,9 +104,10 @@ export function createFollower<T extends Topic>(options: {
 
   /** Before anything of it is handed on. */
   function closeReplaced(): void {
-    const fault = identity.fault(topicName);
-    if (fault === null) return;
-    for (const part of followed.values()) if (!part.closed) close(part, fault, null);
+    for (const part of followed.values()) {
+      const fault = identity.fault(topicName, part.partition);
+      if (fault !== null && !part.closed) close(part, fault, null);
+    }
   }
 
   async function poll(): Promise<void> {
@@ -242,7 +243,7 @@ export function createFollower<T extends Topic>(options: {
       const nothing = { position: 0, fetchFrom: 0, end: 0, movedAt: performance.now(), waiting: [] };
       const part: Followed = { partition, ...nothing, running: null, closed: false };
       followed.set(partition, part);
-      close(part, identity.fault(topicName)!, null);
+      close(part, identity.fault(topicName, partition)!, null);
     },
     remove: async (partition) => {
       const part = followed.get(partition);

@@ -24,7 +24,7 @@ import type { CapBookLost } from '../../state/cap-book.ts';
 import type { CapControls } from '../../state/cap-keeper.ts';
 import { unavailable } from './client.ts';
 import { extentOf, type PartitionReader, recordsOf } from './partitions.ts';
-import { type KafkaSettings, type KafkaTopic, topicNameOf } from './settings.ts';
+import { type KafkaSettings, type KafkaTopic, recordTopics, topicNameOf } from './settings.ts';
 import { retentionOf } from './topics.ts';
 
 const partition = 0;
@@ -34,6 +34,8 @@ const controlKey = 'control/';
 const tokenKey = 'token/';
 const capBookKey = 'cap-book/';
 const genesisKey = 'genesis/';
+/** That the log was begun with this topic. */
+export const begunKey = 'begun';
 const allReplicas = -1;
 
 type Kept = {
@@ -72,6 +74,15 @@ function createKept(kafka: Kafka, settings: KafkaSettings, reader: PartitionRead
   }
 
   return { values, since, write };
+}
+
+/** Before anything else is stored: a topic `house` that was lost would look like the one of a new desk. */
+export async function beginHouse(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): Promise<void> {
+  for (const topic of [...recordTopics, 'rules', 'house'] as const) {
+    const ends = await reader.offsets(topicNameOf(settings, topic), 'next');
+    if ([...ends.values()].some((end) => end > 0)) return;
+  }
+  await createKept(kafka, settings, reader, 'house').write(begunKey, JSON.stringify({ since: Date.now() }));
 }
 
 export function createHouse(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): House {
@@ -246,15 +257,14 @@ export function createTokenBook(kafka: Kafka, settings: KafkaSettings, reader: P
 
   async function readOn(): Promise<readonly TokenEntry[]> {
     const found = await since(next);
-    // A topic that is shorter than it was is another one.
-    const isAnother = found.end < next;
-    const { values, end } = isAnother ? await since(0) : found;
-    const entries: TokenEntry[] = isAnother ? [] : [...known];
-    for await (const { key, value } of values) {
+    // Another topic, which does not know what was revoked.
+    if (found.end < next) throw new Fault('log-unavailable', 'Kafka: house does not reach to where it was read.');
+    const entries: TokenEntry[] = [...known];
+    for await (const { key, value } of found.values) {
       if (key.startsWith(tokenKey) && value !== null) entries.push(readStoredRow('tokens', key, value.toString()));
     }
     known = entries;
-    next = end;
+    next = found.end;
     return known;
   }
 

@@ -2,7 +2,8 @@
  * Whether a topic is still the one that this process has read and written. One that is deleted and created again answers like the old
  * one: once it has grown past the old position it would be read on from the middle, and webhooks would be stored where nobody
  * looks for them. The client does not tell a topic's id, so what is known of each partition is compared: a record that was read, and
- * how far it reached. What was replaced stays replaced until the process ends: its next start compares the log with its anchors.
+ * how far it reached. What was replaced, or has lost its front, stays so until the process ends: its next start compares the log with
+ * its anchors.
  */
 import { createHash } from 'node:crypto';
 import { Fault } from '../../errors.ts';
@@ -37,8 +38,12 @@ export type LogIdentity = {
     partition: number,
     position: number,
   ) => Promise<boolean>;
-  /** The fault of a topic that was replaced; null: it is what it was, as far as is known. */
-  fault: (topic: string) => Fault | null;
+  /** What `check` cannot see: the topic is gone, or shorter than it was. */
+  replace: (topic: string, what: string) => void;
+  /** Records that the topic has to keep are gone from the front of the partition; the others of the topic go on. */
+  loseFront: (topic: string, partition: number, first: number) => void;
+  /** The fault of a topic that was replaced, or of a partition that lost its front; null: it is what it was, as far as is known. */
+  fault: (topic: string, partition: number) => Fault | null;
   /** Of all topics, for people: nothing is stored any more. */
   replaced: () => string | null;
 };
@@ -48,13 +53,23 @@ export function createIdentity(onReplaced: (fault: Fault) => void): LogIdentity 
   const marks = new Map<string, { offset: number; hash: string }>();
   const ends = new Map<string, Map<number, number>>();
   const faults = new Map<string, Fault>();
+  const frontFaults = new Map<string, Fault>();
   const placeOf = (topic: string, partition: number) => `${topic}/${partition}`;
 
   function replace(topic: string, what: string): void {
     if (faults.has(topic)) return;
-    const text = `The topic ${topic} is not the one that this process has read and written: ${what}. It was deleted and created again, or set back. No webhook is stored and no bid is sent. Put the topic back and start again, or stop every process, accept what is there with lance audit accept-restore --by NAME --reason TEXT, and start.`;
+    const text = `The topic ${topic} is not the one that this process has read and written: ${what}. It was deleted, deleted and created again, or set back. No webhook is stored and no bid is sent. Put the topic back and start again, or stop every process, accept what is there with lance audit accept-restore --by NAME --reason TEXT, and start.`;
     const fault = new Fault('store-set-back', text);
     faults.set(topic, fault);
+    onReplaced(fault);
+  }
+
+  function loseFront(topic: string, partition: number, first: number): void {
+    const place = placeOf(topic, partition);
+    if (frontFaults.has(place)) return;
+    const text = `Records before ${first} are gone from the front of ${place} that are younger than the topic keeps: somebody deleted them. Who folds what is left would not know what was bid for. Put the topic back and start again, or stop every process, accept what is there with lance audit accept-restore --by NAME --reason TEXT, and start.`;
+    const fault = new Fault('store-set-back', text);
+    frontFaults.set(place, fault);
     onReplaced(fault);
   }
 
@@ -72,6 +87,8 @@ export function createIdentity(onReplaced: (fault: Fault) => void): LogIdentity 
 
   return {
     read,
+    replace,
+    loseFront,
     hashAt: async (reader, topic, partition, offset) => {
       const mark = marks.get(placeOf(topic, partition));
       if (mark?.offset === offset) return mark.hash;
@@ -98,7 +115,7 @@ export function createIdentity(onReplaced: (fault: Fault) => void): LogIdentity 
         await new Promise((resolve) => setTimeout(resolve, lookAgainMs));
         ({ first, end } = await extentOf(reader, topic, partition));
       }
-      // Older records were deleted as the topic's retention says.
+      // Deleted as the topic's retention says; what it does not say, `watchFronts` tells.
       if (offset < first) return isKnown;
       if (offset >= end) {
         const known = mark === undefined ? `was read up to ${position}` : `had a record at ${offset}`;
@@ -114,7 +131,7 @@ export function createIdentity(onReplaced: (fault: Fault) => void): LogIdentity 
       }
       return isKnown;
     },
-    fault: (topic) => faults.get(topic) ?? null,
+    fault: (topic, partition) => faults.get(topic) ?? frontFaults.get(placeOf(topic, partition)) ?? null,
     replaced: () => [...faults.values()][0]?.message ?? null,
   };
 }

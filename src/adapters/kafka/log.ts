@@ -9,6 +9,7 @@ import { createAppender } from './appender.ts';
 import { calmed, createClient, type LogLine, unavailable } from './client.ts';
 import { createConsumer, type KafkaConsumer } from './consume.ts';
 import {
+  beginHouse,
   createCapControls,
   createControlCopies,
   createGenesisBook,
@@ -24,6 +25,7 @@ import { registerSchemas } from './registry.ts';
 import { type KafkaSettings, recordTopics, topicNameOf } from './settings.ts';
 import { watchSilence } from './silence.ts';
 import { createSnapshots } from './snapshots.ts';
+import { watchTopics } from './topic-watch.ts';
 import { ensureTopics, lacksBrokers } from './topics.ts';
 
 /** What the desk has not read yet, for metrics. */
@@ -68,11 +70,13 @@ export async function openKafkaLog(options: {
   onWaiting?: (fault: Fault) => void;
   /** Encrypts what is kept of a record that cannot be decoded. */
   seal: Vault['seal'];
-  /**
-   * A partition was closed: it cannot be read any further, the others go on. Or, with `store-set-back`, a topic is not the one it was:
-   * nothing is appended to the log any more.
-   */
+  /** A partition was closed: it cannot be read any further, the others go on. */
   onClosed: (fault: Fault) => void;
+  /**
+   * A topic is not the one it was: nothing is appended to the log any more. Or a partition of one has lost its front: whoever follows it
+   * closes it. Left out, it is told as a closed partition is.
+   */
+  onReplaced?: (fault: Fault) => void;
   /** Nothing moves any more: the process is to end. */
   onStalled: (fault: Fault) => void;
   onLine?: LogLine;
@@ -85,7 +89,7 @@ export async function openKafkaLog(options: {
   // Where nothing is to be created, no schema is registered before the topics are known to exist.
   if (!create) await preparing;
   const [codec] = await Promise.all([registerSchemas(settings), preparing]);
-  const identity = createIdentity(options.onClosed);
+  const identity = createIdentity(options.onReplaced ?? options.onClosed);
   const desk = await createAppender(kafka, codec, settings, identity);
   const door = await createAppender(kafka, codec, settings, identity);
   const reader = createPartitionReader(kafka);
@@ -93,6 +97,9 @@ export async function openKafkaLog(options: {
   const copies = await createSnapshots(kafka, settings, reader);
   // A topic that was just made has leaders on paper first. An append that meets one half ready is sent twice.
   await Promise.all(recordTopics.map((topic) => reader.offsets(topicNameOf(settings, topic), 'next')));
+  if (create) await beginHouse(kafka, settings, reader);
+  const watch = await watchTopics(reader, settings, identity);
+  const controlCopies = createControlCopies(kafka, settings, reader);
   const consumers = new Set<KafkaConsumer>();
 
   /** What cannot be decoded is kept as a dead letter, so that somebody who has the schema can still read it. */
@@ -128,7 +135,10 @@ export async function openKafkaLog(options: {
     append: (entries) => desk.append(entries),
     consume: async (consumption) => {
       const consumer = await createConsumer(
-        { kafka, codec, settings, identity, onClosed, onUnreadable: keepUnread, onLine },
+        {
+          ...{ kafka, codec, settings, identity, lookAtFront: watch.lookAtFront },
+          ...{ onClosed, onUnreadable: keepUnread, onLine },
+        },
         consumption,
       );
       consumers.add(consumer);
@@ -162,7 +172,14 @@ export async function openKafkaLog(options: {
     ruleBook: createRuleBook(kafka, settings, reader),
     tokenBook: createTokenBook(kafka, settings, reader),
     partitionOf: (topic, key) => reader.partitionOf(topicNameOf(settings, topic), key),
-    controlCopies: createControlCopies(kafka, settings, reader),
+    controlCopies: {
+      // A pause that nobody finds there would be lifted.
+      read: async () => {
+        await watch.needHouse();
+        return controlCopies.read();
+      },
+      add: controlCopies.add,
+    },
     capControls: createCapControls(kafka, settings, newsReader),
     appendAtDoor: (entries) => door.append(entries),
     unwritable: () => {
@@ -183,6 +200,7 @@ export async function openKafkaLog(options: {
     close: async () => {
       clearInterval(watchdog);
       silence.stop();
+      watch.stop();
       await Promise.all([...consumers].map((consumer) => consumer.stop()));
       await Promise.all([desk.close(), door.close(), copies.close(), reader.close(), newsReader.close()]);
     },

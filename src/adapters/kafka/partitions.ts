@@ -52,7 +52,12 @@ type Cluster = {
   findBroker: (node: { nodeId: string }) => Promise<Broker>;
   removeBroker: (address: { host: string; port: number }) => void;
   fetchTopicsOffset: (
-    topics: { topic: string; partitions: { partition: number }[]; fromBeginning: boolean }[],
+    topics: {
+      topic: string;
+      partitions: { partition: number }[];
+      fromBeginning?: boolean;
+      fromTimestamp?: number;
+    }[],
   ) => Promise<{ partitions: { partition: number; offset: string }[] }[]>;
 };
 
@@ -73,8 +78,11 @@ export type PartitionReader = {
     waitMs: number,
     amount?: 'many' | 'one',
   ) => Promise<ReadonlyMap<number, Part>>;
-  /** The first offset still kept, or the one that the next record will get, of each partition. */
-  offsets: (topic: string, which: 'first' | 'next') => Promise<ReadonlyMap<number, number>>;
+  /**
+   * Of each partition the first offset still kept, or the one that the next record will get, or that of the first record of a time
+   * or later; -1: there is none.
+   */
+  offsets: (topic: string, which: 'first' | 'next' | { sinceMs: number }) => Promise<ReadonlyMap<number, number>>;
   partitionOf: (topic: string, key: string) => Promise<number>;
   /** Asking creates nothing. */
   exists: (topic: string) => Promise<boolean>;
@@ -239,7 +247,9 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
         const partitions = cluster
           .findTopicPartitionMetadata(topic)
           .map(({ partitionId }) => ({ partition: partitionId }));
-        const found = await cluster.fetchTopicsOffset([{ topic, partitions, fromBeginning: which === 'first' }]);
+        const wanted =
+          typeof which === 'object' ? { fromTimestamp: which.sinceMs } : { fromBeginning: which === 'first' };
+        const found = await cluster.fetchTopicsOffset([{ topic, partitions, ...wanted }]);
         return new Map(
           found.flatMap((each) => each.partitions).map(({ partition, offset }) => [partition, Number(offset)] as const),
         );

@@ -27,8 +27,14 @@ export function retentionOf(topic: KafkaTopic): 'kept' | 'compacted' {
   return retention[topic]['cleanup.policy'] === 'compact' ? 'compacted' : 'kept';
 }
 
+/** For how long no record of the topic is deleted. */
+export function keptMsOf(topic: KafkaTopic): number {
+  const keptMs = Number(retention[topic]['retention.ms'] ?? -1);
+  return keptMs === -1 ? Number.POSITIVE_INFINITY : keptMs;
+}
+
 /** Copies of the views: what is lost of them is folded from the log again. */
-const replaceable: ReadonlySet<KafkaTopic> = new Set(['snapshots']);
+export const replaceable: ReadonlySet<KafkaTopic> = new Set(['snapshots']);
 
 /** A webhook may be as large as the door takes it, and a record of it somewhat larger. */
 const recordLimitBytes = 8 * 1024 * 1024;
@@ -64,6 +70,12 @@ export async function ensureTopics(
   const existing = new Set(await admin.listTopics());
   const missing = kafkaTopics.filter((topic) => !existing.has(topicNameOf(settings, topic)));
   if (missing.length > 0 && !create) {
+    if (missing.length < kafkaTopics.length) {
+      throw new Fault(
+        'not-found',
+        `The topic ${topicNameOf(settings, missing[0]!)} does not exist, and others of this desk do: it was deleted, or is one of a later version. A start (lance run) creates it, and is refused where records were lost with it.`,
+      );
+    }
     throw new Fault(
       'not-found',
       `There is no desk on these brokers: the topic ${topicNameOf(settings, missing[0]!)} does not exist. Check kafka.topicPrefix (${settings.topicPrefix}).`,

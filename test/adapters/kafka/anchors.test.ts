@@ -8,6 +8,7 @@ import { createPartitionReader } from '../../../src/adapters/kafka/partitions.ts
 import { type KafkaSettings, topicNameOf } from '../../../src/adapters/kafka/settings.ts';
 import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
 import type { EventLog } from '../../../src/bidding/ports.ts';
+import { signLine } from '../../../src/domain/signed-line.ts';
 import { Fault } from '../../../src/errors.ts';
 import { eventually } from '../../conformance/backend.ts';
 import { settingsOn } from '../../conformance/kafka-log.ts';
@@ -109,14 +110,24 @@ async function createTopic(stack: SuiteStack, topic: string): Promise<void> {
   });
 }
 
-async function writeAnchors(stack: SuiteStack, settings: KafkaSettings, values: readonly (string | null)[]) {
+async function write(stack: SuiteStack, topic: string, key: string, values: readonly (string | null)[]) {
   await withKafka(stack, async (kafka) => {
     const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
     await producer.connect();
-    const messages = values.map((value) => ({ partition: 0, key: 'anchor', value }));
-    await producer.send({ topic: `${settings.topicPrefix}anchors`, messages });
+    await producer.send({ topic, messages: values.map((value) => ({ partition: 0, key, value })) });
     await producer.disconnect();
   });
+}
+
+async function writeAnchors(stack: SuiteStack, settings: KafkaSettings, values: readonly (string | null)[]) {
+  await write(stack, `${settings.topicPrefix}anchors`, 'anchor', values);
+}
+
+async function accept(settings: KafkaSettings): Promise<void> {
+  const accepting = openAnchors(settings, key, quiet);
+  await accepting.restart();
+  await accepting.refuseSetBack();
+  await accepting.close();
 }
 
 async function readAnchors(stack: SuiteStack, settings: KafkaSettings): Promise<string[]> {
@@ -218,6 +229,8 @@ await describeOnStack('anchors on kafka', (stack) => {
     // As one that began when the first one had not written yet.
     await deleteTopic(stack, `${settings.topicPrefix}anchors`);
     await deleteTopic(stack, topicNameOf(settings, 'house'));
+    await withLog(settings, async () => undefined);
+    await write(stack, topicNameOf(settings, 'house'), 'begun', ['{}']);
     await live(settings, 10, 10);
     await live(settings, 20, 10);
     const [longer, next] = await readAnchors(stack, settings);
@@ -252,10 +265,7 @@ await describeOnStack('anchors on kafka', (stack) => {
         const verdict = await verify(settings, signedWith);
         assert.deepEqual([verdict.kind, 'line' in verdict && verdict.line], ['anchor-broken', 1 + 2 * index]);
       }
-      const accepting = openAnchors(settings, key, quiet);
-      await accepting.restart();
-      await accepting.refuseSetBack();
-      await accepting.close();
+      await accept(settings);
       assert.equal((await verify(settings)).kind, 'intact');
     }
   });
@@ -277,11 +287,74 @@ await describeOnStack('anchors on kafka', (stack) => {
     assert.match(faults.join(), /the anchor of the log was not written: .*had some/);
     assert.deepEqual(await readAnchors(stack, settings), []);
 
-    const accepting = openAnchors(settings, key, quiet);
-    await accepting.restart();
-    await accepting.refuseSetBack();
-    await accepting.close();
+    await accept(settings);
     assert.equal((await verify(settings)).kind, 'intact');
+  });
+
+  test('a topic house that is lost is missed, with or without the anchors, until that is accepted', async () => {
+    for (const [name, alsoAnchors] of [
+      ['alone', false],
+      ['with the anchors', true],
+    ] as const) {
+      const settings = { ...settingsOn(stack, `${stack.prefix}house${Number(alsoAnchors)}.`), partitions: 1 };
+      await live(settings, 0, 10);
+      await deleteTopic(stack, topicNameOf(settings, 'house'));
+      if (alsoAnchors) await deleteTopic(stack, `${settings.topicPrefix}anchors`);
+      assert.match(await refusal(settings), /house does not hold what the log was begun with/, name);
+      // As at a start, which makes what is missing.
+      await withLog(settings, async () => undefined);
+      assert.match(await refusal(settings), /house does not hold what the log was begun with/, name);
+      const faults: string[] = [];
+      const writer = openAnchors(settings, key, quiet);
+      writer.start(longMs, (text) => faults.push(text));
+      await writer.close();
+      assert.match(faults.join(), /the anchor of the log was not written: .*house does not hold/);
+      const verdict = await verify(settings);
+      assert(verdict.kind === 'broken');
+      assert.deepEqual([verdict.table, verdict.offset, verdict.what], ['house', 0, 'truncated']);
+
+      await accept(settings);
+      assert.equal((await verify(settings)).kind, 'intact');
+      await live(settings, 10, 10);
+    }
+  });
+
+  test('a new desk that has not anchored yet is not taken for one that lost its topics', async () => {
+    const settings = { ...settingsOn(stack, `${stack.prefix}new.`), partitions: 1 };
+    await withLog(settings, async ({ log }) => {
+      await log.append(entries(0, 10));
+    });
+    await live(settings, 10, 10);
+  });
+
+  test('anchors of an earlier version, which name neither fronts nor times, tell by their own times', async () => {
+    const dayMs = 86_400_000;
+    for (const [name, agesDays, isRefused] of [
+      ['old', [420, 410, 405], false],
+      ['young', [420, 11, 10], true],
+    ] as const) {
+      const settings = { ...settingsOn(stack, `${stack.prefix}earlier-${name}.`), partitions: 1 };
+      await live(settings, 0, 30);
+      await deleteTopic(stack, `${settings.topicPrefix}anchors`);
+      await createTopic(stack, `${settings.topicPrefix}anchors`);
+      const anchorOf = (ageDays: number, from: number, whole: object) => {
+        const parts = { 'auctions/0': { from, to: from + 10, digest: '', last: '' } };
+        return signLine(key, { at: Date.now() - ageDays * dayMs, parts, ...whole }).line;
+      };
+      const lines = agesDays.map((ageDays, index) => anchorOf(ageDays, 10 * index, {}));
+      await writeAnchors(stack, settings, [...lines, anchorOf(0, 20, { whole: true })]);
+      await withKafka(stack, async (kafka) => {
+        const admin = kafka.admin();
+        await admin.connect();
+        const topic = topicNameOf(settings, 'auctions');
+        // deleteTopicRecords looks for the leaders in metadata that only another question loads.
+        await admin.fetchTopicOffsets(topic);
+        await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '30' }] });
+        await admin.disconnect();
+      });
+      if (isRefused) assert.match(await refusal(settings), /begins at 30, and records from 0 on are gone/);
+      else await live(settings, 30, 1);
+    }
   });
 
   test('a topic that is lost before the first anchor was due is missed all the same (defect lines 18 and 21)', async () => {
