@@ -163,6 +163,9 @@ export function cursorOf(state: RequestState): string {
 
 export type LedgerQuery = { phase: string | null; limit: number; before: string | null };
 
+/** `what`: the key that did not hold what it had to, and how much of it. */
+export type ViewLoss = { partition: number; at: EpochMs; what: string };
+
 export type Views = {
   /** The offset up to which `auctions` is folded in; 0 for a partition never seen. */
   applied: (partition: number) => Promise<number>;
@@ -186,6 +189,11 @@ export type Views = {
   areWhole: (ends: () => Promise<ReadonlyMap<number, number>>) => Promise<boolean>;
   /** `usage` as of a moment when the views were whole; null when they are not. */
   wholeUsage: (keys: readonly string[], at: EpochMs) => Promise<ReadonlyMap<string, Usage> | null>;
+  /**
+   * For views on a server that may lose a part of them: what each partition was found to lack last, in the server's time, and by which policy
+   * the server may take away more at will; null: it may not. Left out: there is no such server.
+   */
+  losses?: () => Promise<{ lost: readonly ViewLoss[]; evicting: string | null }>;
   /** Absent keys have never learnt. The histograms belong to the caller. */
   statistics: (keys: readonly string[]) => Promise<ReadonlyMap<string, Histogram>>;
   /**

@@ -54,6 +54,8 @@ export const alarmCodes = [
   'clock-step',
   'clock-skew',
   'rivals-follow',
+  'views-lost',
+  'views-evictable',
 ] as const;
 export type AlarmCode = (typeof alarmCodes)[number];
 

@@ -235,6 +235,15 @@ export const doctorPt = {
       `a mesa roda e não alcança o fim do registro: faltam ${count} registros`,
       'depois de um início ou de uma tomada de partição isso termina sozinho (lance status); senão, veja o diário',
     ],
+    'views-lost': ({ partition, since, text }: DoctorFigures) => [
+      `o Redis tinha perdido parte da partição ${partition} em ${since} (${text}); ela foi refeita a partir do registro`,
+      'descubra quem removeu chaves do Redis ou por que ele as perdeu',
+    ],
+    'views-lacking': ({ text }: DoctorFigures) => [`${text}`, 'lance run refaz a partição; até lá não há lances'],
+    'views-evictable': ({ text }: DoctorFigures) => [
+      `maxmemory-policy é ${text}: o Redis pode remover qualquer chave, por isso não há lances`,
+      'redis-cli CONFIG SET maxmemory-policy noeviction',
+    ],
     'control-free': () => ['ninguém pôs em pausa'],
     'control-paused': ({ by, text }: DoctorFigures) => [`em pausa por ${by}: ${text}`, 'lance resume libera'],
     'control-changed': ({ kind, name, by, text }: DoctorFigures) => [

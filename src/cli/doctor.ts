@@ -68,6 +68,7 @@ function found(check: Check, level: Level, finding: FindingName, figures: Doctor
 /** What a desk has folded is stored within this time, also where its disk is slow. */
 const longestStoreMs = 6_000;
 const viewsLookMs = 100;
+const recentLossMs = 86_400_000;
 
 function faultText(fault: unknown): string {
   return fault instanceof Error ? fault.message : String(fault);
@@ -343,6 +344,7 @@ async function examineStore(
     findings.push(...unkept);
     if (unkept.length === 0) findings.push(...(await checkFollowed(reader, place, inFolder)));
     findings.push(...(await checkDaemon(world, reader, store)));
+    findings.push(...(await checkLosses(world, reader)));
     findings.push(...(await checkCaps(world, reader)));
     findings.push(...(await checkBidding(world, reader, store)));
     findings.push(...(await checkLog(world, reader, store)));
@@ -356,7 +358,9 @@ async function examineStore(
       return [...findings, found('data-directory', 'fail', isNewer ? 'store-newer' : 'store-unreadable', { text })];
     }
     const isAway = fault instanceof Fault && fault.retryable;
-    findings.push(found('servers', 'fail', isAway ? 'servers-unread' : 'servers-refused', { text }));
+    if (fault instanceof Fault && fault.code === 'views-behind')
+      findings.push(found('views', 'fail', 'views-lacking', { text }));
+    else findings.push(found('servers', 'fail', isAway ? 'servers-unread' : 'servers-refused', { text }));
     // The process knows best why it does not bid, also where nothing can be read from here.
     const isAsked = findings.some(({ check }) => check === 'bidding');
     return isAsked ? findings : [...findings, ...(await checkBidding(world, null, store))];
@@ -479,6 +483,21 @@ async function checkCaps({ clock, format }: CommandWorld, { control, views, log 
       ? found('caps', 'ok', 'caps-none')
       : found('caps', 'ok', 'caps-of-rules', { count: passes.length }),
   ];
+}
+
+/** What the views lost lately and were made again from, and whether they may lose more. */
+export async function checkLosses(
+  { clock, format }: Pick<CommandWorld, 'clock' | 'format'>,
+  { views }: Pick<DeskReader, 'views'>,
+): Promise<Finding[]> {
+  if (views.losses === undefined) return [];
+  const { lost, evicting } = await views.losses();
+  const findings = lost
+    .filter(({ at }) => at > clock.now() - recentLossMs)
+    .map(({ partition, at, what }) =>
+      found('views', 'warn', 'views-lost', { partition, since: format.minute(at), text: what }),
+    );
+  return evicting === null ? findings : [...findings, found('views', 'fail', 'views-evictable', { text: evicting })];
 }
 
 /** Whether a process runs on this store, as far as can be seen from here. */

@@ -103,6 +103,10 @@ const sentences: readonly Sentence[] = [
     /^Record (\S+) of the table (\S+) cannot be read: it was edited or is damaged; see lance audit verify\. Put back a backup of the whole store, and accept it with: (.*)\.$/,
     'O registro $1 da tabela $2 não pode ser lido: foi editado ou está danificado; veja lance audit verify. Ponha de volta uma cópia de todo o lugar e aceite-a com: $3.',
   ],
+  [
+    /^The views in Redis lost what was folded \(partition (\S+): (.*)\); the desk folds it again\.$/,
+    'As visões no Redis perderam o que já tinha sido processado (partição $1: $2); a mesa processa de novo.',
+  ],
   [/^The log did not keep it: (.*)$/, 'O log ainda não guardou a ordem: $1'],
   [/^The configuration is refused:$/, 'A configuração foi recusada:'],
   [new RegExp(`^(${setting}) is missing: (.*)$`), '$1 falta: REMEDY'],

@@ -44,6 +44,15 @@ function unavailable(cause: unknown, host: string): Fault {
   // The words of the library for a command while there is no connection name a setting of its own.
   const unconnected = cause instanceof Error && cause.message.startsWith("Stream isn't writeable");
   if (unconnected) return new Fault('views-unavailable', `Redis at ${host} does not answer.`, cause);
+  // A script that found a key gone (lua/read.lua); the server says behind it where in the script that was.
+  const lost = cause instanceof Error ? /^VIEWSLOST (partition \S+: .*?)(?: script: |$)/.exec(cause.message) : null;
+  if (lost !== null) {
+    return new Fault(
+      'views-behind',
+      `The views in Redis lost what was folded (${lost[1]}); the desk folds it again.`,
+      cause,
+    );
+  }
   const why =
     cause instanceof Error ? (cause.message.split('\n')[0] ?? '').slice(0, 200).replace(/\.+$/, '') : 'no reason given';
   return new Fault('views-unavailable', `Redis at ${host} did not do it: ${why}.`, cause);

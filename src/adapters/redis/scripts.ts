@@ -1,6 +1,7 @@
 /** The Lua that runs inside Redis, put together from the files beside it. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { phases } from '../../domain/states.ts';
 
 export type Script = {
   /** Named by its bytes: two versions of this program can share a server. */
@@ -10,7 +11,7 @@ export type Script = {
 
 function read(names: readonly string[], header: string): Script {
   const parts = names.map((name) => readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), 'utf8'));
-  const source = [header, ...parts].join('\n');
+  const source = [header, `local phases = { ${phases.map((phase) => `'${phase}'`).join(', ')} }`, ...parts].join('\n');
   return { source, sha: createHash('sha1').update(source).digest('hex') };
 }
 
@@ -20,12 +21,15 @@ const reading = '#!lua flags=no-writes';
 /** A copy puts closed rows on squeezed pages: where memory is full it is what makes room. */
 const squeezing = '#!lua flags=allow-oom';
 
+const holding = ['holds'] as const;
+
 export const scripts = {
-  apply: read(['rows', 'exposure', 'whole', 'exp', 'learning', 'apply'], writing),
-  read: read(['exposure', 'whole', 'read'], reading),
-  lookWhole: read(['whole', 'look-whole'], writing),
-  copy: read(['copy'], squeezing),
-  restore: read(['rows', 'exposure', 'restore'], writing),
+  apply: read([...holding, 'rows', 'exposure', 'whole', 'exp', 'learning', 'apply'], writing),
+  read: read([...holding, 'exposure', 'whole', 'read'], reading),
+  lookWhole: read([...holding, 'whole', 'eviction', 'look-whole'], writing),
+  losses: read(['eviction', 'losses'], reading),
+  copy: read([...holding, 'copy'], squeezing),
+  restore: read([...holding, 'rows', 'exposure', 'restore'], writing),
   flows: read(['flows'], writing),
   flowRows: read(['flow-rows'], reading),
   margins: read(['margins'], writing),

@@ -140,32 +140,42 @@ export function createViewCopies(connection: Connection, prefix: string): ViewCo
   const restore: ViewCopies['restore'] = async (partition, copy, onPut): Promise<RestoreResult> => {
     const name = newName();
     const step = (kind: string, ...args: (string | Buffer)[]) =>
-      connection.run<string>(
+      connection.run<(string | number)[]>(
         scripts.restore,
         [keys.applied, keys.generations, keys.restoring(partition)],
         [prefix, String(partition), name, kind, ...args],
       );
     const part = (key: string) => keys.part(partition, name, key);
     let pages = 0;
+    /** What the keys have to hold at the end: entries that were new to each, and what is promised under all cap keys. */
+    const sizes = new Map<string, number>();
+    let [cents, requests] = [0, 0];
+    const isNew = (key: string, count: unknown) => sizes.set(key, (sizes.get(key) ?? 0) + Number(count));
     /** How many entries, null when another one has taken over. */
     const put = async (piece: Buffer): Promise<number | null> => {
       const { entries, commands, lines } = writesIn(piece);
       const promised: string[] = [];
-      const written = commands.map(({ key, ...command }) => connection.bulk({ ...command, key: part(key) }));
+      const written = commands.map(async ({ key, ...command }) => {
+        isNew(key, await connection.bulk({ ...command, key: part(key) }));
+      });
       for (const line of lines) {
         const idEnd = line.indexOf('\t', 2);
         const [id, value] = [idIn(line.slice(2, idEnd)), line.slice(idEnd + 1)];
         if (line.startsWith('E')) promised.push(id, value);
         else {
           written.push(connection.command('SET', part(`h:${id}`), histogramBytes(value)));
-          written.push(connection.command('SADD', part('stats'), id));
+          written.push(connection.command('SADD', part('stats'), id).then((count) => void isNew('stats', count)));
         }
       }
       pages += commands.filter(({ key }) => key === 'pages').length;
-      const [answer] = await Promise.all([step('put', ...promised), ...written]);
-      return answer === 'put' ? entries : null;
+      const [[answer, reserved, ...sums]] = await Promise.all([step('put', ...promised), ...written]);
+      if (answer !== 'put') return null;
+      isNew('exp', reserved);
+      cents += Number(sums[0]);
+      requests += Number(sums[1]);
+      return entries;
     };
-    const begun = await step('begin');
+    const [begun] = await step('begin');
     if (begun !== 'begun') return begun === 'busy' ? 'busy' : 'out-of-step';
     const outOfStep = async (): Promise<RestoreResult> => {
       // Rows may have been written after others had swept up what there was.
@@ -188,8 +198,9 @@ export function createViewCopies(connection: Connection, prefix: string): ViewCo
       before = putting;
     }
     if (!(await isPut())) return outOfStep();
-    await connection.command('HSET', part('pages'), 'last', String(pages));
-    const ended = await step('end', String(copy.applied));
+    isNew('pages', await connection.command('HSET', part('pages'), 'last', String(pages)));
+    const expected = JSON.stringify(Object.fromEntries(sizes));
+    const [ended] = await step('end', String(copy.applied), expected, String(cents), String(requests));
     if (ended !== 'ended') return outOfStep();
     await sweep();
     return 'restored';

@@ -17,6 +17,8 @@ export type Keys = {
   garbage: string;
   /** Of lua/whole.lua. */
   whole: string;
+  /** Of lua/holds.lua. */
+  lost: string;
   /** Of one partition's generation: `rows`, `pages` and the others of lua/rows.lua. */
   part: (partition: number, generation: string, name: string) => string;
 };
@@ -30,6 +32,7 @@ export function keysOf(prefix: string): Keys {
     restoring: (partition) => `${prefix}restoring:${partition}`,
     garbage: `${prefix}garbage`,
     whole: `${prefix}whole`,
+    lost: `${prefix}lost`,
     part: (partition, generation, name) => `${prefix}v:${partition}:${generation}:${name}`,
   };
 }

@@ -2,7 +2,7 @@
  * The views, shared by all instances: one Lua function folds a batch in, another reads. Each partition's part stands under keys
  * of its own and what is common is summed when read, so that a partition can be made again without touching the others.
  */
-import type { ApplyResult, LedgerRow, RowsAt, Views } from '../../bidding/ports.ts';
+import type { ApplyResult, LedgerRow, RowsAt, ViewLoss, Views } from '../../bidding/ports.ts';
 import { holdersIn, mergedHolders } from '../../domain/code-holders.ts';
 import type { RequestId } from '../../domain/glossary.ts';
 import { sumHistograms } from '../../domain/histogram.ts';
@@ -58,12 +58,12 @@ export function createViews(connection: Connection, prefix: string): Views {
   }
 
   /** Asked in one turn, answered by one question. */
-  let asking: { partitions: string[]; answer: Promise<(string | null)[]> } | null = null;
+  let asking: { partitions: string[]; answer: Promise<string[]> } | null = null;
 
-  async function askApplied(partitions: readonly string[]): Promise<(string | null)[]> {
+  async function askApplied(partitions: readonly string[]): Promise<string[]> {
     await Promise.resolve();
     asking = null;
-    return connection.command('HMGET', keys.applied, ...partitions);
+    return ask('applied', ...partitions);
   }
 
   async function applied(partition: number): Promise<number> {
@@ -72,7 +72,7 @@ export function createViews(connection: Connection, prefix: string): Views {
       asking = { partitions, answer: askApplied(partitions) };
     }
     const place = asking.partitions.push(String(partition)) - 1;
-    return Number((await asking.answer)[place] ?? 0);
+    return Number((await asking.answer)[place]);
   }
 
   return {
@@ -132,6 +132,14 @@ export function createViews(connection: Connection, prefix: string): Views {
       return found;
     },
     areWhole: createWholeness(connection, prefix),
+    losses: async () => {
+      const [evicting, ...flat] = await connection.run<string[]>(scripts.losses, [keys.lost], []);
+      const lost: ViewLoss[] = [];
+      for (let i = 0; i + 2 < flat.length; i += 3) {
+        lost.push({ partition: Number(flat[i]), at: Number(flat[i + 1]), what: flat[i + 2]! });
+      }
+      return { lost, evicting: evicting === '' ? null : evicting! };
+    },
     wholeUsage: async (capKeys, at) => {
       // One answer, of one moment: caps are few.
       const sums = await ask('wholeUsage', String(at), ...capKeys);

@@ -211,7 +211,7 @@ await describeOnRedis('redis copies of views', (redis) => {
         looks = 0;
         const bytes = async <R>(name: string, ...args: (string | Buffer)[]): Promise<R> => {
           looks += 1;
-          if (looks === 1) await admin.del(key);
+          if (looks === 1) await admin.hdel(key, ...Object.keys(pages).filter((page) => page !== 'last'));
           const answer = await connection.bytes<R>(name, ...args);
           if (!forGood) await admin.hset(key, pages);
           return answer;

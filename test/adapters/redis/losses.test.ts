@@ -143,9 +143,9 @@ await describeOnRedis('redis losses', (redis) => {
       const admin = new Redis(url);
       try {
         const generation = await admin.hget('{broken}:generations', '0');
-        // A key of another type stops the script after it has written the reservation.
-        await admin.del(`{broken}:v:0:${generation}:bids`);
-        await admin.set(`{broken}:v:0:${generation}:bids`, 'not a hash');
+        // A key of another type stops the script after it has written the row.
+        await admin.del(`{broken}:v:0:${generation}:z:day 0`);
+        await admin.set(`{broken}:v:0:${generation}:z:day 0`, 'no sorted set');
         await assert.rejects(views.apply(batchOf(10)), unavailable);
         assert.equal(await views.applied(0), 0);
         await foldAll(views, 0, 10);

@@ -6,12 +6,19 @@
 -- statistic among those above. What a batch comes to is written at its end: nearly all that is promised in a long one is taken back in it.
 -- Returns { applied before } where out of step, else { '', whether the views were whole ('1', '0'), refused requests }. While
 -- they are not, what is promised elsewhere may be missing: then nobody is refused, and whoever has a claim looks for room later.
+-- Where a key of the partition does not hold what it has to, the views of the partition are given up: out of step at 0.
 
 local prefix, partition, first = ARGV[1], ARGV[2], ARGV[3]
-local applied = call('HGET', KEYS[1], partition) or '0'
+local stood = call('HMGET', KEYS[1], partition, partition .. ':holds')
+local applied = stood[1] or '0'
+local generation = call('HGET', KEYS[2], partition)
+local lack = lackOf(prefix, partition, stood[1], generation, stood[2], heldNames)
+if lack then
+  giveUp(prefix, KEYS[1], partition, lack)
+  applied = '0'
+end
 if applied ~= first then return { applied } end
 
-local generation = call('HGET', KEYS[2], partition)
 if first == '0' then
   -- Views begun anew: what an earlier fold or an unfinished one left is not built upon.
   if call('HEXISTS', KEYS[1], partition) == 0 then call('DEL', prefix .. 'whole') end
@@ -26,17 +33,19 @@ if not generation and #ARGV > 9 then
   generation = ARGV[5]
   call('HSET', KEYS[2], partition, generation)
 end
-base = prefix .. 'v:' .. partition .. ':' .. (generation or '') .. ':'
-local taking = call('EXISTS', prefix .. 'taking:' .. partition) == 1
+base = baseOf(prefix, partition, generation or '')
+-- Views begun anew hold nothing yet; those that an earlier version folded last are counted.
+local held = first ~= '0' and isCurrent(stood[2], first) and heldIn(stood[2]) or countedOf(prefix, partition, first, generation)
+local taking = call('GET', prefix .. 'taking:' .. partition)
 if taking then
   local undo = base .. 'undo'
   keep = function(name, old) call('HSETNX', undo, name, old or '') end
 end
 
-local whole = ARGV[6] == '0' or areWhole(prefix, KEYS[1])
+local whole = ARGV[6] == '0' or areWhole(prefix, KEYS[1], KEYS[2], partition)
 
 -- Should this script die half way, the views of the partition are gone, not wrong.
-call('HDEL', KEYS[1], partition)
+call('HDEL', KEYS[1], partition, partition .. ':holds')
 
 local at = 5
 local function take()
@@ -120,11 +129,14 @@ local function flush()
     if next(sum.members) then changed[#changed + 1] = key end
   end
   local sums, gone = {}, {}
+  for _, sum in pairs(pending) do held.cents, held.requests = held.cents + sum.amount, held.requests + sum.count end
   readAll(base .. 'sums', changed, function(key, text)
     local amount, count = 0, 0
     if text then amount, count = splitSum(text) end
     amount, count = amount + pending[key].amount, count + pending[key].count
-    if count == 0 then
+    if call('ZCARD', base .. 'z:' .. key) ~= count then
+      lacking = 'z:' .. key
+    elseif count == 0 then
       gone[#gone + 1] = key
     else
       local first = call('ZRANGE', base .. 'z:' .. key, 0, 0, 'WITHSCORES')
@@ -328,6 +340,8 @@ local function writeBids()
   callAll('HSET', base .. 'bids', pairsToSet)
 end
 
+local changedPhases = {}
+
 local function writeRows()
   local texts, opened, closed = {}, {}, {}
   local coming, leaving = {}, {}
@@ -354,13 +368,36 @@ local function writeRows()
   writeBids()
   callAll('SADD', base .. 'open', opened)
   callAll('SREM', base .. 'open', closed)
-  for phase, cursors in pairs(leaving) do callAll('ZREM', base .. 'c:' .. phase, cursors) end
-  for phase, cursors in pairs(coming) do callAll('ZADD', base .. 'c:' .. phase, cursors) end
+  for phase, cursors in pairs(leaving) do
+    changedPhases[phase] = true
+    callAll('ZREM', base .. 'c:' .. phase, cursors)
+  end
+  for phase, cursors in pairs(coming) do
+    changedPhases[phase] = true
+    callAll('ZADD', base .. 'c:' .. phase, cursors)
+  end
+end
+
+-- The keys were as they have to be when this began: what this wrote is measured.
+local function putHolds()
+  call('HSET', KEYS[1], partition, ARGV[4])
+  if not generation then return end
+  measure(held, base)
+  held.at, held.generation = ARGV[4], generation
+  call('HSET', KEYS[1], partition .. ':holds', heldText(held))
+  local sizes = {}
+  for phase in pairs(changedPhases) do sizes[#sizes + 1], sizes[#sizes + 2] = phase, sizeOf(base, 'c:' .. phase) end
+  callAll('HSET', base .. 'phases', sizes)
+  if taking then call('HSET', KEYS[1], partition .. ':undo', call('HLEN', base .. 'undo') .. '|' .. taking) end
 end
 
 learn(takeList(), cjson.decode(take()))
 while at < #ARGV do changes[take()]() end
 writeRows()
 flush()
-call('HSET', KEYS[1], partition, ARGV[4])
+if lacking then
+  giveUp(prefix, KEYS[1], partition, lacking)
+  return { '0' }
+end
+putHolds()
 return refused

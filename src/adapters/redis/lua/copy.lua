@@ -11,15 +11,22 @@ local generation = redis.call('HGET', KEYS[2], partition)
 local applied = redis.call('HGET', KEYS[1], partition)
 local taker = redis.call('GET', KEYS[3])
 if not generation or not applied then return { 'gone' } end
-local b = prefix .. 'v:' .. partition .. ':' .. generation .. ':'
+-- A copy of views that lack something would bring the loss back later.
+local line = redis.call('HGET', KEYS[1], partition .. ':holds')
+if lackOf(prefix, partition, applied, generation, line, heldNames) then return { 'gone' } end
+local b = baseOf(prefix, partition, generation)
 
 if step == 'begin' then
   if taker and taker ~= name then return { 'busy' } end
   redis.call('UNLINK', b .. 'undo')
+  redis.call('HDEL', KEYS[1], partition .. ':undo')
   redis.call('SET', KEYS[3], name, 'PX', keptMs)
   return { 'begun', applied, generation }
 end
 if taker ~= name or generation ~= ARGV[5] then return { 'gone' } end
+-- How many values the folds kept since the copy began, if any did.
+local kept, keptFor = string.match(redis.call('HGET', KEYS[1], partition .. ':undo') or '', '^(%d+)|(.*)$')
+if keptFor == name and tonumber(kept) ~= redis.call('HLEN', b .. 'undo') then return { 'gone' } end
 if step == 'end' then
   redis.call('UNLINK', b .. 'undo', KEYS[3])
   return { 'ended' }
@@ -85,6 +92,11 @@ elseif step == 'seal' then
   -- A page, then request and header of each of its rows.
   local page = redis.call('HINCRBY', b .. 'pages', 'last', 1)
   redis.call('HSET', b .. 'pages', page, rest[1])
+  if isCurrent(line, applied) then
+    local held = heldIn(line)
+    held.page = page
+    redis.call('HSET', KEYS[1], partition .. ':holds', heldText(held))
+  end
   for i = 2, #rest, 2 do
     if redis.call('HEXISTS', b .. 'undo', 'r' .. rest[i]) == 0 then
       redis.call('HSET', b .. 'rows', rest[i], rest[i + 1] .. '\t@' .. page .. ':' .. (i / 2 - 1))

@@ -24,7 +24,9 @@ local function expiredOf(b, key, at)
   local expired = redis.call('ZRANGEBYSCORE', b .. 'z:' .. key, '-inf', at)
   local amount = 0
   for _, id in ipairs(expired) do
-    amount = amount + tonumber(string.match(redis.call('HGET', b .. 'exp', id), '^%a|(%d+)|'))
+    local exposure = redis.call('HGET', b .. 'exp', id)
+    if not exposure then error({ err = 'VIEWSLOST partition ' .. string.match(b, 'v:([^:]*):[^:]*:$') .. ': exp' }) end
+    amount = amount + tonumber(string.match(exposure, '^%a|(%d+)|'))
   end
   return amount, #expired
 end

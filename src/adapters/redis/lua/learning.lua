@@ -11,7 +11,7 @@ local function readHistogram(name, time)
   local isNew = not bytes
   if isNew then
     bytes = struct.pack('<ddddd', time, 0, 0, 0, 0) .. string.rep('\0', 8 * cellCount)
-    call('SADD', base .. 'stats', name)
+    if call('SADD', base .. 'stats', name) == 0 then lacking = 'h:' .. name end
   end
   local landmark, landmarkCount, count = struct.unpack('<ddd', bytes)
   local length = (#bytes - headBytes) / 8

@@ -1,5 +1,6 @@
 -- What the views say, over the generations of all partitions as they are at this moment.
--- KEYS generations, applied. ARGV prefix, question, its arguments.
+-- KEYS generations, applied. ARGV prefix, question, its arguments. What a key of a partition has to hold is looked at first
+-- (holds.lua): one partition that lacks something is said to be folded up to 0, and a question to all is an error.
 
 local prefix, question = ARGV[1], ARGV[2]
 local rest = {}
@@ -35,24 +36,39 @@ local function rowsOf(b, ids, found)
   return absent
 end
 
+-- Ends the script where nobody can say. `wanted`: what the answer is made of.
+local function refuseLack(wanted)
+  local partition, lack = lackAnywhere(prefix, KEYS[2], KEYS[1], wanted)
+  if partition then error({ err = 'VIEWSLOST partition ' .. partition .. ': ' .. lack }) end
+end
+
 local questions = {}
 
 function questions.read()
+  refuseLack({ 'rows', 'exp' })
   local found = {}
   for _, b in ipairs(basesOf(KEYS[1], prefix)) do rest = rowsOf(b, rest, found) end
   return found
 end
 
--- Where a partition is at this moment, and the base of its keys or nil.
-local function placeOf(partition)
-  local applied = redis.call('HGET', KEYS[2], partition) or '0'
+-- Where a partition is at this moment, and the base of its keys or nil. `wanted`: what the answer is made of.
+local function placeOf(partition, wanted)
+  local stood = redis.call('HMGET', KEYS[2], partition, partition .. ':holds')
   local generation = redis.call('HGET', KEYS[1], partition)
-  return applied, generation and prefix .. 'v:' .. partition .. ':' .. generation .. ':'
+  if lackOf(prefix, partition, stood[1], generation, stood[2], wanted) then return '0' end
+  return stood[1] or '0', generation and baseOf(prefix, partition, generation)
+end
+
+-- How far partitions are folded.
+function questions.applied()
+  local found = {}
+  for i, partition in ipairs(rest) do found[i] = placeOf(partition, heldNames) end
+  return found
 end
 
 -- Rows of one partition, its offset first.
 function questions.at()
-  local applied, b = placeOf(table.remove(rest, 1))
+  local applied, b = placeOf(table.remove(rest, 1), { 'rows', 'exp' })
   local found = { applied }
   if b then rowsOf(b, rest, found) end
   return found
@@ -60,7 +76,7 @@ end
 
 -- One page of a partition's open rows, its offset and its next cursor first.
 function questions.open()
-  local applied, b = placeOf(rest[1])
+  local applied, b = placeOf(rest[1], { 'open', 'rows', 'exp' })
   if not b then return { applied, '0' } end
   local page = redis.call('SSCAN', b .. 'open', rest[2], 'COUNT', rest[3])
   local found = { applied, page[1] }
@@ -74,6 +90,7 @@ function questions.open()
 end
 
 function questions.bids()
+  refuseLack({ 'bids' })
   local found = {}
   for _, b in ipairs(basesOf(KEYS[1], prefix)) do
     for i, id in ipairs(redis.call('HMGET', b .. 'bids', unpack(rest))) do
@@ -88,11 +105,12 @@ end
 
 -- The same, where nothing is missing; else nothing.
 function questions.wholeUsage()
-  if not areWhole(prefix, KEYS[2]) then return {} end
+  if not areWhole(prefix, KEYS[2], KEYS[1]) then return {} end
   return questions.usage()
 end
 
 function questions.usage()
+  refuseLack(capKeys)
   local time = table.remove(rest, 1)
   local found = {}
   for _, sum in ipairs(usageOf(basesOf(KEYS[1], prefix), rest, time)) do
@@ -127,6 +145,7 @@ local function isLater(a, b)
 end
 
 function questions.query()
+  refuseLack(allKeys)
   local limit, before = tonumber(rest[1]), rest[2]
   local from = before == '' and '+' or '(' .. before
   local cursors = {}

@@ -6,6 +6,7 @@
 --   pages    hash  page -> squeezed states, as view-pages.ts writes them; page "last": the number given last
 --   open     set   requests with a next step or a timer
 --   c:PHASE  zset  by text: "time:request", the cursors of the rows in a phase
+--   phases   hash  phase -> how many cursors it has
 --   bids     hash  bid -> request, or several, by id, apart by a blank
 --   exp      hash  request -> "status|amount|expiry|JSON of the cap keys"; h held, c committed, l released, r refused
 --   sums     hash  cap key -> "cents|requests|first expiry" of what is promised, expired ones too; z:KEY zset: those
@@ -15,6 +16,8 @@
 local call = redis.call
 local base
 local keep = function() end
+-- What a script finds missing on its way, where that can only have been lost.
+local lacking
 
 local function splitExposure(text)
   local status, amount, expiresAt, keys = string.match(text, '^(%a)|(%d+)|(%-?%d+)|(.*)$')
