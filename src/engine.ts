@@ -787,7 +787,7 @@ function statusOf(
     ...{ instance, version, roles: [...config.roles], startedAt, at: clock.now() },
     ready: checks.every(({ missing }) => missing() === null),
     webhooksRefused: whyWebhooksAreRefused(checks),
-    bidding: status === null ? null : shownBidding(status.bidding),
+    bidding: status === null ? null : shownBidding(withDoubt(status)),
     ruleSet: hash,
     rulesFolder: { refusal, heldBack: heldBack && shownHeldBack(heldBack), notFollowed },
     rollback: rollback === null ? null : { ...rollback },
@@ -814,6 +814,12 @@ function statusOf(
     serviceAskedMs: config.bidding.timeWitness === 'service' ? askIdleEveryMs : null,
     ...lasts.lately.told(),
   };
+}
+
+/** A clock that is not believed is told with how far it moved, and which way. */
+function withDoubt({ bidding, timeDoubt }: DeskStatus): BiddingStatus {
+  const isDoubted = bidding.kind === 'closed' && timeDoubt !== null && bidding.cause === timeDoubt.doubt;
+  return isDoubted ? { ...bidding, detail: doubtText(timeDoubt) } : bidding;
 }
 
 function shownHeldBack({ capNames = [], files, ...held }: HeldBack) {

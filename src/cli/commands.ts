@@ -122,6 +122,8 @@ function readersOf({
   };
 }
 
+type DaemonOption = keyof CommandWorld['format']['texts']['help']['daemonOptions'];
+
 /** Texts of help in the language asked for, also for the commands that stand already. */
 function translateHelp(program: Command, world: CommandWorld): void {
   const { help, parsing } = world.format.texts;
@@ -148,6 +150,10 @@ function translateHelp(program: Command, world: CommandWorld): void {
   ] as const) {
     const command = program.commands.find((known) => known.name() === name);
     command?.description(description).addHelpText('after', exampleText(world, example));
+    for (const option of command?.options ?? []) {
+      const name = option.attributeName();
+      if (Object.hasOwn(help.daemonOptions, name)) option.description = help.daemonOptions[name as DaemonOption];
+    }
   }
   for (const command of everyCommand(program)) {
     command.configureHelp(configuration).helpOption('-h, --help', help.helpOption);

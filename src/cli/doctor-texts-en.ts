@@ -107,7 +107,9 @@ export const doctorEn: Texts['doctor'] = {
       'see to the server that is named; nothing is lost meanwhile, and a desk that runs goes on by itself',
     ],
     'servers-refused': ({ text }) => [String(text), 'mend what is named'],
-    'daemon-live': ({ count }) => [`running (${count})`],
+    'daemon-live': ({ count }) => [
+      `running: ${count} process${count === 1 ? '' : 'es'} showed life in the last seconds`,
+    ],
     'daemon-none': ({ lastAt }) => [
       `no desk is running here (lock free); ${lastRecorded(lastAt)}`,
       'where it should run: lance run',

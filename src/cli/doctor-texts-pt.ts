@@ -114,7 +114,11 @@ export const doctorPt = {
       'verifique o servidor citado; nada se perde enquanto isso, e uma mesa em execução continua sozinha',
     ],
     'servers-refused': ({ text }: DoctorFigures) => [faultPt(String(text)), 'corrija o que é citado'],
-    'daemon-live': ({ count }: DoctorFigures) => [`rodando (${count})`],
+    'daemon-live': ({ count }: DoctorFigures) => [
+      count === 1
+        ? 'rodando: 1 processo deu sinal nos últimos segundos'
+        : `rodando: ${count} processos deram sinal nos últimos segundos`,
+    ],
     'daemon-none': ({ lastAt }: DoctorFigures) => [
       `nenhuma mesa está rodando aqui (trava livre); ${lastRecorded(lastAt)}`,
       'se deveria estar rodando: lance run',

@@ -454,7 +454,11 @@ async function checkCaps({ clock, format }: CommandWorld, { control, views, log 
   const orders = lastChanges(changes);
   const keyOf = (name: string) => `operator:${name}|${today}`;
   const usage = await views.usage(Object.keys(caps).map(keyOf), now);
-  const endedBy = await capsThatEnded(log, passes.map(({ state }) => state), Object.keys(caps));
+  const endedBy = await capsThatEnded(
+    log,
+    passes.map(({ state }) => state),
+    Object.keys(caps),
+  );
   for (const [name, limitCents] of Object.entries(caps)) {
     const usedCents = usage.get(keyOf(name))?.amountCents ?? 0;
     const order = orders.find((change) => change.kind === 'cap-set' && change.name === name);

@@ -74,6 +74,7 @@ const ofChangedLogs: readonly Sentence[] = [
       `um dos registros $1 a $2 de $3 não é o que foi gravado (${said}); veja $4`,
     ],
   ]),
+  [/^the log could not be read to its end: (.*); see (.*)$/, 'o registro não pôde ser lido até o fim: $1; veja $2'],
   [/^the anchor (.*) is not what was written; see (.*)$/, 'a âncora $1 não é o que foi gravado; veja $2'],
   [
     /^records of (\w+) that this process had read were removed or rewritten; it keeps to what it read before and bids for nothing until it is started again; see (.*)$/,
@@ -88,6 +89,23 @@ const ofChangedLogs: readonly Sentence[] = [
     '$1 não é o que foi gravado; fica guardado como $2 e recomeça: já não se sabe fora dos dados que solicitações anteriores tiveram lance e, se os dados voltarem atrás, há um tempo de espera sem lances; veja $3',
   ],
 ];
+
+/** By how much a clock that is not believed moved. */
+const ofClocks: readonly Sentence[] = (
+  [
+    ['behind', 'atrás'],
+    ['ahead of', 'à frente'],
+  ] as const
+).flatMap(([way, said]): Sentence[] => [
+  [
+    new RegExp(`^this machine's clock is (\\S+) s ${way} the time kept; it is followed when .*$`),
+    `o relógio desta máquina está $1 s ${said} da hora mantida; volta a valer quando retornar ou a hora do serviço concordar`,
+  ],
+  [
+    new RegExp(`^the service's time is (\\S+) s ${way} ours: one of the two clocks is wrong$`),
+    `a hora do serviço está $1 s ${said} da nossa: um dos dois relógios está errado`,
+  ],
+]);
 
 /** `REMEDY` in a sentence is one of the above, or what stands in its place is a sentence too. */
 const sentences: readonly Sentence[] = [
@@ -180,6 +198,7 @@ const sentences: readonly Sentence[] = [
     'Os dados foram gravados com outra LANCE_PSEUDONYM_KEY: os trabalhadores teriam outros pseudônimos e os tetos recomeçariam. Ponha em LANCE_PSEUDONYM_KEY a chave com que esta mesa começou (veja antes se ela foi mal digitada ou cortada); uma mesa com chave nova precisa de dados próprios.',
   ],
   ...ofChangedLogs,
+  ...ofClocks,
   // The token command
   [/^the token command did not end within (\d+) ms$/, 'o programa do token não terminou em $1 ms'],
   [/^the token command failed \((.*)\)$/, 'o programa do token falhou ($1)'],

@@ -438,6 +438,8 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
   '"{name}" is made by the desk, of {facts}; write those facts instead.':
     '"{name}" é feito pela mesa, de {facts}; escreva esses fatos.',
   'This is {shown}; write a list of names of rules.': 'Isto é {shown}; escreva uma lista de nomes de regras.',
+  'This file is missing, and {path} tests rules that no file has; put {tested} back, or remove {path2} as well.':
+    'Este arquivo falta, e {path} testa regras que nenhum arquivo tem; reponha {tested}, ou retire também {path2}.',
   'There is no rule {shown}. {hint}': 'Não há a regra {shown}. {hint}',
   'Nothing is expected, so nothing is tested; write one of {expectations}.':
     'Nada se espera, então nada é testado; escreva um destes: {expectations}.',

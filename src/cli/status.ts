@@ -112,7 +112,11 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
   const rows: (readonly [label: string, text: string | null])[] = [
     [
       labels.bidding,
-      bidding === null ? status.doorOnly : cause === null ? openText(found) : status.closed(causeText(texts, cause, detail), cause),
+      bidding === null
+        ? status.doorOnly
+        : cause === null
+          ? openText(found)
+          : status.closed(causeText(texts, cause, detail), cause),
     ],
     [labels.since, bidding === null ? null : format.minute(bidding.since)],
     [labels.until, bidding?.until == null ? null : format.minute(bidding.until)],

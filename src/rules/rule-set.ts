@@ -23,7 +23,7 @@ import type { Condition, ExperimentRule, LimitByFact, Rule, RuleEvent, Validity 
 import { type Known, type PassCode, readCodes, readEventWords, readRuleFile, readTableFile } from './rule-file.ts';
 import { readScorecard, scoreAsFacts, testsOfBins } from './scorecards.ts';
 import { shareAsFact } from './shares.ts';
-import { type RuleTest, readBases, readTests, testOfBin } from './test-file.ts';
+import { namesUnknownRule, type RuleTest, readBases, readTests, testOfBin } from './test-file.ts';
 import { openTable, type RowsFile, readValueTable, valuesPrefix } from './value-tables.ts';
 import { isOfferFact } from './vocabulary.ts';
 
@@ -600,7 +600,16 @@ function compileParsed(
   const named = { vocabulary, rules, codes: declared, bases };
   const tests = parsed
     .filter(({ kind }) => kind === 'test' && !checked)
-    .flatMap(({ path, value }) => readTests(placeIn(path, faults), value, named));
+    .flatMap(({ path, value }) => {
+      const found: RuleFault[] = [];
+      const read = readTests(placeIn(path, found), value, named);
+      const tested = path.replace(/\.test\.json$/, '.json');
+      // Before what follows from it: mended in the tests, the rules would stay away.
+      if (namesUnknownRule(found) && !parsed.some((file) => file.path === tested))
+        refuse(placeIn(tested, faults), missingRules(tested, path));
+      faults.push(...found);
+      return read;
+    });
   if (faults.length > 0) return refused();
   const ofBins = checked
     ? []
@@ -637,6 +646,10 @@ function compileParsed(
     rules: new Map(rules.map((rule) => [rule.name, rule.written])),
   };
   return { kind: 'compiled', ruleSet, warnings: withLines(warnings, files), written };
+}
+
+function missingRules(tested: string, path: string): string {
+  return `This file is missing, and ${path} tests rules that no file has; put ${tested} back, or remove ${path} as well.`;
 }
 
 /**

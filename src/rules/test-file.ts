@@ -7,7 +7,18 @@ import type { Economics, Limits } from '../domain/policy.ts';
 import { economicsParameters, limitParameters, type Parameter } from './events.ts';
 import { catalogue, extraPrefix, type FactDefinition, type Facts, type FactValue, type Stage } from './facts.ts';
 import type { Json, JsonObject } from './json.ts';
-import { isObject, type Place, readNumber, readObject, readText, refuse, shown, suggestion, within } from './place.ts';
+import {
+  isObject,
+  type Place,
+  type RuleFault,
+  readNumber,
+  readObject,
+  readText,
+  refuse,
+  shown,
+  suggestion,
+  within,
+} from './place.ts';
 import type { Rule } from './rule.ts';
 import { ownCodes } from './rule-file.ts';
 import type { BinTest } from './scorecards.ts';
@@ -154,6 +165,11 @@ function readFields<Field extends string>(
     read[field] = number === null ? null : scale === 1 ? number : Math.round(number * scale);
   }
   return read;
+}
+
+/** Whether the tests of a file name a rule that there is not. */
+export function namesUnknownRule(faults: readonly RuleFault[]): boolean {
+  return faults.some(({ text }) => text.startsWith('There is no rule '));
 }
 
 function readRuleNames(place: Place, value: Json, names: ReadonlySet<string>): readonly string[] {

@@ -8,7 +8,13 @@ import {
   type ServiceHealth,
   troubleOfReason,
 } from '../../src/bidding/bidding-status.ts';
-import { type BidAnswer, type QueryAnswer, type Service, type ServiceReason, toldPause } from '../../src/bidding/ports.ts';
+import {
+  type BidAnswer,
+  type QueryAnswer,
+  type Service,
+  type ServiceReason,
+  toldPause,
+} from '../../src/bidding/ports.ts';
 import { causeText, remedyOf } from '../../src/cli/bidding-remedy.ts';
 import { languages, textsIn } from '../../src/cli/texts.ts';
 import { manualClock } from '../sandbox/clocks.ts';

@@ -107,6 +107,19 @@ test('what a full disk, lost files, brokers and a moved desk do is told in Portu
   }
 });
 
+test('by how much a clock moved is told in Portuguese', () => {
+  assert.equal(
+    faultPt(
+      "this machine's clock is 7.3 s behind the time kept; it is followed when it is back or the service's time agrees with it",
+    ),
+    'o relógio desta máquina está 7.3 s atrás da hora mantida; volta a valer quando retornar ou a hora do serviço concordar',
+  );
+  assert.match(
+    faultPt("the service's time is 912.0 s ahead of ours: one of the two clocks is wrong"),
+    /912\.0 s à frente/,
+  );
+});
+
 test('what is not known stays as it is, line by line', () => {
   assert.equal(
     faultPt('what nobody knows\n  LANCE_X is missing: whatever'),

@@ -143,6 +143,11 @@ test('every command helps, with an example, in the language asked for', async ()
     assert.match(pt.stdout, /^Uso: lance [\s\S]*\nExemplo:\n {2}lance /);
     assert.match(en.stdout, /^Usage: lance [\s\S]*\nExample:\n {2}lance /);
   }
+  const daemon = await Promise.all(['run', 'demo'].map((command) => lance({}, command, '--help')));
+  for (const { stdout } of daemon) {
+    assert.match(stdout, /--no-learning +congela/);
+    assert.doesNotMatch(stdout, /\b(?:the|how|rivals from|freeze|with)\b/);
+  }
   const wrong = await lance({ LANCE_LANG: 'xx', LANCE_DATA_DIR: '/nowhere' }, 'doctor');
   assert.equal(wrong.code, 78);
   assert.match(wrong.stderr, /LANCE_LANG é "xx": escreva pt ou en/);

@@ -7,6 +7,7 @@ import type { LinkDetail, LoanRequest } from '../../src/domain/request.ts';
 import { evaluateOffer, evaluateRequest } from '../../src/rules/evaluate.ts';
 import type { Facts } from '../../src/rules/facts.ts';
 import { factsOf, offerFactsOf } from '../../src/rules/facts-of.ts';
+import { compileRuleSet } from '../../src/rules/rule-set.ts';
 import { at, compiledFiles, sampleLink, sampleRequest } from './sample-request.ts';
 
 const folder = new URL('../../rules/', import.meta.url);
@@ -211,4 +212,20 @@ test('facts take a few microseconds, evaluation of the shipped rules less than 1
   );
   // Wide of the figures above, because test machines are shared.
   assert.ok(facts < 20 && request < 60 && offer < 20);
+});
+
+test('a file of rules that is gone is named before its tests are', () => {
+  const without = files.filter(({ path }) => path !== 'caps.json');
+  const result = compileRuleSet(without);
+  assert.ok(result.kind === 'refused');
+  const [first, ...rest] = result.faults;
+  assert.deepEqual([first?.file, first?.line], ['caps.json', null]);
+  assert.match(
+    first!.text,
+    /^This file is missing, and caps\.test\.json tests rules that no file has; put caps\.json back/,
+  );
+  assert.ok(
+    rest.every(({ file }) => file === 'caps.test.json'),
+    JSON.stringify(rest),
+  );
 });
