@@ -84,6 +84,11 @@ await describeOnStack('topics that are lost', (stack) => {
     await start();
     await runUntilBid();
     const sent = count();
+    // Seconds after the first records of a log.
+    await eventually(async () => {
+      const ends = await admin.fetchTopicOffsets(`${stack.prefix}anchors`).catch(() => []);
+      return ends.some(({ high }) => Number(high) > 0);
+    }, 60_000);
     await loseFront();
     await loseKeys();
     await eventually(() => alarms().length > 0, 60_000);

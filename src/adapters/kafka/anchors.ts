@@ -40,7 +40,7 @@ type Part = {
  */
 type Anchor = { at: number; parts: Readonly<Record<string, Part>>; whole?: true; restored?: true; fronts?: true };
 /** `foreign`: so many are signed with another key. `forged`: offset of the first one that is not signed, or cannot be read. */
-type Said = { anchored: boolean; begun: boolean; isEmpty: boolean };
+type Said = { anchored: boolean; begun: boolean };
 type Extents = { firsts: ReadonlyMap<number, number>; ends: ReadonlyMap<number, number> };
 type AnchorReading = { anchors: Anchor[]; foreign: number; forged: number | null };
 
@@ -104,7 +104,7 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
 
   /** What the topic `house` says of the anchors. */
   async function readHouse(): Promise<Said> {
-    const said: Said = { anchored: false, begun: false, isEmpty: true };
+    const said: Said = { anchored: false, begun: false };
     if (!(await reader.exists(house))) return said;
     const { first, end } = await extentOf(reader, house, housePartition);
     const stretchOfHouse = { topic: house, partition: housePartition, from: first, to: end };
@@ -112,26 +112,16 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
       if (each === anchoredKey) said.anchored = value !== null;
       if (each === begunKey) said.begun = value !== null;
     }
-    return { ...said, isEmpty: end === 0 };
+    return said;
   }
 
   /** Which of the two is gone that tell of each other: the anchors, or what `house` says of them; null: neither. */
   async function lossOf({ anchors, foreign, forged }: AnchorReading): Promise<'anchors' | 'house' | null> {
     const isAnchored = anchors.length > 0 || foreign > 0 || forged !== null;
-    // Of the log first: its first record comes after what a new desk says on `house`.
-    const isStored = isAnchored || (await holdsRecords());
     const said = await readHouse();
     if (said.anchored) return isAnchored ? null : 'anchors';
-    const isHouseLost = isAnchored ? !said.begun : isStored && said.isEmpty;
-    return isHouseLost ? 'house' : null;
-  }
-
-  async function holdsRecords(): Promise<boolean> {
-    for (const each of anchoredTopics) {
-      const { ends } = await extentsOf(each);
-      if ([...ends.values()].some((end) => end > 0)) return true;
-    }
-    return false;
+    // Earlier versions said less: theirs name no fronts.
+    return anchors.some(({ fronts }) => fronts === true) && !said.begun ? 'house' : null;
   }
 
   /** Of a topic that does not exist: of no partition. */
@@ -152,18 +142,16 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     { first, end }: { first: number; end: number },
     anchors: readonly Anchor[],
   ): Promise<number | null> {
-    const latest = anchors.at(-1);
-    if (first === 0 || latest === undefined) return null;
+    if (first === 0) return null;
     const place = `${each}/${partition}`;
     const isDue = (at: number) => at + keptMsOf(each) <= Date.now() + clockSlackMs;
     const part = furthest(anchors)[place];
-    // Who names all fronts would have named it.
-    if (part === undefined && !sinceRestore(anchors).some(({ fronts }) => fronts === true)) return null;
     const { to, newestAt } = part ?? { to: 0 };
     const known = part?.first ?? 0;
     if (part?.first !== undefined && first <= known) return null;
-    // What comes after it was stored since the latest anchor.
-    if (first > to && !isDue(latest.at)) return to;
+    // What comes after it was stored since it ended there.
+    const endedAt = endedThereAt(anchors, place, to);
+    if (first > to && endedAt !== null && !isDue(endedAt)) return to;
     if (part === undefined) return null;
     if (first >= to && newestAt !== undefined) return isDue(newestAt) ? null : known;
     if (first < end) {
@@ -251,14 +239,17 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     try {
       await makeTopic(kafka, topic, settings);
       await producer.connect();
+      const say = (key: string) => {
+        const said = { partition: housePartition, key, value: JSON.stringify({ since: now }) };
+        return producer.send({ topic: house, acks: allReplicas, messages: [said] });
+      };
+      // A log of an earlier version: what an anchor that names fronts is proof of has to stand before it.
+      if (!isAnchoredSaid && !(await readHouse()).begun) await say(begunKey);
       const message = { partition: anchorPartition, key: 'anchor', value: line };
       await producer.send({ topic, acks: allReplicas, messages: [message] });
       isAnchoredSaid ||= (await readHouse()).anchored;
-      if (!isAnchoredSaid) {
-        const said = { partition: housePartition, key: anchoredKey, value: JSON.stringify({ since: now }) };
-        await producer.send({ topic: house, acks: allReplicas, messages: [said] });
-        isAnchoredSaid = true;
-      }
+      if (!isAnchoredSaid) await say(anchoredKey);
+      isAnchoredSaid = true;
     } catch (cause) {
       throw unavailable(cause);
     } finally {
@@ -301,7 +292,8 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
       const before = known[place];
       const first = firsts.get(partition) ?? 0;
       const from = Math.max(before?.to ?? 0, first);
-      if (end > from || (all && before === undefined && end > 0)) {
+      // Where what came after it has expired, too: how far the partition had come is to be told.
+      if (end > (before?.to ?? 0)) {
         const found = await digestOf(key!, before?.digest ?? '', stretch(name, partition, from, end));
         parts[place] = { from, to: end, ...found, first };
       } else if (all && before !== undefined) parts[place] = { ...before, first };
@@ -502,6 +494,19 @@ function furthest(anchors: readonly Anchor[]): Record<string, Part> {
     }
   }
   return parts;
+}
+
+/**
+ * When the partition certainly ended at `to`; null: nobody says so. Whole anchors of earlier versions repeated what was said before, and
+ * of a partition that no anchor names only who names all fronts says that it was empty.
+ */
+function endedThereAt(anchors: readonly Anchor[], place: string, to: number): number | null {
+  const since = sinceRestore(anchors);
+  const said =
+    to === 0
+      ? since.findLast(({ fronts }) => fronts === true)
+      : since.find((anchor) => anchor.parts[place]?.to === to && (anchor.fronts === true || !isWhole(anchor)));
+  return said?.at ?? null;
 }
 
 function sinceRestore(anchors: readonly Anchor[]): readonly Anchor[] {

@@ -25,8 +25,10 @@ const looksUntilLost = 3;
 export const clockSlackMs = 3_600_000;
 
 type Fronts = {
-  /** On the monotonic clock. */
+  /** On the monotonic clock, which stands still while the machine sleeps. */
   askedAt: number;
+  /** On the clock of the machine. */
+  askedAtTime: number;
   /** The first record of each partition that has to be kept for longer than the slack. */
   keptFrom: ReadonlyMap<number, number>;
 };
@@ -43,18 +45,24 @@ export async function watchTopics(
   const missed = new Map<KafkaTopic, number>();
   const house = topicNameOf(settings, 'house');
   let houseEnd = 0;
+  let latestTime = 0;
   let turns: Promise<void> = Promise.resolve();
 
   async function look(topic: KafkaTopic): Promise<void> {
     const name = topicNameOf(settings, topic);
-    const askedAt = performance.now();
+    const [askedAt, askedAtTime] = [performance.now(), Date.now()];
+    // A clock that goes back would have kept what is old enough.
+    latestTime = Math.max(latestTime, askedAtTime);
     // The ends come first: what is appended after them is younger.
     const ends = await reader.offsets(name, 'next');
-    const sinceMs = Math.max(0, Date.now() - keptMsOf(topic) + clockSlackMs);
+    const sinceMs = Math.max(0, latestTime - keptMsOf(topic) + clockSlackMs);
     const [firsts, young] = await Promise.all([reader.offsets(name, 'first'), reader.offsets(name, { sinceMs })]);
     const before = fronts.get(topic);
     // After a longer sleep what was too young then may be old enough.
-    const isKnown = before !== undefined && askedAt - before.askedAt < clockSlackMs;
+    const isKnown =
+      before !== undefined &&
+      askedAt - before.askedAt < clockSlackMs &&
+      Math.abs(askedAtTime - before.askedAtTime) < clockSlackMs;
     const keptFrom = new Map<number, number>();
     for (const [partition, end] of ends) {
       const first = firsts.get(partition) ?? 0;
@@ -63,7 +71,7 @@ export async function watchTopics(
       const found = young.get(partition) ?? -1;
       keptFrom.set(partition, found < 0 ? end : found);
     }
-    fronts.set(topic, { askedAt, keptFrom });
+    fronts.set(topic, { askedAt, askedAtTime, keptFrom });
   }
 
   /** One after the other: an answer that was given before the last one must not be compared with it. */
