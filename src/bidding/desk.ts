@@ -34,7 +34,7 @@ import { createMean } from './mean.ts';
 import { createOfferQueue, type OfferQueue } from './offer-queue.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { createPacer } from './pacer.ts';
-import type { LedgerRow, NewEntry, QueryFailure } from './ports.ts';
+import { type LedgerRow, type NewEntry, type QueryFailure, toldPause } from './ports.ts';
 import { type Command, type DeskCode, deskPass, react } from './react.ts';
 import { cutoffOf } from './send-claim.ts';
 import { createSendLimit, type SendLimit } from './send-limit.ts';
@@ -591,11 +591,12 @@ export function createDesk(world: DeskWorld): Desk {
   }
 
   function status(): DeskStatus {
+    const control = gate.control();
     return {
       live: intake.isLive(),
       gate: gate.closedBecause(),
       bidding: bidding.status(),
-      pausedAt: gate.control()?.pause?.at ?? null,
+      pausedAt: control === null ? null : (toldPause(control)?.at ?? null),
       timeDoubt: time.status(),
       open: ledger.openCount() + settledRows.left(),
       frozen: ledger.frozenCount(),

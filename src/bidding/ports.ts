@@ -351,15 +351,16 @@ export function lastChanges(changes: readonly OperatorChange[]): readonly Operat
 
 /**
  * The pause as people are told it: a second one does not lift the first, and one resumption ends both, so all that stand are named, the
- * first one first. Null: nobody has paused.
+ * first one first, since when it was paused. Null: nobody has paused.
  */
 export function toldPause({ pause, changes }: Pick<ControlState, 'pause' | 'changes'>): Pause | null {
   if (pause === null) return null;
   const since = changes.slice(changes.findLastIndex(({ kind }) => kind === 'resumed') + 1);
   const words = [...since.filter(({ kind }) => kind === 'paused'), pause];
   const said = new Map(words.map(({ by, reason }) => [`${by}: ${reason}`, by]));
-  if (said.size === 1) return pause;
-  return { ...pause, by: [...new Set(said.values())].join(', '), reason: [...said.keys()].join('; ') };
+  const { at } = words[0]!;
+  if (said.size === 1) return { ...pause, at };
+  return { ...pause, at, by: [...new Set(said.values())].join(', '), reason: [...said.keys()].join('; ') };
 }
 
 /** The changes with more of them, in the order of their times. */

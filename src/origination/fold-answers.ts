@@ -247,9 +247,9 @@ function provesNothing(operation: FlowOperationState, record: FlowAnswered): boo
 /** Whether an answer that comes after its flow was cancelled leaves open that it was done. What only asks has changed nothing. */
 function mayBeDone(operation: FlowOperationState, record: FlowAnswered): boolean {
   if (readsOnly(operation.operation)) return false;
-  const { kind } = record.result;
-  if (kind === 'rejected') return provesNothing(operation, record);
-  return kind !== 'not-sent' || record.othersMayHaveSent === true;
+  const { result } = record;
+  if (result.kind === 'rejected') return result.saysExists === true || provesNothing(operation, record);
+  return result.kind !== 'not-sent' || record.othersMayHaveSent === true;
 }
 
 function accept(state: FlowState, operation: FlowOperationState, record: FlowAnswered): FlowState {

@@ -52,7 +52,7 @@ test('a second pause hides nobody: each that stands is named, the first one firs
   assert.deepEqual(toldPause({ pause, changes: only }), pause);
   const both = [...earlier, order('paused', 3, 'ana', 'rates'), order('paused', 4, 'rui', 'month end')];
   assert.deepEqual(toldPause({ pause, changes: both }), {
-    ...pause,
+    at: 3,
     by: 'ana, rui',
     reason: 'ana: rates; rui: month end',
   });

@@ -285,19 +285,21 @@ export function findSetBack(
 }
 
 /**
- * The furthest heads that are known to have been stored; null: nobody knows. The line of an acceptance that was killed before its mark
- * says what the store had after it, and does not count: what was lost is what was known before.
+ * The furthest heads that are known to have been stored; null: nobody knows. The lines of acceptances that were killed before their mark
+ * say what the store had after it, and does not count: what was lost is what was known before.
  */
 export function knownHeads({ file, key }: AnchorPlace): ChainHeads | null {
   const found = knownOf(file, key);
   if ('kind' in found) return null;
   const mark = readMark(file, key);
   const lines = wholeLines(file);
-  const [before = null, last = null] = [lines.at(-2), lines.at(-1)].map((line) =>
-    line === undefined ? null : readSigned(line, key),
-  );
-  const isKilled = last?.content.restored === true && mark?.content.previous !== last.mac;
-  const known = isKilled ? [mark, before].flatMap((read) => (read === null ? [] : [read.content])) : found;
+  let last = lines.length - 1;
+  const lineAt = (index: number) => (lines[index] === undefined ? null : readSigned(lines[index], key));
+  const isKilled = (line: ReturnType<typeof lineAt>) =>
+    line?.content.restored === true && mark?.content.previous !== line.mac;
+  while (isKilled(lineAt(last))) last -= 1;
+  const isWhole = last === lines.length - 1;
+  const known = isWhole ? found : [mark, lineAt(last)].flatMap((read) => (read === null ? [] : [read.content]));
   if (known.length === 0) return null;
   const furthest: Record<string, ChainHead> = {};
   for (const { heads } of known) {
