@@ -147,7 +147,8 @@ await describeOnRedis('redis views that lost single keys', (redis) => {
           await fill(log);
           await desk.intake.start();
           await eventually(desk.isOpen, 10_000);
-          await desk.keeper.take(0);
+          // The others are folded from the beginning, the next time from a snapshot.
+          if (name.startsWith('pages')) await desk.keeper.take(0);
           const picture = await pictureOf(store.views);
           await lose(admin, prefix, key);
           await eventually(() => !desk.isOpen(), 10_000);

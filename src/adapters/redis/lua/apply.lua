@@ -14,8 +14,8 @@ local applied = stood[1] or '0'
 local generation = call('HGET', KEYS[2], partition)
 local lack = lackOf(prefix, partition, stood[1], generation, stood[2], heldNames)
 if lack then
-  giveUp(prefix, KEYS[1], partition, lack)
-  applied = '0'
+  giveUp(prefix, KEYS[1], KEYS[2], partition, lack)
+  applied, generation = '0', false
 end
 if applied ~= first then return { applied } end
 
@@ -396,7 +396,7 @@ while at < #ARGV do changes[take()]() end
 writeRows()
 flush()
 if lacking then
-  giveUp(prefix, KEYS[1], partition, lacking)
+  giveUp(prefix, KEYS[1], KEYS[2], partition, lacking)
   return { '0' }
 end
 putHolds()

@@ -105,10 +105,14 @@ local function countedOf(prefix, partition, applied, generation)
 end
 
 -- The views of a partition are gone from here on, as if everything of it had been lost: whoever owns it folds it anew.
-local function giveUp(prefix, appliedKey, partition, lack)
+-- A row of what is left must not be folded onto, so that goes away as well.
+local function giveUp(prefix, appliedKey, generationsKey, partition, lack)
   local time = redis.call('TIME')
   local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
   redis.call('HDEL', appliedKey, partition, partition .. ':holds')
+  local generation = redis.call('HGET', generationsKey, partition)
+  if generation then redis.call('SADD', prefix .. 'garbage', partition .. ':' .. generation) end
+  redis.call('HDEL', generationsKey, partition)
   redis.call('DEL', prefix .. 'whole')
   redis.call('HSET', prefix .. 'lost', partition, now .. '|' .. lack)
 end

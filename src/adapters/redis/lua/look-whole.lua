@@ -46,7 +46,7 @@ for partition, position in pairs(applied) do
     end
     held[partition] = own
     if lack then
-      giveUp(prefix, KEYS[1], partition, lack)
+      giveUp(prefix, KEYS[1], KEYS[2], partition, lack)
       applied[partition] = nil
     end
   end
@@ -73,7 +73,7 @@ if loss == ARGV[3] then
       if tonumber(position or 0) >= tonumber(ARGV[i]) then
         local lack = position and generation and anyLack(baseOf(prefix, name, generation), held[name])
         if lack then
-          giveUp(prefix, KEYS[1], name, lack)
+          giveUp(prefix, KEYS[1], KEYS[2], name, lack)
           return { '0', '', '' }
         end
         redis.call('HSET', key, 'p:' .. partition, '1')

@@ -56,7 +56,9 @@ local function placeOf(partition, wanted)
   local stood = redis.call('HMGET', KEYS[2], partition, partition .. ':holds')
   local generation = redis.call('HGET', KEYS[1], partition)
   if lackOf(prefix, partition, stood[1], generation, stood[2], wanted) then return '0' end
-  return stood[1] or '0', generation and baseOf(prefix, partition, generation)
+  -- What a fold left that broke off is not what it says.
+  if not stood[1] then return '0' end
+  return stood[1], generation and baseOf(prefix, partition, generation)
 end
 
 -- How far partitions are folded.

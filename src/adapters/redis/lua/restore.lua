@@ -9,7 +9,7 @@ local prefix, partition, name, step = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local heldMs = 15000
 local stood = call('HMGET', KEYS[1], partition, partition .. ':holds')
 local lack = lackOf(prefix, partition, stood[1], call('HGET', KEYS[2], partition), stood[2], heldNames)
-if lack then giveUp(prefix, KEYS[1], partition, lack) end
+if lack then giveUp(prefix, KEYS[1], KEYS[2], partition, lack) end
 if stood[1] and not lack then return { 'out-of-step' } end
 local restorer = call('GET', KEYS[3])
 
