@@ -106,5 +106,6 @@ export function stepsListPt(steps: string): string {
 
 /** A phase as people read it; what is none stays as it is. */
 export function phasePt(phase: string): string {
+  if (phase === 'received for endorsement') return '“recebido para averbação”';
   return Object.hasOwn(phasesPt, phase) ? `“${phasesPt[phase as keyof typeof phasesPt]}”` : phase;
 }

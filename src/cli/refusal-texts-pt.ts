@@ -555,6 +555,10 @@ const whole: readonly Sentence[] = [
     'foi mostrado que esta operação foi feita, e $1 diz que não foi: $2. Verifique lá: outra seria um segundo empréstimo. Se o contrato dela está averbado, use a etapa confirm; depois que for desfeita ou resolvida lá, outra pessoa, que não $1, usa a etapa accept com um motivo, com um token ou login próprio',
   ],
   [
+    /^the service has received this endorsement, and has not shown that it was done, and (.*) says that it was not: (.*)\. Find out there: another one would be a second loan\. If its contract is endorsed, take the step confirm; once it is undone or settled there, another person than .* takes the step accept with a reason, with a token or a log-in of their own$/,
+    'o serviço recebeu esta averbação e não mostrou que foi feita, e $1 diz que não foi: $2. Verifique lá: outra seria um segundo empréstimo. Se o contrato dela está averbado, use a etapa confirm; depois que for desfeita ou resolvida lá, outra pessoa, que não $1, usa a etapa accept com um motivo, com um token ou login próprio',
+  ],
+  [
     /^the service took this operation, its note has not come, and (.*) says that nothing came of it: (.*)\. Find out there: another one would be a second loan\. If it stands there, leave it: its note is still taken; once it is known not to stand, another person than .* takes the step accept with a reason, with a token or a log-in of their own$/,
     'o serviço recebeu esta operação, a CCB dela não veio, e $1 diz que não deu em nada: $2. Verifique lá: outra seria um segundo empréstimo. Se ela existe lá, deixe como está: a CCB dela ainda é recebida; quando se souber que não existe, outra pessoa, que não $1, usa a etapa accept com um motivo, com um token ou login próprio',
   ],
@@ -580,6 +584,10 @@ const whole: readonly Sentence[] = [
   [
     /^(.*) denied what was shown to be done, so another person settles it, with a token or a log-in of their own: (.*)$/,
     '$1 negou o que foi mostrado como feito, então outra pessoa o resolve, com um token ou login próprio: $2',
+  ],
+  [
+    /^the service has received this contract for endorsement, so whoever denies it does so with a token or a log-in of their own: (.*)$/,
+    'o serviço recebeu este contrato para averbação, então quem o nega usa um token ou login próprio: $1',
   ],
   [
     /^it was shown that this contract is endorsed, so whoever denies it does so with a token or a log-in of their own: (.*)$/,

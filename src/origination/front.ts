@@ -98,6 +98,7 @@ import {
   isNoteAwaited,
   isProposalConfirmed,
   isShownDone,
+  isShownEndorsed,
   isUnseen,
   lendsAgain,
   mayCorrect,
@@ -1246,7 +1247,10 @@ function oneAlone(state: FlowState, { by, via }: Asker, step: FlowStep): FrontRe
     return refusal('not-allowed', 'second-person', 'step', text);
   }
   if (!isShownDone(state) && !mayDenyContradicted(state)) return null;
-  const text = `it was shown that this contract is endorsed, so whoever denies it does so with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/deny`;
+  const isReceived = state.phase === 'endorsed' && !isShownEndorsed(state);
+  const text = isReceived
+    ? `the service has received this contract for endorsement, so whoever denies it does so with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/deny`
+    : `it was shown that this contract is endorsed, so whoever denies it does so with a token or a log-in of their own: POST /v1/contracts/${state.flowId}/deny`;
   return refusal('not-allowed', 'second-person', 'step', text);
 }
 
@@ -1350,9 +1354,14 @@ function inPercent(rateHundredths: RateHundredths): string {
   return `${(rateHundredths / 100).toFixed(2)} %`;
 }
 
+/** A contract that the service has only received is not said to be endorsed. */
+function phaseSaid(state: FlowState): string {
+  return state.phase === 'endorsed' && !isShownEndorsed(state) ? 'received for endorsement' : state.phase;
+}
+
 /** What to do about a flow that is there already depends on where it stands. */
 function existing(state: FlowState, possible: readonly FlowStep[]): string {
-  const there = `there is such a flow already: ${state.flowId}, ${state.phase}`;
+  const there = `there is such a flow already: ${state.flowId}, ${phaseSaid(state)}`;
   if (possible.length === 0) return `${there}; no step is possible now`;
   const again = possible.includes('cancel') ? '; to begin anew, ask for its step cancel and start under a new key' : '';
   return `${there}; possible now: ${possible.join(', ')}${again}`;
@@ -1369,6 +1378,6 @@ function notAllowed(state: FlowState, step: FlowStep, possible: readonly FlowSte
     return refusal('not-allowed', 'step-allowed', 'step', text);
   }
   const now = possible.length === 0 ? 'no step is possible now' : `possible now: ${possible.join(', ')}`;
-  const text = `${step} cannot be asked for while the flow is ${state.phase}; ${now}`;
+  const text = `${step} cannot be asked for while the flow is ${phaseSaid(state)}; ${now}`;
   return refusal('not-allowed', 'step-allowed', 'step', text);
 }

@@ -128,14 +128,21 @@ export function unsettledBefore(state: FlowState, what: FlowStep | FlowOperation
 }
 
 /** `mayTakeOver`: the step confirm would be taken where the flow stands. */
-export function successSettled({ operation, code, unshown, denied }: LateSuccess, mayTakeOver: boolean): FlowBreach {
+export function successSettled(
+  { operation, code, unshown, denied, of }: LateSuccess,
+  mayTakeOver: boolean,
+): FlowBreach {
   const named = `${operation}${code === null ? '' : ` (${code})`}`;
   if (denied !== undefined && operation === 'renegotiation') {
     const problem = `the service took this operation, its note has not come, and ${denied.by} says that nothing came of it: ${named}. Find out there: another one would be a second loan. If it stands there, leave it: its note is still taken; once it is known not to stand, another person than ${denied.by} takes the step accept with a reason, with a token or a log-in of their own`;
     return { rule: 'success-settled', field: 'step', problem };
   }
   if (denied !== undefined) {
-    const problem = `it was shown that this operation was done, and ${denied.by} says that it was not: ${named}. Find out there: another one would be a second loan. If its contract is endorsed, take the step confirm; once it is undone or settled there, another person than ${denied.by} takes the step accept with a reason, with a token or a log-in of their own`;
+    const shown =
+      of?.operation.status === 'done' && of.operation.toldDone === false
+        ? 'the service has received this endorsement, and has not shown that it was done'
+        : 'it was shown that this operation was done';
+    const problem = `${shown}, and ${denied.by} says that it was not: ${named}. Find out there: another one would be a second loan. If its contract is endorsed, take the step confirm; once it is undone or settled there, another person than ${denied.by} takes the step accept with a reason, with a token or a log-in of their own`;
     return { rule: 'success-settled', field: 'step', problem };
   }
   const isShown = operation === 'endorsement' && !unshown;

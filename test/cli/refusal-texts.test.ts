@@ -25,7 +25,7 @@ const others = [
   ...['no step is possible now', 'possible now: X', 'X cannot be asked for while the flow is X; X'],
   'rejected after an attempt that may have been taken: X',
   ...['frozen and cancelled by X: X', 'send `next` of the page before, as it came'],
-  'there is such a flow already: X, X',
+  ...['there is such a flow already: X, X', 'received for endorsement'],
   'send 1 to 200 printable ASCII characters without spaces',
 ];
 

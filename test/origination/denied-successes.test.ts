@@ -66,6 +66,24 @@ const lending = [
 ] as const satisfies StepAsked[];
 const anew: readonly FlowStep[] = ['sign', 'regenerate', 'cancel'];
 
+test('a contract that is only received for endorsement is not called endorsed in a refusal', async (context) => {
+  const { asks, event } = await signed(context);
+  const problemOf = async (step: StepAsked) => {
+    const refused = await asks('ana', step, { via: 'offline' });
+    assert.ok(refused.kind === 'refused');
+    return refused.breaches[0]!.problem;
+  };
+  const confirm = { step: 'confirm', reason: 'x', requestCode: null } as const;
+  const received = [await problemOf(deny), await problemOf(confirm)];
+  assert.match(received[0]!, /^the service has received this contract for endorsement, so whoever denies it/);
+  assert.match(refusalPt(received[0]!), /^o serviço recebeu este contrato para averbação, então quem o nega/);
+  assert.match(received[1]!, /^confirm cannot be asked for while the flow is received for endorsement; /);
+  assert.match(refusalPt(received[1]!), /não pode ser pedido na fase “recebido para averbação”; /);
+  await event({ shows: 'success' });
+  await eventually(async () => /^it was shown that this contract is endorsed/.test(await problemOf(deny)));
+  assert.match(await problemOf(confirm), /while the flow is endorsed; /);
+});
+
 test('a shown success is denied by a known person, and nothing is lent again until a second one settles it', async (context) => {
   const { asks, state, reaches, alarms, sent } = await signed(context);
   assert.deepEqual(refusedBy(await asks('ana', deny, { via: 'offline' })), [['second-person', 'step']]);
@@ -82,7 +100,7 @@ test('a shown success is denied by a known person, and nothing is lent again unt
   assert.match(told.problem, /bruno says that it was not/);
   assert.match(
     refusalPt(told.problem),
-    /^foi mostrado que esta operação foi feita, e bruno diz que não foi: endorsement/,
+    /^o serviço recebeu esta averbação e não mostrou que foi feita, e bruno diz que não foi: endorsement/,
   );
   assert.deepEqual(
     flowView(denied, null, settings).lateSuccesses.map(({ deniedBy, noteNumber }) => [deniedBy, noteNumber]),
