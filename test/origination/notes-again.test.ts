@@ -6,6 +6,7 @@ import { flowView } from '../../src/http/api/views.ts';
 import { differencesOf } from '../../src/origination/differences.ts';
 import { nextSteps } from '../../src/origination/next-steps.ts';
 import type { JsonObject } from '../../src/wire/json.ts';
+import { namesWithin } from '../../src/wire/names-within.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
 import { eventually } from '../conformance/backend.ts';
 import { sampleNote } from './flow-world.ts';
@@ -429,6 +430,48 @@ test('a signature names the note of another flow in no form', async (context) =>
   };
   assert.equal((await sign('c-702', content)).kind, 'taken');
   await reaches('c-702', 'endorsed');
+});
+
+test('a signature names the note of another flow in no grouping of its digits, and its own in any', async (context) => {
+  const { start, noted, sign, sent, reaches } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: '2990522122', proposalCode: uuid(1) });
+  await start('702');
+  await noted('c-702', { noteNumber: '2990522123', proposalCode: uuid(2) });
+  const own = { numeroContrato: '2990522123' };
+  for (const texto of [
+    'CCB 2.990.522.122',
+    'CCB 2990 522122',
+    'CCB nº 2990-522.122, de 26/11/2026',
+    'assinada em 26/11/2026: 2990 / 522 122.',
+    '1 2.990.522.122 2',
+    'CCB 002990\u00a0522122',
+    'CCB 29905\u200b22122',
+    `proposta ${uuid(1).replaceAll('-', ' ')}`,
+    `proposta ${uuid(1).replaceAll('-', '.').toUpperCase()}, assinada`,
+  ]) {
+    const refused = await sign('c-702', { ...own, texto, assinatura: 'b' });
+    assert.deepEqual(
+      refusedBy(refused).map(([rule]) => rule),
+      ['note-of-this-flow'],
+      texto,
+    );
+    assert.match(JSON.stringify(refused), /the flow c-701/);
+  }
+  assert.ok(!sent.some(({ operation }) => operation === 'endorsement'));
+  const texto = `CCB 2.990.522.123 (2990 522123), proposta ${uuid(2).replaceAll('-', ' ')}, em 26/11/2026 às 14.30`;
+  assert.equal((await sign('c-702', { ...own, texto, assinatura: 'b' })).kind, 'taken');
+  await reaches('c-702', 'endorsed');
+});
+
+test('a long text of short groups of digits is read in as much time as it takes, and hides no plain number', () => {
+  const groups = Array.from({ length: 3_000 }, (_, index) => index % 10).join(' ');
+  const texts = Array.from({ length: 200 }, (_, index) => ({ [`t${index}`]: groups.slice(0, 4_000) }));
+  const at = performance.now();
+  const found = namesWithin([...texts, { last: 'CCB 2990522122' }] as never);
+  assert.ok(performance.now() - at < 5_000);
+  assert.ok(found.some(({ text }) => text === '2990522122'));
+  assert.ok(found.length < 10_000);
 });
 
 test('a code that was confirmed by mistake is corrected also where its contract is told to have failed', async (context) => {
