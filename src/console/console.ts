@@ -314,7 +314,10 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
   page('/console/requests/:requestId', async ({ pages, shown, session }, request, reply) => {
     const asked = requestParams.safeParse(request.params);
     const decision = asked.success ? await parts.bids.one(asked.data.requestId, session.role) : null;
-    if (decision !== null) return send(reply, pages.requestPage(shown, decision), 200);
+    if (decision !== null) {
+      const contract = await parts.bids.contractOf(decision.requestId);
+      return send(reply, pages.requestPage(shown, decision, contract), 200);
+    }
     const { unknown } = shown.texts.problem;
     return send(reply, pages.problemPage(shown, { title: unknown, text: shown.texts.requests.unknown }), 404);
   });

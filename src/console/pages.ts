@@ -4,8 +4,10 @@ import { codeText } from '../cli/bid-outcome-text.ts';
 import { hindranceText } from '../cli/bid-text.ts';
 import { causeText, remedyOf } from '../cli/bidding-remedy.ts';
 import { whatText } from '../cli/controls-history.ts';
+import { phaseText } from '../cli/flows.ts';
 import { createFormat, type Format } from '../cli/format.ts';
 import type { Language } from '../cli/texts.ts';
+import type { FlowState } from '../domain/flow-states.ts';
 import type { ApiRole } from '../domain/roles.ts';
 import { phases } from '../domain/states.ts';
 import type { BidPage, Decision } from '../http/api/bid-reader.ts';
@@ -398,13 +400,15 @@ ${head(words.request)}${head(words.state)}${head(words.code)}${head(words.rate, 
 </tr></thead><tbody role="rowgroup">${rows}</tbody></table>`;
 }
 
-export function requestPage(shown: Shown, decision: Decision): string {
+/** `contract`: the flow that was ordered for its bid; null: none was. */
+export function requestPage(shown: Shown, decision: Decision, contract: FlowState | null): string {
   const { texts, format } = shown;
   const words = texts.request;
   const { requestId, batchId, state, code, position, auction, offer, next, frozen } = decision;
   const title = format.texts.show.title(requestId);
   const won = ['won', 'contemplated', 'proposed'].includes(state);
   const best = auction?.bestRivalCell ?? null;
+  const mayBeOrdered = contract === null || contract.phase === 'cancelled';
   const body = html`<p><a href="/console/requests">${words.back}</a></p>
 <h1>${title}</h1>
 <section class="panel${won ? ' live' : ''}" aria-label="${words.result}">
@@ -413,7 +417,8 @@ ${frozen !== undefined && html`<p class="fault">${texts.requests.frozen}: ${outs
 ${code !== null && html`<p>${codeText(code, format)} <code>${outside(code)}</code></p>`}
 ${auction !== null && position !== null && html`<p>${words.position(String(position), String(auction.bidCount))}</p>`}
 ${auction !== null && best !== null && html`<p>${words.bestRival}: ${best > 497 ? words.noRival : format.rate(best)}</p>`}
-${next !== null && html`<p>${words.next}</p>`}
+${contract !== null && html`<p>${words.contract}: ${phaseText(format.texts.flows, contract)}</p>`}
+${next !== null && mayBeOrdered && html`<p>${words.next}</p>`}
 ${batchId !== null && html`<p class="help">${words.batch} ${outside(batchId)}</p>`}
 </section>
 <section aria-labelledby="offer-title"><h2 id="offer-title">${offer !== null && state === 'passed' ? words.notSent : words.offer}</h2>${offer === null ? html`<p class="soft">${words.noOffer}</p>` : offerFacts(shown, offer)}</section>

@@ -160,6 +160,7 @@ export const consoleEn: ConsoleTexts = {
     notDecided: 'Not decided yet.',
     batch: 'Batch',
     back: 'All requests',
+    contract: 'Contract',
     next: 'Once the worker has taken the proposal in the app, the contract can be ordered.',
   },
   controls: {

@@ -159,6 +159,7 @@ export const consolePt = {
     notDecided: 'Ainda não foi decidido.',
     batch: 'Lote',
     back: 'Todos os pedidos',
+    contract: 'Contrato',
     next: 'Quando o trabalhador tiver aceitado a proposta no aplicativo, o contrato pode ser pedido.',
   },
   controls: {

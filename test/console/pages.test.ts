@@ -17,6 +17,8 @@ import { consolePt } from '../../src/console/texts-pt.ts';
 import { exampleOf } from '../../src/http/api/described.ts';
 import { bidPage, decisionSchema } from '../../src/http/api/schemas.ts';
 import { statusSchema } from '../../src/http/api/status.ts';
+import { createFlowWorld } from '../origination/flow-world.ts';
+import { started } from '../origination/orders.ts';
 
 const hostile = [
   `<script>alert(1)</script>`,
@@ -86,7 +88,7 @@ test('no page shows the markup of others, or turns its direction', () => {
       const made = [
         nowPage(shown, { ...facts, status: closed }),
         nowPage(shown, { ...facts, status: paused }),
-        requestPage(shown, seen),
+        requestPage(shown, seen, null),
         requestsPage(shown, { filters: { code: text, since: text }, found, isFirst: false, problem: text }),
         controlsPage(shown, { orders, more: true } as Parameters<typeof controlsPage>[1]),
         problemPage(shown, { title: text, text }),
@@ -102,6 +104,22 @@ test('no page shows the markup of others, or turns its direction', () => {
       }
     }
   }
+});
+
+test('a request whose contract was ordered says where it stands, and not that it can be ordered', () => {
+  const decision = exampleOf(decisionSchema) as Parameters<typeof requestPage>[1];
+  const next = 'contract-once-the-worker-has-taken-it' as const;
+  const shown = shownIn('pt', 'ana');
+  const page = (contract: Parameters<typeof requestPage>[2]) => requestPage(shown, { ...decision, next }, contract);
+  const flow = createFlowWorld(started('contract')).state();
+  const orderable = /o contrato pode ser pedido/;
+  assert.match(page(null), orderable);
+  const endorsed = page({ ...flow, phase: 'endorsed' });
+  assert.doesNotMatch(endorsed, orderable);
+  assert.match(endorsed, /<p>Contrato: recebido para averbação; o serviço ainda não confirmou/);
+  const cancelled = page({ ...flow, phase: 'cancelled' });
+  assert.match(cancelled, orderable);
+  assert.match(cancelled, /<p>Contrato: cancelado<\/p>/);
 });
 
 test('both languages have every text, and none is empty', () => {

@@ -5,10 +5,13 @@ import { type BidSearch, searchBids } from '../../bidding/bid-search.ts';
 import { shownReasons } from '../../bidding/decide.ts';
 import { hindrancesIn } from '../../bidding/hindrances.ts';
 import type { EventLog, Views } from '../../bidding/ports.ts';
+import type { FlowState } from '../../domain/flow-states.ts';
 import type { DecisionTrace } from '../../domain/offer.ts';
 import type { ApiRole } from '../../domain/roles.ts';
 import type { RequestState } from '../../domain/states.ts';
 import type { Vault } from '../../domain/vault.ts';
+import { contractId } from '../../origination/orders.ts';
+import type { FlowStore } from '../../origination/ports.ts';
 import { withoutCpfs } from '../../wire/hidden-cpf.ts';
 import { namesOfBatch } from '../../wire/plain-ids.ts';
 import { createLine } from './line.ts';
@@ -28,14 +31,21 @@ export type BidReader = {
   page: (name: string, query: BidPageQuery) => Promise<{ kind: 'page'; page: BidPage } | { kind: 'not-done' }>;
   /** Null: no request has this id. */
   one: (requestId: string, role: ApiRole) => Promise<Decision | null>;
+  /** The flow of the contract that was ordered for it; null: none was. */
+  contractOf: (requestId: string) => Promise<FlowState | null>;
 };
 
 /** A search parses up to 2,000 rows on the main thread. Two, so that one token does not keep the others out. */
 const searches = { atOnce: 2, longestWaitMs: 2_000 };
 
-type BidReaderParts = { views: Pick<Views, 'read' | 'query'>; log: Pick<EventLog, 'readKey'>; vault: Vault };
+type BidReaderParts = {
+  views: Pick<Views, 'read' | 'query'>;
+  log: Pick<EventLog, 'readKey'>;
+  flows: Pick<FlowStore, 'read'>;
+  vault: Vault;
+};
 
-export function createBidReader({ views, log, vault }: BidReaderParts): BidReader {
+export function createBidReader({ views, log, flows, vault }: BidReaderParts): BidReader {
   const line = createLine(searches);
   return {
     page: async (name, { limit, before = null, batchId, ...search }) => {
@@ -44,6 +54,10 @@ export function createBidReader({ views, log, vault }: BidReaderParts): BidReade
       if (searched.kind === 'not-done') return searched;
       const { found, next } = searched.result;
       return { kind: 'page', page: { bids: found.map(listedBid), next } };
+    },
+    contractOf: async (requestId) => {
+      const flowId = contractId(requestId);
+      return (await flows.read([flowId])).get(flowId) ?? null;
     },
     one: async (requestId, role) => {
       const state = (await views.read([requestId])).get(requestId)?.state;
