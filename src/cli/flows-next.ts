@@ -11,7 +11,16 @@ import type { OpenSealed } from '../origination/shown-flows.ts';
 import { needsCode } from '../origination/steps.ts';
 import { readUnfolded } from '../origination/unfolded.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
-import { commandOf, deadlineTexts, namedStep, openWith, phaseText, stepRequest, waitingText } from './flows.ts';
+import {
+  commandOf,
+  deadlineTexts,
+  namedStep,
+  openWith,
+  phaseText,
+  stepRequest,
+  waitingText,
+  whyText,
+} from './flows.ts';
 import type { Format } from './format.ts';
 import { proseText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
@@ -116,7 +125,15 @@ export function nextText(format: Format, states: readonly FlowState[], seen: See
     });
     const around = { settings, now: now ?? ahead.changedAt, bidEndsAt: bidEnds?.get(flowId) ?? null };
     const until = deadlineTexts(format, ahead, around).map((text) => proseText(`  ${text}`, width));
-    return [proseText(head, width), ...waiting, ...until, ...needs].join('\n');
+    const reason = ahead.frozen === undefined ? whyText(format, ahead, seen) : null;
+    // A note that was told more than once has a line for each.
+    const why =
+      reason === null
+        ? []
+        : hidden(reason, open)
+            .split('\n')
+            .map((line) => proseText(`  ${line}`, width));
+    return [proseText(head, width), ...why, ...waiting, ...until, ...needs].join('\n');
   });
   return paragraphs.join('\n\n');
 }

@@ -380,6 +380,8 @@ export const flowsEn: Texts['flows'] = {
   lateNote: {
     taken: 'it stands at the service, unsigned: accept takes it up and the flow goes on with it',
     seen: 'it stands at the service and counts no more; nothing is signed until accept says that somebody has seen it',
+    second:
+      'it stands at the service and counts without a signature: there may be two loans; settle it with the service before accept',
   },
   sealed: sealedText,
   notKnown: 'not known',
@@ -391,6 +393,14 @@ export const flowsEn: Texts['flows'] = {
   deniedOnce: (by) => `denied by ${by}`,
   acceptedBy: (by, at, why) => `${at}, by ${by}${why === null ? '' : `: ${why}`}`,
   settles: 'accept (say that it was undone or settled at the service)',
+  accepts: {
+    takesUp: 'accept (take up the note that came late)',
+    seesLate: 'accept (say that the note that came late was seen)',
+    settlesLoans: 'accept (say that the note that came late was settled with the service)',
+    proposal: 'accept (take the proposal as the service tells it)',
+    renegotiated: 'accept (take the note as it is printed, once it is settled with the service)',
+    past: 'accept (take what was seen or settled)',
+  },
   knownPerson: (request) => `only with a token or log-in of one's own, over the API: ${request}`,
   deniedHere: 'denied here',
   endorsementDenied: 'endorsement denied here',
@@ -398,6 +408,8 @@ export const flowsEn: Texts['flows'] = {
     short: 'received for endorsement, not shown done',
     whole: 'received for endorsement; the service has not shown it done',
   },
+  awaitsEndorsement: 'the service: the endorsement',
+  why: (what) => `why: ${what}`,
   againAt: (time) => `(again from ${time})`,
   readThem: (command, flowId) =>
     `What the service answered: lance ${command} results ${flowId} OPERATION --by NAME --reason TEXT; the reading is recorded.`,

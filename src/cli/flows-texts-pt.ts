@@ -396,6 +396,7 @@ export const flowsPt = {
   lateNote: {
     taken: 'está no serviço, sem assinatura: com accept o fluxo a retoma e segue com ela',
     seen: 'está no serviço e já não vale; nada é assinado até que accept diga que alguém a viu',
+    second: 'está no serviço e vale sem assinatura: pode haver dois empréstimos; acerte com o serviço antes do accept',
   },
   sealed: '(selado)',
   notKnown: 'desconhecida',
@@ -408,6 +409,14 @@ export const flowsPt = {
   deniedOnce: (by: string) => `negada por ${by}`,
   acceptedBy: (by: string, at: string, why: string | null) => `${at}, por ${by}${why === null ? '' : `: ${why}`}`,
   settles: 'accept (declarar que foi desfeito ou resolvido no serviço)',
+  accepts: {
+    takesUp: 'accept (retomar a CCB que veio depois)',
+    seesLate: 'accept (declarar que a CCB que veio depois foi vista)',
+    settlesLoans: 'accept (declarar que a CCB que veio depois foi acertada com o serviço)',
+    proposal: 'accept (aceitar a proposta como o serviço a informa)',
+    renegotiated: 'accept (aceitar a CCB como está impressa, depois de acertada com o serviço)',
+    past: 'accept (aceitar o que foi visto ou resolvido)',
+  },
   knownPerson: (request: string) => `só com token ou login próprio, pela API: ${request}`,
   deniedHere: 'negada aqui',
   endorsementDenied: 'averbação negada aqui',
@@ -415,6 +424,8 @@ export const flowsPt = {
     short: 'recebido para averbação, sem confirmação',
     whole: 'recebido para averbação; o serviço ainda não confirmou que o contrato foi averbado',
   },
+  awaitsEndorsement: 'o serviço: a averbação',
+  why: (what: string) => `por quê: ${what}`,
   againAt: (time: string) => `(de novo a partir de ${time})`,
   readThem: (command: string, flowId: string) =>
     `O que o serviço respondeu: lance ${command} results ${flowId} OPERAÇÃO --by NOME --reason TEXTO; a leitura fica registrada.`,

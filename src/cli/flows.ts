@@ -22,7 +22,7 @@ import {
 import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { flowView } from '../http/api/views.ts';
 import { livesSince, wait } from '../operating/living.ts';
-import { renegotiationEstimate, unsaidIn } from '../origination/differences.ts';
+import { beyondTolerance, renegotiationEstimate, unsaidIn } from '../origination/differences.ts';
 import { eventsToShow } from '../origination/events-of-nobody.ts';
 import { bidEndsOf, type DeadlineSettings, deadlinesOf } from '../origination/flow-deadlines.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
@@ -33,10 +33,17 @@ import { withLostBids } from '../origination/lost-bids.ts';
 import { needsKnownPerson, nextSteps, type StepSettings, waitsFor, waitsForPerson } from '../origination/next-steps.ts';
 import { noteIndex, notesToldAgain, unreadMark } from '../origination/notes.ts';
 import { type Asker, flowMeant, renegotiationTerms, storedKey } from '../origination/orders.ts';
-import { type OpenSealed, shownAmount, shownRecord, shownReleased, shownWorker } from '../origination/shown-flows.ts';
+import {
+  type OpenSealed,
+  shownAmount,
+  shownDifferences,
+  shownRecord,
+  shownReleased,
+  shownWorker,
+} from '../origination/shown-flows.ts';
 import { type PaymentShown, shownPayments } from '../origination/shown-payments.ts';
 import { goesOnAsItIs, isShownEndorsed, isToldNo, isUnseen, mayTakeBack, stepsOf } from '../origination/steps.ts';
-import { deniedByPerson, isFinished } from '../origination/transitions.ts';
+import { deniedByPerson, isFinished, toldBoth } from '../origination/transitions.ts';
 import { readUnfolded, type UnfoldedFlows } from '../origination/unfolded.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
@@ -140,7 +147,7 @@ function lineOf(format: Format, state: FlowState, { open, settings, now }: Seen)
     waits:
       waitsFor(state, settings, open, now)
         .map((step) => namedStep(format.texts.flows, state, step))
-        .join(', ') || none,
+        .join(', ') || (isOnlyReceived(state) ? format.texts.flows.awaitsEndorsement : none),
     by: state.by ?? none,
     worker: shownWorker(state, open) ?? none,
     amount: amountCents === null ? none : format.money(amountCents),
@@ -156,7 +163,28 @@ function lineOf(format: Format, state: FlowState, { open, settings, now }: Seen)
 
 /** A step by what it does where the flow stands: what is told late is settled by a step that takes a note as it came elsewhere. */
 export function namedStep(texts: Format['texts']['flows'], state: FlowState, step: FlowStep): string {
-  return step === 'accept' && lateSuccessOf(state) !== null ? texts.settles : texts.step(step);
+  if (step !== 'accept') return texts.step(step);
+  const { flow, phase, lateNote } = state;
+  if (lateSuccessOf(state) !== null) return texts.settles;
+  if (flow === 'withdrawal') return texts.accepts.proposal;
+  if (lateNote != null && phase === 'cancelled' && lateNote.isLast) return texts.accepts.takesUp;
+  if (lateNote != null) return flow === 'renegotiation' ? texts.accepts.settlesLoans : texts.accepts.seesLate;
+  return flow === 'renegotiation' ? texts.accepts.renegotiated : texts.step(step);
+}
+
+/** A step that was taken. Of the steps `accept` only the one that took the note as it stands is known to have done so. */
+function namedPast(
+  texts: Format['texts']['flows'],
+  { noteAccepted }: FlowState,
+  { step, by, at }: FlowState['steps'][number],
+): string {
+  const isOfNote = noteAccepted != null && noteAccepted.by === by && noteAccepted.at === at;
+  return step === 'accept' && !isOfNote ? texts.accepts.past : texts.step(step);
+}
+
+/** The service has received it for endorsement, and nothing has shown yet that it was done. */
+function isOnlyReceived(state: FlowState): boolean {
+  return state.phase === 'endorsed' && !isShownEndorsed(state);
 }
 
 /** Where it stands. A query of the link that the service refused breaks no rule of ours; of a code alone nothing is known. */
@@ -168,7 +196,7 @@ export function phaseText(
   const { phases, queryRefused, unseen } = texts;
   const { phase, breaches, errors, operation, ending } = state;
   if (phase === 'endorsement-refused' && operation?.reason === deniedByPerson) return texts.endorsementDenied;
-  if (phase === 'endorsed' && !isShownEndorsed(state)) return texts.received[length];
+  if (isOnlyReceived(state)) return texts.received[length];
   if (phase === 'withheld' && breaches.length === 0 && errors.length > 0) return queryRefused[length];
   if (isUnseen(state) && !isFinished(phase)) return unseen[length];
   // What has ended at the service does not stand open here.
@@ -255,14 +283,8 @@ export function flowText(
 ): string {
   const { events = [], acceptedWhy = null, bidEndsAt = null } = beside;
   const { texts } = format;
-  const { labels, difference, figures } = texts.flows;
+  const { labels, figures } = texts.flows;
   const money = (cents: number | null | undefined) => (cents == null ? null : format.money(cents));
-  const figure = (field: string, value: number) =>
-    field.endsWith('Cents')
-      ? format.money(value)
-      : field === 'installments'
-        ? String(value)
-        : `${format.number(value / 100, 2)} %`;
   const { subject, operation, terms, note } = state;
   const view = flowView(state, open, settings, now);
   return labelledText([
@@ -293,14 +315,7 @@ export function flowText(
     [labels.noteIof, money(note?.iofCents)],
     [labels.noteInsurance, money(note?.insuranceCents)],
     [labels.noteInstallment, money(note?.installmentCents)],
-    [
-      labels.differences,
-      joined(
-        view.differences.map(({ field, ours, theirs }) =>
-          difference(wordOf(figures, field), figure(field, ours), figure(field, theirs)),
-        ),
-      ),
-    ],
+    [labels.differences, joined(view.differences.map((each) => differenceText(format, each)))],
     [
       state.flow === 'withdrawal' ? labels.unsaidOfProposal : labels.unsaid,
       joined(unsaidIn(state).map((field) => figures[field])),
@@ -330,8 +345,8 @@ export function flowText(
       labels.steps,
       joined(
         state.steps.map(
-          ({ step, by, at, outcome }) =>
-            `${format.minute(at)} ${texts.flows.step(step)} (${by}): ${texts.flows.endings[outcome]}`,
+          (taken) =>
+            `${format.minute(taken.at)} ${namedPast(texts.flows, state, taken)} (${taken.by}): ${texts.flows.endings[taken.outcome]}`,
         ),
       ),
     ],
@@ -346,13 +361,56 @@ export function flowText(
   ]);
 }
 
+function differenceText(
+  format: Format,
+  { field, ours, theirs }: { field: string; ours: number; theirs: number },
+): string {
+  const { difference, figures } = format.texts.flows;
+  const figure = (value: number) => {
+    if (field.endsWith('Cents')) return format.money(value);
+    return field === 'installments' ? String(value) : `${format.number(value / 100, 2)} %`;
+  };
+  return difference(wordOf(figures, field), figure(ours), figure(theirs));
+}
+
+/** Why a person is needed, in one line: what nobody knows, or the first thing that somebody has to look at; null: the phase says it. */
+export function whyText(format: Format, state: FlowState, { open, settings }: Seen): string | null {
+  const { flows: texts } = format.texts;
+  const { labels, reasons, figures } = texts;
+  const { operation, lateNote, noteHolder, noteAgain, noteAccepted } = state;
+  const line = (label: string, what: string) => texts.why(`${label}: ${what}`);
+  if (operation?.status === 'unclear') {
+    const { reason } = operation;
+    return reason !== null && Object.hasOwn(reasons, reason) ? texts.why(reasons[reason]!) : null;
+  }
+  const late = lateSuccessOf(state);
+  if (late !== null) {
+    const { at, operation, code, note, denied } = late;
+    const told = { at, operation, code, noteNumber: note?.noteNumber ?? null, deniedBy: denied?.by ?? null };
+    return line(labels.lateSuccesses, lateSuccessText(format, told));
+  }
+  if (lateNote != null) return line(labels.lateNote, lateNoteText(format, state)!);
+  if (noteAccepted != null) return null;
+  if (noteHolder != null) return line(labels.noteHolder, noteHolder);
+  if (noteAgain != null) return line(labels.noteAgain, noteAgainText(format, state)!);
+  const beyond = new Set<string>(beyondTolerance(state, settings));
+  const difference = shownDifferences(state, open).find(({ field }) => beyond.has(field));
+  if (difference !== undefined) return line(labels.differences, differenceText(format, difference));
+  const [unsaid] = unsaidIn(state);
+  if (unsaid === undefined) return null;
+  return line(state.flow === 'withdrawal' ? labels.unsaidOfProposal : labels.unsaid, figures[unsaid]);
+}
+
 /** A denial is no word of the service: the operation says whose it is. Of others that are words of ours nothing else is known. */
 function errorsText({ reasons }: Format['texts']['flows'], state: FlowState, errors: readonly string[]): string[] {
   const isOurs = (error: string) => state.errors.includes(error) && Object.hasOwn(reasons, error);
-  return errors.flatMap((error) => {
+  // Its last words alone do not say that it has said the other thing too.
+  const isBoth = state.errors.includes(toldBoth) && !errors.includes(toldBoth);
+  const said = errors.flatMap((error) => {
     if (error === deniedByPerson && state.errors.includes(error)) return [];
     return isOurs(error) ? (reasons[error] ?? error) : error;
   });
+  return isBoth ? [reasons[toldBoth]!, ...said] : said;
 }
 
 /** Where money goes, and whether the service has been told. */
@@ -413,11 +471,14 @@ function noteAgainText(format: Format, state: FlowState): string | null {
 }
 
 /** What came after nobody waited for it, and what can be done about it. */
-function lateNoteText(format: Format, { lateNote, phase }: FlowState): string | null {
+function lateNoteText(format: Format, { flow, lateNote, phase }: FlowState): string | null {
   if (lateNote == null) return null;
   const { at, note, isLast } = lateNote;
-  const { taken, seen } = format.texts.flows.lateNote;
-  return `${format.time(at)}: ${noteText(format, note)} (${phase === 'cancelled' && isLast ? taken : seen})`;
+  const { taken, seen, second } = format.texts.flows.lateNote;
+  const isTakenUp = phase === 'cancelled' && isLast;
+  // Nothing of a renegotiation is signed: the loan of before may stand beside this one.
+  const what = isTakenUp ? taken : flow === 'renegotiation' ? second : seen;
+  return `${format.time(at)}: ${noteText(format, note)} (${what})`;
 }
 
 /** What counts as not done, and is told to be done; what to do about it stands among the rules in the way. */
@@ -598,7 +659,7 @@ const worded = new Set(['kind', 'flow', 'of', 'action', 'via']);
 
 /** What a record says to people: names of fields in words where there are some, money in reais, times in the zone. */
 export function factsText(format: Format, facts: Readonly<Record<string, unknown>>): string {
-  const { facts: names, factValues, step, sealed } = format.texts.flows;
+  const { facts: names, factValues, step, sealed, accepts, settles } = format.texts.flows;
   const sayOf = (name: string, value: unknown, within: string | null = null): string[] => {
     if (
       value === null ||
@@ -627,6 +688,7 @@ export function factsText(format: Format, facts: Readonly<Record<string, unknown
     }
     if (Array.isArray(value)) return value.map((each) => partText(format, each)).join(', ');
     if (typeof value !== 'string') return JSON.stringify(value);
+    if (name === 'step' && value === 'accept') return facts.lateIntentId === undefined ? accepts.past : settles;
     if (name === 'step' || name === 'operation' || name === 'what') return step(value);
     return worded.has(name) ? wordOf(factValues, value) : value;
   };

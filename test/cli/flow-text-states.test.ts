@@ -120,6 +120,75 @@ test('a step that only a known person may take is told with its request, by what
   assert.match(shown(endorsed), /deny \(only with a token .* POST \/v1\/contracts\/c-374\/deny\)/);
 });
 
+test('what the service has said both ways is said so, by show and by next', () => {
+  const operation: NonNullable<FlowState['operation']> = {
+    operation: 'endorsement',
+    ...{ slot: 'e', stepId: null, sealedRequest: null, personKeys: [], unknowns: 0, intent: null, retryAt: null },
+    ...{ status: 'unclear', reason: 'told-both', wasShown: true, toldDone: true },
+  };
+  const answer = '{"Erros":[{"mensagem":"MARGEM INSUFICIENTE"}]}';
+  const errorsIn = { place: { topic: 'callbacks', key: 'q-1', field: 'sealed' }, sealed: answer } as never;
+  const unclear = { ...contract(), phase: 'endorsement-unclear', errors: ['told-both'], operation } as const;
+  const both = /O serviço disse +o serviço informou que a averbação foi feita, e também que não foi/;
+  for (const seen of [unclear, { ...unclear, errorsIn }]) assert.match(shownPt(seen, { open }), both);
+  assert.match(shownPt({ ...unclear, errorsIn }, { open }), /MARGEM INSUFICIENTE/);
+  const next = nextText(pt, [unclear], { open: null, settings }).replaceAll(/\s+/g, ' ');
+  assert.match(next, /por quê: o serviço informou que a averbação foi feita, e também que não foi;/);
+  // A no that comes beside a denial is kept beside what was said.
+  const denied = {
+    ...unclear,
+    errors: ['denied', 'told-both'],
+    operation: { ...operation, status: 'rejected' as const },
+  };
+  assert.match(shownPt(denied), both);
+});
+
+test('a contract that is only received waits for the service', () => {
+  const operation: NonNullable<FlowState['operation']> = {
+    operation: 'endorsement',
+    ...{ slot: 'e', stepId: null, sealedRequest: null, personKeys: [], unknowns: 0, intent: null, retryAt: null },
+    ...{ status: 'done', reason: null, toldDone: false },
+  };
+  const received = { ...contract(), phase: 'endorsed', operation } as const;
+  const listed = (format: typeof pt, state: FlowState) =>
+    listText(format, [state], { flow: 'contract', open: null, settings });
+  assert.match(listed(pt, received), / o serviço: a averbação /);
+  assert.match(listed(en, received), / the service: the endorsement /);
+  assert.doesNotMatch(
+    listed(en, { ...received, operation: { ...operation, toldDone: true } }),
+    /the service: the endorsement/,
+  );
+});
+
+test('a late note is told with what accept says of it, and of a renegotiation that there may be two loans', () => {
+  const flowed = contract();
+  const lateNote = { at: 5, requestCode: 'q-0', note: sampleNote, isLast: false };
+  const late: FlowState = { ...flowed, lateNote };
+  const nextPt = (state: FlowState) => nextText(pt, [state], { open: null, settings }).replaceAll(/\s+/g, ' ');
+  assert.match(nextPt(late), /por quê: CCB que ninguém esperava mais: .* CCB /);
+  assert.match(nextPt(late), /accept \(declarar que a CCB que veio depois foi vista\):/);
+  assert.match(shownPt(late), /está no serviço e já não vale; nada é assinado/);
+  const renegotiation = { ...late, flow: 'renegotiation', phase: 'renegotiated' } as const;
+  assert.match(shownPt(renegotiation), /pode haver dois empréstimos; acerte com o serviço antes do accept/);
+  assert.match(shown(renegotiation), /there may be two loans; settle it with the service before accept/);
+  assert.doesNotMatch(shownPt(renegotiation), /já não vale/);
+  assert.match(nextPt(renegotiation), /accept \(declarar que a CCB que veio depois foi acertada com o serviço\):/);
+  const cancelled = { ...late, phase: 'cancelled', lateNote: { ...lateNote, isLast: true } } as const;
+  assert.match(shownPt(cancelled), /em seguida +.*accept \(retomar a CCB que veio depois\)/);
+  assert.match(nextPt(flowed), /por quê: Difere do nosso cálculo: empréstimo: nosso R\$ 10\.329,51,/);
+  assert.match(nextPt(flowed), /accept \(aceitar a CCB como veio\):/);
+  // Taken: of a settlement nothing says that it took a note.
+  const step = { step: 'accept', stepId: 's', by: 'bruno', at: 4, requestHash: 'h', outcome: 'done' } as const;
+  assert.match(
+    shownPt({ ...flowed, steps: [step] }),
+    /accept \(aceitar o que foi visto ou resolvido\) \(bruno\): feito/,
+  );
+  const noted = { ...flowed, steps: [step], noteAccepted: { by: 'bruno', at: 4 } };
+  assert.match(shownPt(noted), /accept \(aceitar a CCB como veio\) \(bruno\): feito/);
+  assert.match(factsText(pt, { step: 'accept', lateIntentId: 'i-1' }), /passo accept \(declarar que foi desfeito/);
+  assert.match(factsText(pt, { step: 'accept' }), /passo accept \(aceitar o que foi visto ou resolvido\)/);
+});
+
 test('what waits says since when, and what was handed in and is not read yet', () => {
   const state = { ...contract(), startedAt: 0, changedAt: 86_400_000 };
   assert.match(
