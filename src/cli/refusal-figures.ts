@@ -35,7 +35,7 @@ export function withFigures(
   );
   replace(/()(\d+)(?= (?:of the|dos) \d+ (?:cents|centavos))/g, (_, cents) => reais(cents));
   replace(
-    /(the rate of the note, |a taxa da CCB, |one it may have, |que ela pode ter, )(\d+)/g,
+    /(the rate of the note, |a taxa da CCB, |one it may have, |que ela pode ter, )(\d+)(?![.,]?\d)/g,
     (before, rate) => before + percent(rate),
   );
   replace(

@@ -11,6 +11,11 @@ function orPt(words: string): string {
   return words.replaceAll(' or ', ' ou ');
 }
 
+/** A rate or an amount as it is written in Portuguese. */
+function figurePt(figure: string): string {
+  return figure.replaceAll(/[.,]/g, (mark) => (mark === '.' ? ',' : '.'));
+}
+
 /** Each stands for a whole text; `$1` and so on are what the English one names. */
 const whole: readonly Sentence[] = [
   [
@@ -341,6 +346,11 @@ const whole: readonly Sentence[] = [
     'envie em centésimos de por cento ao mês (251 são 2,51 %): tão pouco foi digitado em outra unidade',
   ],
   [
+    /^the rate of the note, (.* %), is above the one it may have, (.* %): nobody can take it; have it generated again or cancel the flow, and settle it with the service$/,
+    'a taxa da CCB, $1, passa da que ela pode ter, $2: ninguém pode aceitá-la; gere-a de novo ou cancele o fluxo, e acerte com o serviço',
+    [figurePt, figurePt],
+  ],
+  [
     /^the rate of the note, (.*), is above the one it may have, (.*): nobody can take it; have it generated again or cancel the flow, and settle it with the service$/,
     'a taxa da CCB, $1, passa da que ela pode ter, $2: ninguém pode aceitá-la; gere-a de novo ou cancele o fluxo, e acerte com o serviço',
   ],
@@ -651,8 +661,18 @@ const whole: readonly Sentence[] = [
     'a parcela da CCB é de $1 centavos, e o lance permite $2: ninguém pode aceitá-la; peça que seja gerada de novo ou cancele o fluxo, e acerte com o serviço',
   ],
   [
+    /^the instalment of the note is (.*), and the bid allows (.*): nobody can take it; have it generated again or cancel the flow, and settle it with the service$/,
+    'a parcela da CCB é de $1, e o lance permite $2: ninguém pode aceitá-la; peça que seja gerada de novo ou cancele o fluxo, e acerte com o serviço',
+    [figurePt, figurePt],
+  ],
+  [
     /^the note says these in a way that cannot be read, or twice \((.*)\): nobody can take it; see in the history of the flow what was written, have it generated again or cancel the flow, and settle it with the service$/,
     'a CCB diz estes valores de um modo que não se lê, ou duas vezes ($1): ninguém pode aceitá-la; veja no histórico do fluxo o que foi escrito, gere-a de novo ou cancele o fluxo, e resolva com o serviço',
+  ],
+  [
+    /^the note has insurance of (.*), and with the tolerance of rounding the order allows (.*): nobody can take it; have it generated again or cancel the flow, and settle it with the service$/,
+    'a CCB tem seguro de $1, e com a tolerância de arredondamento o pedido permite $2: ninguém pode aceitá-la; peça que seja gerada de novo ou cancele o fluxo, e acerte com o serviço',
+    [figurePt, figurePt],
   ],
   [
     /^the note has insurance of (.*) cents, and the order allows (.*): nobody can take it; have it generated again or cancel the flow, and settle it with the service$/,
@@ -661,6 +681,11 @@ const whole: readonly Sentence[] = [
   [
     /^the note releases (.*) cents, and the bid allows (.*): nobody can take it; have it generated again or cancel the flow, and settle it with the service$/,
     'a CCB libera $1 centavos, e o lance permite $2: ninguém pode aceitá-la; peça que seja gerada de novo ou cancele o fluxo, e acerte com o serviço',
+  ],
+  [
+    /^the note releases (.*), and the bid allows (.*): nobody can take it; have it generated again or cancel the flow, and settle it with the service$/,
+    'a CCB libera $1, e o lance permite $2: ninguém pode aceitá-la; peça que seja gerada de novo ou cancele o fluxo, e acerte com o serviço',
+    [figurePt, figurePt],
   ],
   [
     /^the last simulation brought no values for any period: simulate the worker's own balance again, and see what it says$/,

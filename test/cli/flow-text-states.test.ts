@@ -8,6 +8,7 @@ import { type FlowState, flowPhases } from '../../src/domain/flow-states.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import { bidEndsOf } from '../../src/origination/flow-deadlines.ts';
 import { barriersTo } from '../../src/origination/next-steps.ts';
+import { noteWithinBid } from '../../src/wire/checks/worker-credit.ts';
 import { createFlowWorld, sampleNote } from '../origination/flow-world.ts';
 import { goodTerms, plainVault, settings, started } from '../origination/orders.ts';
 
@@ -306,6 +307,29 @@ test('figures, days and times of a refusal are said as people read them, in both
     assert.match(saidText(en, field, problem), english);
     assert.match(saidText(pt, field, problem), portuguese);
   }
+});
+
+test('what of a note is above the bid is said in percents and reais, also to programs', () => {
+  const beyond = noteWithinBid({
+    ...{ rateLimitHundredths: 251, noteRateHundredths: 490 },
+    noteRelease: { releasedCents: 123_456_789, mostCents: 100_000 },
+    noteInstallment: { cents: 45_001, mostCents: 45_000 },
+    noteInsurance: { cents: 1_250, mostCents: 2 },
+  }).flatMap((check) => check?.problem ?? []);
+  const heads = (texts: readonly string[]) => texts.map((text) => text.replace(/: (?:nobody|ninguém).*$/, ''));
+  assert.deepEqual(heads(beyond), [
+    'the rate of the note, 4.90 %, is above the one it may have, 2.51 %',
+    'the note releases R$ 1,234,567.89, and the bid allows R$ 1,000.00',
+    'the instalment of the note is R$ 450.01, and the bid allows R$ 450.00',
+    'the note has insurance of R$ 12.50, and with the tolerance of rounding the order allows R$ 0.02',
+  ]);
+  assert.deepEqual(heads(beyond.map((text) => saidText(en, 'step', text))), heads(beyond));
+  assert.deepEqual(heads(beyond.map((text) => saidText(pt, 'step', text))), [
+    'a taxa da CCB, 4,90 %, passa da que ela pode ter, 2,51 %',
+    'a CCB libera R$ 1.234.567,89, e o lance permite R$ 1.000,00',
+    'a parcela da CCB é de R$ 450,01, e o lance permite R$ 450,00',
+    'a CCB tem seguro de R$ 12,50, e com a tolerância de arredondamento o pedido permite R$ 0,02',
+  ]);
 });
 
 test('what ends by itself is said in local time, with what follows', () => {

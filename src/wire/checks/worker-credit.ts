@@ -300,13 +300,23 @@ function noteReadable(figures: readonly string[]): Check {
   );
 }
 
+/** As people read them; a rate between two hundredths is the higher one already. */
+function inPercent(hundredths: RateHundredths): string {
+  return `${(hundredths / 100).toFixed(2)} %`;
+}
+
+function inReais(cents: AmountCents): string {
+  const [whole, part] = (cents / 100).toFixed(2).split('.');
+  return `R$ ${whole!.replaceAll(/(?<=\d)(?=(?:\d{3})+$)/g, ',')}.${part}`;
+}
+
 /** The worker took a proposal of the bid's instalment. */
 function noteInstallmentWithin({ cents, mostCents }: NoteAmount): Check {
   if (cents === null || mostCents === null || cents <= mostCents) return null;
   return breach(
     'installment-within-bid',
     'step',
-    `the instalment of the note is ${cents} cents, and the bid allows ${mostCents}: nobody can take it; have it generated again or cancel the flow, and settle it with the service`,
+    `the instalment of the note is ${inReais(cents)}, and the bid allows ${inReais(mostCents)}: nobody can take it; have it generated again or cancel the flow, and settle it with the service`,
   );
 }
 
@@ -315,7 +325,7 @@ function noteInsuranceWithin({ cents, mostCents }: NoteAmount): Check {
   return breach(
     'insurance-as-ordered',
     'step',
-    `the note has insurance of ${cents} cents, and the order allows ${mostCents}: nobody can take it; have it generated again or cancel the flow, and settle it with the service`,
+    `the note has insurance of ${inReais(cents)}, and with the tolerance of rounding the order allows ${inReais(mostCents)}: nobody can take it; have it generated again or cancel the flow, and settle it with the service`,
   );
 }
 
@@ -325,7 +335,7 @@ function noteReleaseWithin({ releasedCents, mostCents }: NoteRelease): Check {
   return breach(
     'amount-within-bid',
     'step',
-    `the note releases ${releasedCents} cents, and the bid allows ${mostCents}: nobody can take it; have it generated again or cancel the flow, and settle it with the service`,
+    `the note releases ${inReais(releasedCents)}, and the bid allows ${inReais(mostCents)}: nobody can take it; have it generated again or cancel the flow, and settle it with the service`,
   );
 }
 
@@ -340,7 +350,7 @@ function noteRateWithin({
   return breach(
     'rate-within-bid',
     'step',
-    `the rate of the note, ${noteRateHundredths}, is above the one it may have, ${rateLimitHundredths}: nobody can take it; have it generated again or cancel the flow, and settle it with the service`,
+    `the rate of the note, ${inPercent(noteRateHundredths)}, is above the one it may have, ${inPercent(rateLimitHundredths)}: nobody can take it; have it generated again or cancel the flow, and settle it with the service`,
   );
 }
 
