@@ -15,14 +15,14 @@ const pageRows = 100;
 /** For each millisecond of work so many of rest: the walk takes a tenth of the time of one core at most. */
 const restShare = 9;
 const shortestRestMs = 5;
-/** The desk has its own work then. */
-const firstRestMs = 1_000;
-/** What cannot be read for another cause than damage, such as too many open files, may be readable later. */
-const attempts = 3;
+/** Before each attempt; at first the desk has its own work. What cannot be read for another cause than damage may be readable later. */
+const pausesMs = [1_000, 10_000, 60_000];
 
 type BackgroundCheck = {
   directory: string;
   anchor: AnchorPlace;
+  /** Why the files are not where they were; null: they are. What stands in their place is not the log. */
+  filesLost: () => string | null;
   /** Hears what differs, for an operator, or why the log could not be read to its end. Not called where nothing differs. */
   onChanged: (text: string) => void;
   /** A page of the file cannot be read. */
@@ -43,14 +43,17 @@ export function checkInBackground(options: BackgroundCheck): { stop: () => Promi
 }
 
 async function checkAgain(options: BackgroundCheck, signal: AbortSignal): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
+  for (let attempt = 0; ; ) {
     try {
-      return await check(options, signal);
+      await sleep(pausesMs[attempt], undefined, { signal, ref: false });
+      if (options.filesLost() === null) return await check(options, signal);
     } catch (fault) {
       if (signal.aborted) return;
+      if (options.filesLost() !== null) continue;
       const damage = damageIn(databasePath(options.directory), fault);
       if (damage !== null) return options.onDamage(damage);
-      if (attempt < attempts) continue;
+      attempt += 1;
+      if (attempt < pausesMs.length) continue;
       const why = fault instanceof Error ? fault.message : String(fault);
       return options.onChanged(`the log could not be read to its end: ${why}; see lance doctor`);
     }
@@ -58,7 +61,6 @@ async function checkAgain(options: BackgroundCheck, signal: AbortSignal): Promis
 }
 
 async function check({ directory, anchor, onChanged }: BackgroundCheck, signal: AbortSignal): Promise<void> {
-  await sleep(firstRestMs, undefined, { signal, ref: false });
   const database = openReadOnly(databasePath(directory));
   try {
     let workingSince = performance.now();

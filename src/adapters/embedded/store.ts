@@ -584,7 +584,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     const looking =
       options.onChanged === undefined || anchor === null
         ? null
-        : checkInBackground({ directory, anchor, onChanged, onDamage: onFault });
+        : checkInBackground({ directory, anchor, filesLost: watched.lost, onChanged, onDamage: onFault });
     return {
       log: log.log,
       appendAtDoor: log.log.append,
