@@ -418,7 +418,6 @@ function checkAuditKey({ unverified }: ChainVerdict, anchors: number | null): Fi
     : found('audit-key', 'ok', 'audit-key-new');
 }
 
-/** Caps that somebody set by hand, and whether one of them keeps bids back today. */
 /** Of caps by hand those without room for each request. The reason names the first one alone; what was used under the others stands in the trace. */
 async function capsThatEnded(
   log: DeskReader['log'],
@@ -443,6 +442,7 @@ async function capsThatEnded(
   return ended;
 }
 
+/** Caps that somebody set by hand, and whether one of them keeps bids back today. */
 async function checkCaps({ clock, format }: CommandWorld, { control, views, log }: DeskReader): Promise<Finding[]> {
   const now = clock.now();
   const { caps, changes } = await control.read();
@@ -651,11 +651,11 @@ export async function checkViews(
   }
 }
 
-/** When the latest record of all partitions was written. */
 /** Topics whose records say when something happened. */
 const storyTopics = ['auctions', 'callbacks', 'flows', 'dead-letters'] as const;
 type StoryTopic = (typeof storyTopics)[number];
 
+/** When the latest record of all their partitions was written; undefined: there is none. */
 async function lastRecordAt(reader: DeskReader, topics: readonly StoryTopic[]): Promise<number | undefined> {
   let last: number | undefined;
   for (const topic of topics) {

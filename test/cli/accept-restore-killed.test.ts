@@ -10,7 +10,7 @@ import { createAuditKey } from '../../src/adapters/vault/audit-key.ts';
 import { createVault } from '../../src/adapters/vault/vault.ts';
 import { claimKey } from '../../src/bidding/key-check.ts';
 import { claimed, offer, requested } from '../bidding/parts.ts';
-import { lance, pseudonymKey } from './desk.ts';
+import { lance, offlineEnvironment, pseudonymKey } from './desk.ts';
 
 const killer = new URL('./kill-at-write.ts', import.meta.url).href;
 const directory = mkdtempSync(join(tmpdir(), 'lance-accept-'));
@@ -19,16 +19,7 @@ const setBack = join(directory, 'set-back');
 const requestIds = ['11', '12', '13'];
 const words = ['audit', 'accept-restore', '--by', 'ana', '--reason', 'disk', '--json'];
 
-const environmentOf = (place: string) => ({
-  LANCE_DATA_DIR: join(place, 'desk'),
-  LANCE_BASE_URL: 'http://127.0.0.1:9',
-  LANCE_WEBHOOK_TOKENS: 'token-of-the-tests',
-  LANCE_ACCESS_TOKEN: 'token-of-the-tests',
-  LANCE_CONTACT_URL: 'https://parceiro.example/credito',
-  LANCE_PSEUDONYM_KEY: pseudonymKey,
-  LANCE_HTTP_PORT: '0',
-  LANCE_LANG: 'en',
-});
+const environmentOf = (place: string) => offlineEnvironment(join(place, 'desk'));
 
 function openStore(place: string) {
   const data = join(place, 'desk');

@@ -17,6 +17,18 @@ export const pseudonymKey = 'a key that only the tests of the command line use';
 /** The least that a desk can be set to. */
 const leastWindowMs = 1_000;
 
+/** Of a desk whose service does not answer: nothing is sent, whatever the command is. */
+export const offlineEnvironment = (dataDir: string) => ({
+  LANCE_DATA_DIR: dataDir,
+  LANCE_BASE_URL: 'http://127.0.0.1:9',
+  LANCE_WEBHOOK_TOKENS: webhookToken,
+  LANCE_ACCESS_TOKEN: webhookToken,
+  LANCE_CONTACT_URL: 'https://parceiro.example/credito',
+  LANCE_PSEUDONYM_KEY: pseudonymKey,
+  LANCE_HTTP_PORT: '0',
+  LANCE_LANG: 'en',
+});
+
 export type Ended = { code: number | null; stdout: string; stderr: string };
 type Environment = Readonly<Record<string, string>>;
 

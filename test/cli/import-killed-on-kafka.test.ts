@@ -13,7 +13,7 @@ import { settingsOn } from '../conformance/kafka-log.ts';
 import { auctionEntry } from '../conformance/samples.ts';
 import { stackEnvironment } from '../stack/stack.ts';
 import { describeOnStack } from '../stack/suite.ts';
-import { lance, pseudonymKey } from './desk.ts';
+import { lance, offlineEnvironment, pseudonymKey } from './desk.ts';
 
 const killer = new URL('./kill-at-produce.ts', import.meta.url).href;
 /** More than an import of two records writes. */
@@ -22,16 +22,7 @@ const mostProduces = 40;
 await describeOnStack('an import into Kafka that is killed', (stack) => {
   const directory = mkdtempSync(join(tmpdir(), 'lance-import-'));
   const file = join(directory, 'desk.gz');
-  const environment = {
-    LANCE_DATA_DIR: join(directory, 'desk'),
-    LANCE_BASE_URL: 'http://127.0.0.1:9',
-    LANCE_WEBHOOK_TOKENS: 'token-of-the-tests',
-    LANCE_ACCESS_TOKEN: 'token-of-the-tests',
-    LANCE_CONTACT_URL: 'https://parceiro.example/credito',
-    LANCE_PSEUDONYM_KEY: pseudonymKey,
-    LANCE_HTTP_PORT: '0',
-    LANCE_LANG: 'en',
-  };
+  const environment = offlineEnvironment(join(directory, 'desk'));
 
   before(async () => {
     const place = environment.LANCE_DATA_DIR;

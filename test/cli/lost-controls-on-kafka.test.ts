@@ -1,13 +1,10 @@
 /** Operators' orders on Kafka outlive Redis: it is emptied while no process runs, and the next one obeys all the same. */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { connect, redisDefaults } from '../../src/adapters/redis/connection.ts';
 import { bidPath } from '../../src/wire/bid.ts';
-import { stackEnvironment } from '../stack/stack.ts';
 import { describeOnStack } from '../stack/suite.ts';
 import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
+import { environmentOnKafka, loseKeys } from './kafka-desk.ts';
 
 const who = ['--by', 'ana', '--reason', 'strange rates'];
 const requests = 20;
@@ -19,25 +16,12 @@ await describeOnStack('controls that Redis has lost', (stack) => {
 
   before(async () => {
     stage = await openStage(9);
-    const path = join(stage.directory, 'kafka.json');
-    const { LANCE_DATA_DIR: _, ...service } = stage.environment;
-    const bidding = { windowMs: 1_000, skewAllowanceMs: 50, marginWaitMs: 300, resultTimeoutMs: 5_000 };
-    const kafka = { topicPrefix: stack.prefix, groupId: stack.prefix, partitions: 2, replication: 1 };
-    writeFileSync(path, JSON.stringify({ bidding, kafka, redis: { keyPrefix: `{${stack.prefix}}:` } }));
-    environment = { ...service, LANCE_LANG: 'en', LANCE_CONFIG: path, ...stackEnvironment(stack) };
+    environment = environmentOnKafka(stage, stack);
   });
   after(async () => {
     await daemon?.stop();
     await stage.close();
   });
-
-  async function loseKeys(): Promise<number> {
-    const connection = await connect({ ...redisDefaults, url: stack.redisUrl });
-    const keys = await connection.command<string[]>('KEYS', `{${stack.prefix}}:*`);
-    for (const key of keys) await connection.command('DEL', key);
-    await connection.close();
-    return keys.length;
-  }
 
   async function told(command: string[]): Promise<string> {
     const { code, stdout, stderr } = await lance(environment, ...command);
@@ -65,11 +49,11 @@ await describeOnStack('controls that Redis has lost', (stack) => {
     await told(['cap', 'daily', '--reais-a-day', '1000', ...who]);
     await told(['pause', ...who]);
     await daemon.stop();
-    assert(await loseKeys());
+    assert(await loseKeys(stack));
 
     // Nobody has heard of it; only the log knows.
     assert.match(await told(['cap', 'daily']), /of R\$ 1,000\.00/);
-    assert.equal(await loseKeys(), 0, 'a command that reads has written');
+    assert.equal(await loseKeys(stack), 0, 'a command that reads has written');
     daemon = await startDaemon(environment);
     stage.sandbox.connect(daemon.url);
     assert(await isPaused());
@@ -78,7 +62,7 @@ await describeOnStack('controls that Redis has lost', (stack) => {
 
     await told(['resume', ...who]);
     await daemon.stop();
-    assert(await loseKeys());
+    assert(await loseKeys(stack));
     daemon = await startDaemon(environment);
     assert(!(await isPaused()));
     assert.match(await told(['cap', 'daily']), /of R\$ 1,000\.00/);
@@ -94,7 +78,7 @@ await describeOnStack('controls that Redis has lost', (stack) => {
     );
     assert.ok(beside.some(({ kind }) => kind === 'rules-ordered'));
     await daemon.stop();
-    assert(await loseKeys());
+    assert(await loseKeys(stack));
     assert.deepEqual(await orders(), beside);
   });
 });

@@ -7,11 +7,12 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect, redisDefaults } from '../../src/adapters/redis/connection.ts';
 import { bidPath } from '../../src/wire/bid.ts';
+import { eventually } from '../conformance/backend.ts';
 import { stackEnvironment } from '../stack/stack.ts';
 import { describeOnStack } from '../stack/suite.ts';
 import { jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
+import { loseKeys } from './kafka-desk.ts';
 
 /** No auction ends meanwhile, also where a group waits for a member that was killed. */
 const windowMs = 90_000;
@@ -31,13 +32,7 @@ type Place = {
 
 const bidsOf = ({ sandbox }: Played) => sandbox.record.of('call').filter(({ path }) => path === bidPath);
 
-async function until(is: () => boolean | Promise<boolean>, timeoutMs = 60_000): Promise<void> {
-  const startedAt = performance.now();
-  while (!(await is())) {
-    assert.ok(performance.now() - startedAt < timeoutMs, `not within ${timeoutMs} ms`);
-    await sleep(50);
-  }
-}
+const until = (is: () => boolean | Promise<boolean>) => eventually(is, 60_000);
 
 const isOpen = ({ lines }: Desk) =>
   lines.findLast(({ msg }) => msg === 'bidding-open' || msg === 'bidding-closed')?.msg === 'bidding-open';
@@ -172,12 +167,11 @@ await describeOnStack('views that lost single keys', (stack) => {
             await sleep(200);
           },
           lose: async (key) => {
-            const connection = await connect({ ...redisDefaults, url: stack.redisUrl });
-            const keys = await connection.command<string[]>('KEYS', `{${prefix}}:v:*`);
-            const lost = keys.filter((each) => key.test(each));
-            assert.ok(lost.length > 0, `no key like ${key}`);
-            await connection.command('DEL', ...lost);
-            await connection.close();
+            const count = await loseKeys(
+              { redisUrl: stack.redisUrl, prefix },
+              (each) => each.includes(':v:') && key.test(each),
+            );
+            assert.ok(count > 0, `no key like ${key}`);
           },
           again: async () => {
             for (const webhook of webhooks.slice()) await forward(webhook);

@@ -1,15 +1,12 @@
 /** Records that are deleted from the front of the log, and a topic that is deleted: nobody bids by what is left, with Redis emptied too. */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import kafkajs, { type Admin, Kafka } from 'kafkajs';
-import { connect, redisDefaults } from '../../src/adapters/redis/connection.ts';
 import { bidPath } from '../../src/wire/bid.ts';
 import { eventually } from '../conformance/backend.ts';
-import { stackEnvironment } from '../stack/stack.ts';
 import { describeOnStack } from '../stack/suite.ts';
 import { lance, openStage, type Played, startDaemon } from './desk.ts';
+import { environmentOnKafka, loseKeys } from './kafka-desk.ts';
 
 const who = ['--by', 'ana', '--reason', 'the log was deleted'];
 
@@ -21,12 +18,7 @@ await describeOnStack('topics that are lost', (stack) => {
 
   before(async () => {
     stage = await openStage(9);
-    const path = join(stage.directory, 'kafka.json');
-    const { LANCE_DATA_DIR: _, ...service } = stage.environment;
-    const bidding = { windowMs: 1_000, skewAllowanceMs: 50, marginWaitMs: 300, resultTimeoutMs: 5_000 };
-    const kafka = { topicPrefix: stack.prefix, groupId: stack.prefix, partitions: 2, replication: 1 };
-    writeFileSync(path, JSON.stringify({ bidding, kafka, redis: { keyPrefix: `{${stack.prefix}}:` } }));
-    environment = { ...service, LANCE_LANG: 'en', LANCE_CONFIG: path, ...stackEnvironment(stack) };
+    environment = environmentOnKafka(stage, stack);
     const brokers = stack.brokers.split(',');
     admin = new Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
     await admin.connect();
@@ -37,14 +29,6 @@ await describeOnStack('topics that are lost', (stack) => {
     await admin.disconnect();
     await stage.close();
   });
-
-  async function loseKeys(): Promise<void> {
-    const connection = await connect({ ...redisDefaults, url: stack.redisUrl });
-    for (const key of await connection.command<string[]>('KEYS', `{${stack.prefix}}:*`)) {
-      await connection.command('DEL', key);
-    }
-    await connection.close();
-  }
 
   async function loseFront(): Promise<void> {
     const topic = `${stack.prefix}auctions`;
@@ -90,7 +74,7 @@ await describeOnStack('topics that are lost', (stack) => {
       return ends.some(({ high }) => Number(high) > 0);
     }, 60_000);
     await loseFront();
-    await loseKeys();
+    await loseKeys(stack);
     await eventually(() => alarms().length > 0, 60_000);
     await eventually(async () => /front of/.test(await readiness()), 30_000);
     await stage.sandbox.run(10);
@@ -113,7 +97,7 @@ await describeOnStack('topics that are lost', (stack) => {
     timeout: 200_000,
   }, async () => {
     await admin.deleteTopics({ topics: [`${stack.prefix}house`] });
-    await loseKeys();
+    await loseKeys(stack);
     await assert.rejects(startDaemon(environment), /ended with 65/);
     await assert.rejects(startDaemon(environment), /ended with 65/);
     const doctor = await lance(environment, 'doctor');

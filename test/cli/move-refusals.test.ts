@@ -31,19 +31,10 @@ import { requested, settings } from '../bidding/parts.ts';
 import { auctionEntry, linkDetail, stateOf } from '../conformance/samples.ts';
 import { settings as flowSettings } from '../origination/orders.ts';
 import { runningClock } from '../sandbox/clocks.ts';
-import { lance, mainFile, pseudonymKey } from './desk.ts';
+import { lance, mainFile, offlineEnvironment, pseudonymKey } from './desk.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'lance-move-'));
-const environment = {
-  LANCE_DATA_DIR: join(directory, 'desk'),
-  LANCE_BASE_URL: 'http://127.0.0.1:9',
-  LANCE_WEBHOOK_TOKENS: 'token-of-the-tests',
-  LANCE_ACCESS_TOKEN: 'token-of-the-tests',
-  LANCE_CONTACT_URL: 'https://parceiro.example/credito',
-  LANCE_PSEUDONYM_KEY: pseudonymKey,
-  LANCE_HTTP_PORT: '0',
-  LANCE_LANG: 'en',
-};
+const environment = offlineEnvironment(join(directory, 'desk'));
 const file = (name: string) => join(directory, name);
 const newHome = () => ({ ...environment, LANCE_DATA_DIR: file(randomUUID()) });
 const openStore = (place: string): Promise<EmbeddedStore> =>

@@ -6,12 +6,13 @@ import { createPartitionReader } from '../../src/adapters/kafka/partitions.ts';
 import { createLogReading } from '../../src/adapters/kafka/read-log.ts';
 import { readSchemas } from '../../src/adapters/kafka/registry.ts';
 import { type KafkaSettings, kafkaDefaults } from '../../src/adapters/kafka/settings.ts';
+import type { Fault } from '../../src/errors.ts';
 import type { StackAddresses } from '../stack/stack.ts';
 import type { CountingReader, LogKind } from './backend.ts';
 
 type Place = KafkaSettings;
 
-const fail = (fault: Error): never => {
+const fail = (fault: unknown): never => {
   throw fault;
 };
 
@@ -69,3 +70,28 @@ export function kafkaLogOn(
 
 /** For a child process, which is told the whole place. */
 export const kind: Pick<LogKind, 'open'> = { open: openLog };
+
+/** A log whose closed topics and partitions are told, and a way to follow `auctions` of the partitions that are owned. */
+export async function openFollowed(settings: KafkaSettings) {
+  const told: Fault[] = [];
+  const opened = await openKafkaLog({
+    settings,
+    seal: (_place, text) => text,
+    onClosed: (fault) => told.push(fault),
+    onStalled: fail,
+  });
+  const read: string[] = [];
+  const closed = new Set<number>();
+  const consume = (positions: ReadonlyMap<number, number>) =>
+    opened.log.consume({
+      topic: 'auctions',
+      scope: 'owned',
+      from: async (partition) => positions.get(partition) ?? 0,
+      onLost: () => undefined,
+      onClosed: (partition) => closed.add(partition),
+      maxEntries: 100,
+      handler: async (batch) => void read.push(...batch.entries.map((entry) => entry.key)),
+      onFault: fail,
+    });
+  return { ...opened, told, read, closed, consume };
+}

@@ -100,6 +100,7 @@ test('an answer that was on its way when its withdrawal was cancelled is taken, 
     ['unknown', 'simulated', 'unclear'],
     ['rejected', 'simulated', 'unclear'],
     ['rejected for sure', 'cancelled', 'not-sent'],
+    ['said to exist', 'simulated', 'unclear'],
   ] as const) {
     const { world, include, state, flowId, ask, reaches, append, alarms } = await simulatedHouse(context, {
       retryMs: 60_000,
@@ -116,6 +117,7 @@ test('an answer that was on its way when its withdrawal was cancelled is taken, 
       unknown: { kind: 'unknown', reason: 'status-500' },
       rejected: { kind: 'rejected', code: 'E1', errors: [] },
       'rejected for sure': { kind: 'rejected', code: 'E1', errors: [] },
+      'said to exist': { kind: 'rejected', code: 'E1', errors: ['Já existe proposta'], saysExists: true },
     } as const;
     await append({
       topic: 'flows',
@@ -123,7 +125,7 @@ test('an answer that was on its way when its withdrawal was cancelled is taken, 
       record: {
         ...{ kind: 'answered', flowId, at: Date.now(), intentId, instance: 'a', result: results[told] },
         ...{
-          earlierAttemptPossible: told !== 'rejected for sure',
+          earlierAttemptPossible: told === 'rejected',
           firstByteAt: null,
           attempts: 1,
           status: null,

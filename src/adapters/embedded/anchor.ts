@@ -286,7 +286,7 @@ export function findSetBack(
 
 /**
  * The furthest heads that are known to have been stored; null: nobody knows. The lines of acceptances that were killed before their mark
- * say what the store had after it, and does not count: what was lost is what was known before.
+ * say what the store had after them, and do not count: what was lost is what was known before.
  */
 export function knownHeads({ file, key }: AnchorPlace): ChainHeads | null {
   const found = knownOf(file, key);

@@ -239,16 +239,16 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     try {
       await makeTopic(kafka, topic, settings);
       await producer.connect();
-      const say = (key: string) => {
-        const said = { partition: housePartition, key, value: JSON.stringify({ since: now }) };
-        return producer.send({ topic: house, acks: allReplicas, messages: [said] });
+      const said = isAnchoredSaid ? null : await readHouse();
+      const say = (what: string) => {
+        const message = { partition: housePartition, key: what, value: JSON.stringify({ since: now }) };
+        return producer.send({ topic: house, acks: allReplicas, messages: [message] });
       };
-      // A log of an earlier version: what an anchor that names fronts is proof of has to stand before it.
-      if (!isAnchoredSaid && !(await readHouse()).begun) await say(begunKey);
+      // A log of an earlier version says it now, before the anchor: one that names fronts without it means that `house` was lost.
+      if (said?.begun === false) await say(begunKey);
       const message = { partition: anchorPartition, key: 'anchor', value: line };
       await producer.send({ topic, acks: allReplicas, messages: [message] });
-      isAnchoredSaid ||= (await readHouse()).anchored;
-      if (!isAnchoredSaid) await say(anchoredKey);
+      if (said?.anchored === false) await say(anchoredKey);
       isAnchoredSaid = true;
     } catch (cause) {
       throw unavailable(cause);

@@ -115,7 +115,7 @@ export function createIdentity(onReplaced: (fault: Fault) => void): LogIdentity 
         await new Promise((resolve) => setTimeout(resolve, lookAgainMs));
         ({ first, end } = await extentOf(reader, topic, partition));
       }
-      // Deleted as the topic's retention says; what it does not say, `watchFronts` tells.
+      // Deleted as the topic's retention says; what was deleted before its time is told by `topic-watch.ts`.
       if (offset < first) return isKnown;
       if (offset >= end) {
         const known = mark === undefined ? `was read up to ${position}` : `had a record at ${offset}`;

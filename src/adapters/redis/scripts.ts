@@ -21,15 +21,13 @@ const reading = '#!lua flags=no-writes';
 /** A copy puts closed rows on squeezed pages: where memory is full it is what makes room. */
 const squeezing = '#!lua flags=allow-oom';
 
-const holding = ['holds'] as const;
-
 export const scripts = {
-  apply: read([...holding, 'rows', 'exposure', 'whole', 'exp', 'learning', 'apply'], writing),
-  read: read([...holding, 'exposure', 'whole', 'read'], reading),
-  lookWhole: read([...holding, 'whole', 'eviction', 'look-whole'], writing),
+  apply: read(['holds', 'rows', 'exposure', 'whole', 'exp', 'learning', 'apply'], writing),
+  read: read(['holds', 'exposure', 'whole', 'read'], reading),
+  lookWhole: read(['holds', 'whole', 'eviction', 'look-whole'], writing),
   losses: read(['eviction', 'losses'], reading),
-  copy: read([...holding, 'copy'], squeezing),
-  restore: read([...holding, 'rows', 'exposure', 'restore'], writing),
+  copy: read(['holds', 'copy'], squeezing),
+  restore: read(['holds', 'rows', 'exposure', 'restore'], writing),
   flows: read(['flows'], writing),
   flowRows: read(['flow-rows'], reading),
   margins: read(['margins'], writing),

@@ -6,13 +6,12 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import kafkajs, { type Admin, Kafka } from 'kafkajs';
 import { openAnchors } from '../../../src/adapters/kafka/anchors.ts';
-import { openKafkaLog } from '../../../src/adapters/kafka/log.ts';
 import { registerSchemas } from '../../../src/adapters/kafka/registry.ts';
 import { type KafkaSettings, topicNameOf } from '../../../src/adapters/kafka/settings.ts';
 import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
 import { Fault } from '../../../src/errors.ts';
 import { eventually } from '../../conformance/backend.ts';
-import { settingsOn } from '../../conformance/kafka-log.ts';
+import { openFollowed, settingsOn } from '../../conformance/kafka-log.ts';
 import { auctionEntry } from '../../conformance/samples.ts';
 import { findJars } from '../../stack/cache.ts';
 import { createBroker } from '../../stack/servers.ts';
@@ -26,33 +25,9 @@ const keptMs = 400 * dayMs;
 const longMs = 3_600_000;
 const quiet = () => undefined;
 
-async function openDesk(settings: KafkaSettings) {
-  const told: Fault[] = [];
-  const opened = await openKafkaLog({
-    settings,
-    seal: (_place, text) => text,
-    onClosed: (fault) => told.push(fault),
-    onStalled: (fault) => assert.fail(fault.message),
-  });
-  const read: string[] = [];
-  const closed = new Set<number>();
-  const consume = (positions: ReadonlyMap<number, number>) =>
-    opened.log.consume({
-      topic: 'auctions',
-      scope: 'owned',
-      from: async (partition) => positions.get(partition) ?? 0,
-      onLost: () => undefined,
-      onClosed: (partition) => closed.add(partition),
-      maxEntries: 100,
-      handler: async (batch) => void read.push(...batch.entries.map((entry) => entry.key)),
-      onFault: (fault) => assert.fail(String(fault)),
-    });
-  return { ...opened, told, read, closed, consume };
-}
-
 /** The topics of a new desk, with nothing in them. */
 async function begin(settings: KafkaSettings): Promise<void> {
-  await (await openDesk(settings)).close();
+  await (await openFollowed(settings)).close();
 }
 
 async function anchorOnce(settings: KafkaSettings): Promise<string[]> {
@@ -232,7 +207,7 @@ else {
       }
       await append(settings, 20, 10, 3 * dayMs);
       assert.deepEqual(await anchorOnce(settings), []);
-      const desk = await openDesk({ ...settings });
+      const desk = await openFollowed({ ...settings });
       context.after(() => desk.close());
       const consumer = await desk.consume(new Map());
       await eventually(() => desk.read.length === 30);
@@ -270,7 +245,7 @@ else {
 
     test('young records that go below a running desk close their partition, and no other', async (context) => {
       const settings = settingsOf('running', 2);
-      const desk = await openDesk(settings);
+      const desk = await openFollowed(settings);
       context.after(() => desk.close());
       const consumer = await desk.consume(new Map());
       for (const partition of [0, 1]) await append(settings, 10 * partition, 10, 0, partition);
@@ -287,7 +262,7 @@ else {
 
     test('who has lost its views does not begin at a front that lost young records', async (context) => {
       const settings = settingsOf('views');
-      const desk = await openDesk(settings);
+      const desk = await openFollowed(settings);
       context.after(() => desk.close());
       const consumer = await desk.consume(new Map());
       await append(settings, 0, 10);

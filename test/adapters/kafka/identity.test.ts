@@ -2,12 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import kafkajs, { Kafka } from 'kafkajs';
-import { openKafkaLog } from '../../../src/adapters/kafka/log.ts';
 import { registerSchemas } from '../../../src/adapters/kafka/registry.ts';
 import { type KafkaSettings, topicNameOf } from '../../../src/adapters/kafka/settings.ts';
 import { Fault } from '../../../src/errors.ts';
 import { eventually } from '../../conformance/backend.ts';
-import { settingsOn } from '../../conformance/kafka-log.ts';
+import { openFollowed, settingsOn } from '../../conformance/kafka-log.ts';
 import { auctionEntry } from '../../conformance/samples.ts';
 import { describeOnStack, type SuiteStack } from '../../stack/suite.ts';
 
@@ -46,30 +45,6 @@ async function recreate(settings: KafkaSettings, count: number): Promise<void> {
   await producer.disconnect();
 }
 
-async function openDesk(settings: KafkaSettings) {
-  const told: Fault[] = [];
-  const opened = await openKafkaLog({
-    settings,
-    seal: (_place, text) => text,
-    onClosed: (fault) => told.push(fault),
-    onStalled: (fault) => assert.fail(fault.message),
-  });
-  const read: string[] = [];
-  const closed = new Set<number>();
-  const consume = (positions: ReadonlyMap<number, number>) =>
-    opened.log.consume({
-      topic: 'auctions',
-      scope: 'owned',
-      from: async (partition) => positions.get(partition) ?? 0,
-      onLost: () => undefined,
-      onClosed: (partition) => closed.add(partition),
-      maxEntries: 100,
-      handler: async (batch) => void read.push(...batch.entries.map(({ key }) => key)),
-      onFault: (fault) => assert.fail(String(fault)),
-    });
-  return { ...opened, told, read, closed, consume };
-}
-
 function testReplaced(stack: SuiteStack): void {
   for (const [name, count] of [
     ['empty', 0],
@@ -77,7 +52,7 @@ function testReplaced(stack: SuiteStack): void {
   ] as const) {
     test(`a topic created again, ${name}, takes no webhook and is not read on`, async (context) => {
       const settings = settingsOn(stack, `${stack.prefix}again${count}.`);
-      const desk = await openDesk(settings);
+      const desk = await openFollowed(settings);
       context.after(() => desk.close());
       const consumer = await desk.consume(new Map());
       await desk.log.append(entries(0, 60));
@@ -104,11 +79,11 @@ function testReplaced(stack: SuiteStack): void {
 
   test('a desk that has read nothing yet knows the record before its position', async (context) => {
     const settings = settingsOn(stack, `${stack.prefix}position.`);
-    const before = await openDesk(settings);
+    const before = await openFollowed(settings);
     await before.log.append(entries(0, 60));
     const ends = await before.log.ends('auctions');
     await before.close();
-    const desk = await openDesk(settings);
+    const desk = await openFollowed(settings);
     context.after(() => desk.close());
     await desk.consume(ends);
     await recreate(settings, 60);
@@ -119,7 +94,7 @@ function testReplaced(stack: SuiteStack): void {
 
   test('a position behind the end of the log, as of views that are ahead of it, is not read on from', async (context) => {
     const settings = settingsOn(stack, `${stack.prefix}ahead.`);
-    const desk = await openDesk(settings);
+    const desk = await openFollowed(settings);
     context.after(() => desk.close());
     await desk.log.append(entries(0, 60));
     const ends = await desk.log.ends('auctions');
@@ -132,7 +107,7 @@ function testReplaced(stack: SuiteStack): void {
 
   test('an append that gets an offset below what was known tells that the topic was created again', async (context) => {
     const settings = settingsOn(stack, `${stack.prefix}append.`);
-    const desk = await openDesk(settings);
+    const desk = await openFollowed(settings);
     context.after(() => desk.close());
     await desk.log.append(entries(0, 60));
     await recreate(settings, 0);
@@ -143,7 +118,7 @@ function testReplaced(stack: SuiteStack): void {
 
   test('a topic house that goes below a running desk ends its work, and what it says then does not count', async (context) => {
     const settings = settingsOn(stack, `${stack.prefix}house.`);
-    const desk = await openDesk(settings);
+    const desk = await openFollowed(settings);
     context.after(() => desk.close());
     await desk.controlCopies.add('paused');
     assert.deepEqual(await desk.controlCopies.read(), ['paused']);
@@ -172,7 +147,7 @@ function testReplaced(stack: SuiteStack): void {
 
   test('a topic house that was deleted and made again is not the one that it was', async (context) => {
     const settings = settingsOn(stack, `${stack.prefix}house2.`);
-    const desk = await openDesk(settings);
+    const desk = await openFollowed(settings);
     context.after(() => desk.close());
     for (const copy of ['a', 'b', 'c']) await desk.controlCopies.add(copy);
     const topic = topicNameOf(settings, 'house');
@@ -190,7 +165,7 @@ function testReplaced(stack: SuiteStack): void {
 
   test('appends of two producers at once are no sign of it', async (context) => {
     const settings = settingsOn(stack, `${stack.prefix}calm.`);
-    const desk = await openDesk(settings);
+    const desk = await openFollowed(settings);
     context.after(() => desk.close());
     const consumer = await desk.consume(new Map());
     for (let round = 0; round < 20; round += 1) {
