@@ -238,7 +238,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     progress: () => (desk === null ? { alive: true, detail: 'takes webhooks' } : progressOf(desk, parts.clock)),
     checks,
     api: { ...api, status, guard },
-    addPages: (app, shared) => addConsole(app, { ...api, status, guard, ...shared }),
+    addPages: (app, shared) => addConsole(app, { ...api, status, guard, flowSettings: config.flows, ...shared }),
     metricsText: () => metricsText({ ...parts, rules, metrics, lagGauge, desk, door, checks }),
     onFault: (text) => journal.error('http-fault', { text }),
     onRefusal: (report) => {

@@ -126,14 +126,15 @@ export function listText(
 type Column = keyof Format['texts']['flows']['columns'];
 
 /** Of an event only its note says what it is about, and a lookup has no amount. An amount is what is released; of the others only the loan is known. */
-function columnsOf(flow: FlowKind): readonly Column[] {
+export function columnsOf(flow: FlowKind): readonly Column[] {
   if (flow === 'event') return ['flow', 'phase', 'begun', 'of', 'note', 'loan', 'installment', 'rate', 'about'];
   if (flow === 'lookup') return ['flow', 'phase', 'waits', 'begun', 'by', 'worker', 'about'];
   const sum = flow === 'renegotiation' ? 'loan' : 'amount';
   return ['flow', 'phase', 'waits', 'begun', 'by', 'worker', sum, 'about'];
 }
 
-function lineOf(format: Format, state: FlowState, { open, settings, now }: Seen): string[] {
+/** The cells of its columns. */
+export function lineOf(format: Format, state: FlowState, { open, settings, now }: Seen): string[] {
   const { requestId, closedContract } = state.subject;
   const { none } = format.texts;
   const { told, note } = state;
@@ -283,11 +284,28 @@ export function flowText(
 ): string {
   const { events = [], acceptedWhy = null, bidEndsAt = null } = beside;
   const { texts } = format;
+  const { labels } = texts.flows;
+  return labelledText([
+    ...flowFacts(format, state, { open, settings, now, acceptedWhy }),
+    [labels.events, joined(events.map((code) => eventText(texts.flows, state, shownCodes(code, open))))],
+    [labels.waiting, joined(waiting.records.flatMap((record) => waitingText(format, record)))],
+    [labels.deadlines, joined(deadlineTexts(format, waiting.state, { settings, now, bidEndsAt }))],
+    [labels.next, joined(nextTexts(format, waiting.state, { open, settings, now }), ', ')],
+  ]);
+}
+
+/** What is known of a flow, each with its name, of several lines where there are several; null: nothing is. */
+export function flowFacts(
+  format: Format,
+  state: FlowState,
+  { open, settings, now = state.changedAt, acceptedWhy = null }: Seen & Pick<Beside, 'acceptedWhy'>,
+): readonly (readonly [label: string, text: string | null])[] {
+  const { texts } = format;
   const { labels, figures } = texts.flows;
   const money = (cents: number | null | undefined) => (cents == null ? null : format.money(cents));
   const { subject, operation, terms, note } = state;
   const view = flowView(state, open, settings, now);
-  return labelledText([
+  return [
     [labels.phase, phaseText(texts.flows, state)],
     [labels.meaning, state.frozen === undefined ? meaningText(texts.flows, state) : null],
     [texts.freeze.mark, state.frozen?.problem ?? null],
@@ -354,11 +372,7 @@ export function flowText(
       labels.answers,
       joined(Object.entries(view.results).map(([what, at]) => `${texts.flows.step(what)} (${format.minute(at)})`)),
     ],
-    [labels.events, joined(events.map((code) => eventText(texts.flows, state, shownCodes(code, open))))],
-    [labels.waiting, joined(waiting.records.flatMap((record) => waitingText(format, record)))],
-    [labels.deadlines, joined(deadlineTexts(format, waiting.state, { settings, now, bidEndsAt }))],
-    [labels.next, joined(nextTexts(format, waiting.state, { open, settings, now }), ', ')],
-  ]);
+  ];
 }
 
 function differenceText(

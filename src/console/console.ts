@@ -13,7 +13,6 @@ import {
   cookieOf,
   csrfTokenOf,
   type Guard,
-  type PageLook,
   pageSessionName,
   pageSettings,
   sessionCookie,
@@ -29,11 +28,22 @@ import { addressKey } from '../http/visitors.ts';
 import { type ControlParts, capUse, controlHistory, controlStanding, pause, resume } from '../operating/controls.ts';
 import { beginTokenSession, revokeToken, type TokenParts, type TokenWatch } from '../operating/tokens.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
-import { fromWallClock } from '../wire/local-time.ts';
+import {
+  type ConsoleRoutes,
+  type Form,
+  forbidden,
+  queryOf,
+  type Session,
+  send,
+  unknownPage,
+  wallTime,
+} from './answers.ts';
+import { addFlowPages, type FlowPagesParts } from './flow-routes.ts';
 import type { Filters, NowFacts, Shown } from './pages.ts';
 
 export type ConsoleParts = TokenParts &
-  ControlParts & {
+  ControlParts &
+  FlowPagesParts & {
     tokenWatch: Pick<TokenWatch, 'look'>;
     guard: Guard;
     /** Null: nobody can log in at a provider. */
@@ -77,11 +87,8 @@ const assetTypes = {
 type AssetName = keyof typeof assetTypes;
 
 /** A page of the console that a log-in leads back to. */
-const placeForm = /^\/(?:console\/(?:requests|controls)(?:[/?][\w./?=&%:|+-]{0,500})?)?$/;
+const placeForm = /^\/(?:console\/(?:requests|flows|controls)(?:[/?][\w./?=&%:|+-]{0,500})?)?$/;
 
-type Session = Extract<PageLook, { kind: 'known' }>['caller'];
-type Form = Readonly<Partial<Record<string, string>>>;
-type Pages = typeof import('./pages.ts');
 type Texts = Shown['texts'];
 
 /** Ready when the server listens. What a page is made with is loaded when the first one is asked for. */
@@ -149,11 +156,16 @@ function createLooks({ guard, login }: ConsoleParts) {
 
 function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { begin, loadAssets }: Looks): void {
   const { guard, bodies, clock, login } = parts;
+  /** In bytes, by the path of an action. */
+  const formLimits = new Map<string, number>();
 
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('application/x-www-form-urlencoded', async (request: FastifyRequest) => {
     if (codingOf(request.headers) !== null) throw Object.assign(new Error('the form is coded'), { statusCode: 415 });
-    const body = await bodies.read(request.raw, formLimitBytes, { room: 'api', name: addressKey(request.ip) });
+    // Strangers send the short form to log in.
+    const isKnown = guard.pageCaller(request).kind === 'known';
+    const limitBytes = (isKnown ? formLimits.get(request.routeOptions.url ?? '') : null) ?? formLimitBytes;
+    const body = await bodies.read(request.raw, limitBytes, { room: 'api', name: addressKey(request.ip) });
     bodies.release(request.raw);
     return Object.fromEntries(new URLSearchParams(body.toString()));
   });
@@ -201,32 +213,17 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
     return send(reply, text, status);
   }
 
-  /** A page for those who are logged in; others see the page to log in at. */
-  function page(
-    path: string,
-    make: (
-      world: { pages: Pages; shown: Shown; session: Session },
-      request: FastifyRequest,
-      reply: FastifyReply,
-    ) => Promise<FastifyReply>,
-  ): void {
+  const page: ConsoleRoutes['page'] = (path, make) => {
     scope.get(path, async (request, reply) => {
       const { session, ...begun } = await begin(request, reply);
       if (session !== null) return make({ ...begun, session }, request, reply);
       if (begun.look.kind === 'unheard') return logInPage(request, reply, begun, { status: 503, problem: 'unheard' });
       return logInPage(request, reply, begun, { status: path === '/' ? 200 : 401 });
     });
-  }
+  };
 
-  /** A form of a page of ours, and of the session that it is sent in. */
-  function action(
-    path: string,
-    run: (
-      world: { pages: Pages; shown: Shown; session: Session; form: Form },
-      request: FastifyRequest,
-      reply: FastifyReply,
-    ) => Promise<FastifyReply>,
-  ): void {
+  const action: ConsoleRoutes['action'] = (path, run, limitBytes = formLimitBytes) => {
+    formLimits.set(path, limitBytes);
     scope.post(path, async (request, reply) => {
       const { session, ...begun } = await begin(request, reply);
       const form = (request.body ?? {}) as Form;
@@ -234,7 +231,7 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
       if (isStrange(request, form, session.csrfToken)) return stale(reply, begun);
       return run({ ...begun, session, form }, request, reply);
     });
-  }
+  };
 
   function isStrange({ headers, host }: FastifyRequest, form: Form, csrfToken: string): boolean {
     const { origin, 'sec-fetch-site': site } = headers;
@@ -322,6 +319,8 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
     return send(reply, pages.problemPage(shown, { title: unknown, text: shown.texts.requests.unknown }), 404);
   });
 
+  addFlowPages({ page, action }, parts);
+
   page('/console/controls', async ({ pages, shown }, _request, reply) =>
     send(reply, pages.controlsPage(shown, await controlHistory(parts, mostOrders)), 200),
   );
@@ -329,11 +328,11 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
   for (const kind of ['stop', 'resume'] as const) {
     const path = `/console/${kind}`;
     page(path, async ({ pages, shown }, _request, reply) => {
-      if (!pages.mayOrder(shown)) return forbidden(reply, pages, shown);
+      if (!pages.mayOrder(shown)) return forbidden(reply, pages, shown, pages.ordering);
       return send(reply, pages.orderPage(shown, kind, { pause: pauseNow(), reason: '', problem: null }), 200);
     });
     action(path, async ({ pages, shown, session, form }, _request, reply) => {
-      if (!pages.mayOrder(shown)) return forbidden(reply, pages, shown);
+      if (!pages.mayOrder(shown)) return forbidden(reply, pages, shown, pages.ordering);
       const typed = form.reason ?? '';
       const reason = shortReason.safeParse(typed.replaceAll('\r\n', '\n'));
       const again = (problem: string, status: number) =>
@@ -400,32 +399,6 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
   }
 }
 
-function forbidden(reply: FastifyReply, pages: Pages, shown: Shown): FastifyReply {
-  const { problem, roles } = shown.texts;
-  const text = problem.forbiddenText(pages.ordering.map((role) => roles[role]).join(', '));
-  return send(reply, pages.problemPage(shown, { title: problem.forbidden, text }), 403);
-}
-
-function unknownPage(pages: Pages, shown: Shown): string {
-  const { unknown } = shown.texts.problem;
-  return pages.problemPage(shown, { title: unknown, text: '' });
-}
-
-function send(reply: FastifyReply, text: string, status: number): FastifyReply {
-  return reply
-    .code(status)
-    .type('text/html; charset=utf-8')
-    .header('cache-control', 'no-store')
-    .header('vary', 'accept-language, cookie')
-    .send(text);
-}
-
-/** Of a parameter that was sent several times the first counts. */
-function queryOf(request: FastifyRequest): Readonly<Partial<Record<string, string>>> {
-  const query = request.query as Record<string, string | string[]>;
-  return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, [value].flat()[0] ?? '']));
-}
-
 /** Null: it is no address, such as `null` of a page that hides where it is from. */
 function hostIn(origin: string): string | null {
   return URL.parse(origin)?.host ?? null;
@@ -454,14 +427,6 @@ function preferredIn(header: string): 'pt' | 'en' {
     .filter(({ name, weight }) => (name === 'pt' || name === 'en') && weight > 0)
     .sort((one, other) => other.weight - one.weight);
   return named[0]?.name === 'en' ? 'en' : 'pt';
-}
-
-/** `YYYY-MM-DDTHH:mm` as a browser sends it, on Brasília's clock; NaN, which no search takes, where it is something else or no calendar has it. */
-function wallTime(text: string): number {
-  const wallMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? Date.parse(`${text}:00Z`) : Number.NaN;
-  // The 30th of February is read as the 2nd of March.
-  const exists = !Number.isNaN(wallMs) && new Date(wallMs).toISOString().startsWith(text);
-  return exists ? fromWallClock(wallMs) : Number.NaN;
 }
 
 function labelOf(words: Texts['requests'], name: string): string {

@@ -30,8 +30,8 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
 const longest = 300;
 
 /** Text that others wrote: cut where it is very long, and apart from the text around it. */
-export function outside(text: string): Html {
+export function outside(text: string, most: number = longest): Html {
   const characters = [...text];
-  const shown = characters.length > longest ? `${characters.slice(0, longest).join('')}…` : text;
+  const shown = characters.length > most ? `${characters.slice(0, most).join('')}…` : text;
   return html`<bdi>${shown}</bdi>`;
 }

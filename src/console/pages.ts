@@ -34,6 +34,7 @@ type Place = keyof ConsoleTexts['pages'];
 const addresses: Readonly<Record<Place, string>> = {
   now: '/',
   requests: '/console/requests',
+  flows: '/console/flows',
   controls: '/console/controls',
 };
 
@@ -51,10 +52,13 @@ export function mayOrder({ person }: Shown): boolean {
   return person !== null && ordering.includes(person.role);
 }
 
-const csrfField = (token: string) => html`<input type="hidden" name="csrf" value="${token}">`;
+export const csrfField = (token: string) => html`<input type="hidden" name="csrf" value="${token}">`;
 
 /** `refreshes`: without scripts the page is loaded again now and then. */
-function layout(shown: Shown, page: { title: string; body: Html; place?: Place | null; refreshes?: boolean }): string {
+export function layout(
+  shown: Shown,
+  page: { title: string; body: Html; place?: Place | null; refreshes?: boolean },
+): string {
   const { texts, language, otherHref, assetVersion, person } = shown;
   const { title, body, place = null, refreshes = false } = page;
   const other = language === 'pt' ? 'en' : 'pt';
@@ -156,7 +160,7 @@ export type NowFacts = {
   notice: 'stopped' | 'resumed' | 'late' | null;
 };
 
-const timeText = (at: number, format: Format) =>
+export const timeText = (at: number, format: Format) =>
   html`<time datetime="${new Date(at).toISOString()}">${format.minute(at)}</time>`;
 
 export function nowPage(shown: Shown, facts: NowFacts): string {

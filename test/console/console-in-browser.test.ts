@@ -1,15 +1,13 @@
 /** What a person does at the console, in a real browser, on a phone and on a wide screen. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Daemon, openStage, type Played, startDaemon } from '../cli/desk.ts';
 import { describeInBrowser } from '../impact/browser.ts';
-import { driveBrowser, type Tab } from './driven-browser.ts';
+import { driveBrowser } from './driven-browser.ts';
+import { looksRight } from './looks.ts';
 
-/** Pictures of every page are written here, to be looked at; left out, none are. */
-const pictures = process.env.LANCE_TEST_PICTURES;
 const secret = 'a-token-of-an-operator';
 const authorization = `Bearer ${secret}`;
 
@@ -46,31 +44,6 @@ describeInBrowser('the console', () => {
     await daemon?.stop();
     await played?.close();
   });
-
-  async function looksRight(tab: Tab, name: string, width: number): Promise<void> {
-    type Measured = { room: number; taken: number; headings: number; nameless: string[]; lang: string };
-    const measured = await tab.value<Measured>(`({
-      room: document.documentElement.clientWidth,
-      taken: document.documentElement.scrollWidth,
-      headings: document.querySelectorAll('main h1').length,
-      nameless: [...document.querySelectorAll('input:not([type=hidden]), select, textarea, button, a, summary')]
-        .filter((each) => !(each.labels?.length > 0) && each.textContent.trim() === '')
-        .map((each) => each.outerHTML),
-      lang: document.documentElement.lang,
-    })`);
-    assert.deepEqual(
-      { ...measured, room: 0, taken: 0 },
-      { room: 0, taken: 0, headings: 1, nameless: [], lang: 'pt-BR' },
-      name,
-    );
-    assert.ok(measured.taken <= measured.room, `${name} is ${measured.taken} wide in ${measured.room}`);
-    if (pictures === undefined) return;
-    for (const scheme of ['light', 'dark'] as const) {
-      await tab.size(width, scheme);
-      await tab.picture(join(pictures, `${name}-${width}-${scheme}.png`));
-    }
-    await tab.size(width);
-  }
 
   for (const width of [390, 1280]) {
     test(`log in, see why no bids flow, stop, resume, find a request, log out: ${width} pixels`, async () => {

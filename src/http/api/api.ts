@@ -16,7 +16,6 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fas
 import { z } from 'zod';
 import { nearestWord } from '../../domain/nearest-word.ts';
 import { checkUntrusted } from '../../domain/untrusted-value.ts';
-import { membersIn, parseJson, repeatedKey } from '../../wire/json.ts';
 import { type Bodies, codingOf } from '../bodies.ts';
 import type { Guard } from './auth.ts';
 import { addBidRoutes, type BidRouteParts } from './bid-routes.ts';
@@ -26,8 +25,8 @@ import { fieldName } from './fields.ts';
 import { addFlowRoutes, type FlowRouteParts } from './flow-routes.ts';
 import { addLoginRoutes, type LoginRouteParts } from './login-routes.ts';
 import { answerError, coded, problem, unreadable } from './problems.ts';
-import { keyText, longestKey } from './remedies.ts';
-import { withCarriedNumbers } from './requests.ts';
+import { longestKey } from './remedies.ts';
+import { readJson } from './requests.ts';
 import { addRuleRoutes, type RuleRouteParts } from './rule-routes.ts';
 import { addStatus, type StatusParts } from './status.ts';
 import { addTokenRoutes, type TokenRouteParts } from './token-routes.ts';
@@ -74,7 +73,9 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
       name: parts.guard.callerOf(request).name,
     });
     parts.bodies.release(request.raw);
-    return readJson(body);
+    const read = readJson(body);
+    if (read.kind === 'unreadable') throw unreadable(read.why);
+    return read.value;
   });
   scope.setValidatorCompiler((route) => {
     const check = validatorCompiler(route as Parameters<typeof validatorCompiler>[0]);
@@ -154,13 +155,4 @@ function unknownParameters(request: FastifyRequest): { field: string; rule: stri
     const detail = `is no parameter of this; ${meant === null ? '' : `did you mean ${meant}? `}${all}`;
     return { field: fieldName('querystring', [name]), rule: 'unrecognized_keys', detail };
   });
-}
-
-/** Nested no deeper than anything that is meant: functions that call themselves write it again. */
-function readJson(body: Buffer): unknown {
-  const read = parseJson(body);
-  if (read.kind === 'malformed') throw unreadable(read.text);
-  if (membersIn(read.value) === read.members) return withCarriedNumbers(read.value, body);
-  const key = keyText(repeatedKey(body.toString()) ?? '');
-  throw unreadable(`an object in the body says a key twice, and which value is meant nobody knows; send ${key} once`);
 }

@@ -4,25 +4,20 @@ import type { EventLog, NewEntry, Views } from '../../bidding/ports.ts';
 import { unknownWinners } from '../../bidding/unknown-winners.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { FlowStep } from '../../domain/flow-records.ts';
-import type { FlowState } from '../../domain/flow-states.ts';
 import type { Vault } from '../../domain/vault.ts';
-import { eventsToShow } from '../../origination/events-of-nobody.ts';
 import type { FlowFront, FrontResult } from '../../origination/front.ts';
-import { latestFlows } from '../../origination/latest-flows.ts';
-import { requestIndex } from '../../origination/ledger.ts';
-import { withLostBids } from '../../origination/lost-bids.ts';
-import { type StepSettings, waitsFor, waitsForPerson } from '../../origination/next-steps.ts';
+import type { StepSettings } from '../../origination/next-steps.ts';
 import { type Asker, flowMeant } from '../../origination/orders.ts';
 import type { FlowStore } from '../../origination/ports.ts';
-import { type OpenSealed, openedOnce, shownRecord } from '../../origination/shown-flows.ts';
+import type { OpenSealed } from '../../origination/shown-flows.ts';
 import { stepsOf } from '../../origination/steps.ts';
 import { readResult } from '../../origination/worker-reading.ts';
-import { withoutCpfs } from '../../wire/hidden-cpf.ts';
 import { canonicalDigits } from '../../wire/json.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
 import { answered } from './described.ts';
 import { wholePath } from './fields.ts';
+import { createFlowReader } from './flow-reader.ts';
 import { problem, problemResponses } from './problems.ts';
 import { contractAsked, lookupAsked, renegotiationAsked, stepAsked, withdrawalAsked } from './requests.ts';
 import {
@@ -43,7 +38,6 @@ import {
   stepBodies,
   stepNotes,
   stepTexts,
-  waitsForAnybody,
   withdrawalBody,
   workerBody,
 } from './schemas.ts';
@@ -63,9 +57,6 @@ export type FlowRouteParts = {
   flowSettings: StepSettings;
 };
 
-/** Flows that one page looks at, for those that wait for a person. */
-const mostRead = 5_000;
-
 const flowKindPaths = [
   { path: '/contracts', flow: 'contract' },
   { path: '/renegotiations', flow: 'renegotiation' },
@@ -82,7 +73,8 @@ export function stepsNear(path: string): { flow: KindPath['flow']; steps: readon
 }
 
 export function addFlowRoutes(app: ApiApp, given: FlowRouteParts): void {
-  const parts = { ...given, flows: withLostBids(given.flows, given.views), turns: createTurns() };
+  const reader = createFlowReader(given);
+  const parts = { ...given, flows: reader.flows, reader, turns: createTurns() };
   addStarts(app, parts);
   for (const kind of flowKindPaths) {
     addReads(app, parts, kind);
@@ -92,6 +84,7 @@ export function addFlowRoutes(app: ApiApp, given: FlowRouteParts): void {
   addClosing(app, parts);
 }
 
+type WithReader = FlowRouteParts & { reader: ReturnType<typeof createFlowReader> };
 type InTurns = FlowRouteParts & { turns: Turns };
 
 function addStarts(app: ApiApp, { front, vault, guard, turns, flowSettings }: InTurns): void {
@@ -179,17 +172,9 @@ function addStep(
   );
 }
 
-function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath): void {
-  const { flows, log, vault, guard, flowSettings, clock } = parts;
-  const opens = (request: FastifyRequest) => openFor({ guard, vault }, request);
-  const waitingFor = async (state: FlowState, open: OpenSealed) => {
-    const codes = [...(await eventsToShow(flows, state))];
-    return open === null ? withoutCpfs(codes) : codes;
-  };
-  const find = async (flowId: string): Promise<FlowState | null> => {
-    const state = (await flows.read([flowId])).get(flowId);
-    return state?.flow === flow ? state : null;
-  };
+function addReads(app: ApiApp, parts: WithReader, { path, flow }: KindPath): void {
+  const { flows, reader, guard, flowSettings, clock } = parts;
+  const roleOf = (request: FastifyRequest) => guard.callerOf(request).role;
   app.get(
     path,
     {
@@ -202,17 +187,9 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
       },
     },
     async (request) => {
-      const { phase = null, requestId, waitsFor: step, limit, before = null } = request.query;
-      const code = requestId === undefined ? null : requestIndex(requestId);
-      const query = { flow, phase, code, limit, before };
-      if (step === undefined)
-        return flowPageOf(await flows.query(query), limit, opens(request), flowSettings, clock.now());
-      const isShown = (state: FlowState) =>
-        step === waitsForAnybody
-          ? waitsForPerson(state, flowSettings, openedOnce(vault.open), clock.now())
-          : waitsFor(state, flowSettings, openedOnce(vault.open), clock.now()).includes(step);
-      const { states, next } = await latestFlows(flows, query, isShown, mostRead);
-      return flowPageOf(states, limit, opens(request), flowSettings, clock.now(), next);
+      const { limit } = request.query;
+      const { states, next } = await reader.page({ ...request.query, flow });
+      return flowPageOf(states, limit, reader.openFor(roleOf(request)), flowSettings, clock.now(), next);
     },
   );
   app.get(
@@ -227,13 +204,14 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
       },
     },
     async (request, reply) => {
-      const state = await find(request.params.flowId);
-      return state === null
-        ? notFound(reply, flows, { path, flow }, request.params.flowId)
-        : {
-            ...flowView(state, opens(request), flowSettings, clock.now()),
-            waitingEvents: await waitingFor(state, opens(request)),
-          };
+      const { flowId } = request.params;
+      const state = await reader.find(flow, flowId);
+      if (state === null) return notFound(reply, flows, { path, flow }, flowId);
+      const role = roleOf(request);
+      return {
+        ...flowView(state, reader.openFor(role), flowSettings, clock.now()),
+        waitingEvents: await reader.waitingEvents(state, role),
+      };
     },
   );
   app.get(
@@ -249,14 +227,13 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
     },
     async (request, reply) => {
       const { flowId } = request.params;
-      const state = await find(flowId);
+      const state = await reader.find(flow, flowId);
       if (state === null) return notFound(reply, flows, { path, flow }, flowId);
-      const entries = await log.readKey('flows', flowId, state.places);
-      return { records: entries.map(({ record }) => shownRecord(record, opens(request))) };
+      return { records: await reader.history(state, roleOf(request)) };
     },
   );
   const shown = async (request: FastifyRequest, reply: FastifyReply, asked: ResultAsked, reason: string | null) => {
-    const state = await find(asked.flowId);
+    const state = await reader.find(flow, asked.flowId);
     if (state === null) return notFound(reply, flows, { path, flow }, asked.flowId);
     const who = guard.identityOf(request);
     return (
@@ -302,7 +279,7 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
 
 type ResultAsked = { flowId: string; operation: string };
 
-function addEvents(app: ApiApp, { flows, log, views, vault, guard, flowSettings, clock }: FlowRouteParts): void {
+function addEvents(app: ApiApp, { flows, log, views, reader, guard, flowSettings, clock }: WithReader): void {
   app.get(
     '/events',
     {
@@ -319,7 +296,7 @@ function addEvents(app: ApiApp, { flows, log, views, vault, guard, flowSettings,
       const page = flowPageOf(
         await flows.query({ flow: 'event', phase, code: null, limit, before }),
         limit,
-        openFor({ guard, vault }, request),
+        reader.openFor(guard.callerOf(request).role),
         flowSettings,
         clock.now(),
       );
@@ -377,12 +354,6 @@ async function notFound(
       ? ` There is ${reply.server.prefix}${there.path}/${meant.flowId}.`
       : ` GET ${reply.server.prefix}${path} lists them with their ids.`;
   return problem(reply, 'not-found', `No flow of this kind has this id.${hint}`);
-}
-
-/** Null for roles that see what names nobody. */
-function openFor({ guard, vault }: Pick<FlowRouteParts, 'guard' | 'vault'>, request: FastifyRequest): OpenSealed {
-  const { role } = guard.callerOf(request);
-  return role === 'operator' || role === 'admin' ? vault.open : null;
 }
 
 const notFolded = 'it is written, and no desk has taken it up in time; ask again with the same key';

@@ -7,7 +7,8 @@ import type {
   StepAsked,
   WithdrawalAsked,
 } from '../../origination/orders.ts';
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../wire/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, membersIn, parseJson, repeatedKey } from '../../wire/json.ts';
+import { keyText } from './remedies.ts';
 import type { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from './schemas.ts';
 
 type Without<T> = { [K in keyof T]: Exclude<T[K], undefined> };
@@ -70,6 +71,18 @@ export function withCarriedNumbers(value: JsonValue, text: Buffer | string): Jso
   if (exact?.kind !== 'parsed') return value;
   const kept = exact.value as JsonObject;
   return { ...object, ...Object.fromEntries(names.map((name) => [name, kept[name]!])) };
+}
+
+/** JSON nested no deeper than anything that is meant: functions that call themselves write it again. `why` quotes no value. */
+export function readJson(
+  body: Buffer | string,
+): { kind: 'read'; value: JsonValue } | { kind: 'unreadable'; why: string } {
+  const read = parseJson(body);
+  if (read.kind === 'malformed') return { kind: 'unreadable', why: read.text };
+  if (membersIn(read.value) === read.members) return { kind: 'read', value: withCarriedNumbers(read.value, body) };
+  const key = keyText(repeatedKey(body.toString()) ?? '');
+  const why = `an object in the body says a key twice, and which value is meant nobody knows; send ${key} once`;
+  return { kind: 'unreadable', why };
 }
 
 type Bodies = { [S in keyof typeof stepBodies]: z.infer<(typeof stepBodies)[S]> };
