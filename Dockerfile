@@ -10,6 +10,7 @@ WORKDIR /srv/lance
 COPY --from=dependencies /srv/lance/node_modules ./node_modules
 COPY package.json ./
 COPY config ./config
+COPY docs ./docs
 COPY rules ./rules
 COPY src ./src
 RUN mkdir /var/lib/lance && chown node:node /var/lib/lance

@@ -238,7 +238,10 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     progress: () => (desk === null ? { alive: true, detail: 'takes webhooks' } : progressOf(desk, parts.clock)),
     checks,
     api: { ...api, status, guard },
-    addPages: (app, shared) => addConsole(app, { ...api, status, guard, flowSettings: config.flows, ...shared }),
+    addPages: (app, shared) => {
+      const own = { flowSettings: config.flows, checksNow: () => checks.map(checkNow), alarms: metrics.alarms };
+      return addConsole(app, { ...api, ...own, status, guard, ...shared });
+    },
     metricsText: () => metricsText({ ...parts, rules, metrics, lagGauge, desk, door, checks }),
     onFault: (text) => journal.error('http-fault', { text }),
     onRefusal: (report) => {
@@ -349,6 +352,15 @@ function webhookCheck({ store, config }: EngineParts, door: Door, refusals: Refu
       return hindrance === null ? null : `webhooks are not answered: ${hindrance}`;
     },
   };
+}
+
+/** For people who are logged in. */
+function checkNow({ name, missing, note }: ReadinessCheck): {
+  name: string;
+  missing: string | null;
+  note: string | null;
+} {
+  return { name, missing: missing(), note: note?.(true) ?? null };
 }
 
 /** Null: they are not, or the process takes none. */

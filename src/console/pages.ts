@@ -36,6 +36,7 @@ const addresses: Readonly<Record<Place, string>> = {
   requests: '/console/requests',
   flows: '/console/flows',
   controls: '/console/controls',
+  operations: '/console/operations',
 };
 
 const formats = { pt: createFormat('pt'), en: createFormat('en') };

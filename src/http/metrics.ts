@@ -56,6 +56,8 @@ export type Metrics = {
   observeRefusal: (report: RefusalReport) => void;
   observeAppend: (durationMs: number) => void;
   setGauges: (sample: GaugeSample) => void;
+  /** How often each alarm was raised since the start. */
+  alarms: () => Promise<readonly { code: string; count: number }[]>;
   /** The exposition format of Prometheus. */
   text: () => Promise<string>;
 };
@@ -104,6 +106,10 @@ export function createMetrics(): Metrics {
       setGauges(gauges, sample);
       counters.logLinesLost.reset();
       counters.logLinesLost.inc(sample.logLinesLost);
+    },
+    alarms: async () => {
+      const { values } = await counters.alarms.get();
+      return values.map(({ labels, value }) => ({ code: String(labels.code), count: value }));
     },
     text: () => {
       desk.tell();

@@ -9,7 +9,7 @@ import { openPerson, type Person } from './person.ts';
 
 const tokenOf = (role: Role) => `a-token-of-the-${role}`;
 const ordering: readonly Role[] = ['risk', 'operator', 'admin'];
-const pages = ['/', '/console/requests', '/console/flows', '/console/controls'];
+const pages = ['/', '/console/requests', '/console/flows', '/console/controls', '/console/operations'];
 
 async function loggedIn(origin: string, role: Role): Promise<Person> {
   const person = openPerson(origin);
