@@ -35,7 +35,12 @@ async function judge(reading: Reading, { leastCoveragePercent, mapping }: RuleTh
     import('./absent-facts.ts'),
   ]);
   const verdict = await confirmRules(reading.files, leastCoveragePercent, Date.now(), whyAbsentIn(mapping));
-  if (verdict.kind === 'good') return { kind: 'good', hash: verdict.ruleSet.hash, source: verdict.ruleSet.source };
+  if (verdict.kind === 'good') {
+    const { ruleSet, report } = verdict;
+    const { results, coverage, uncovered } = report;
+    const tested = { count: results.length, coverage, uncovered: uncovered.slice(0, shownReasons) };
+    return { kind: 'good', hash: ruleSet.hash, source: ruleSet.source, tested };
+  }
   const reasons = reasonsAgainst(verdict).slice(0, shownReasons);
   const text = reasons.map((reason) => `  ${reason}`).join('\n');
   return { kind: 'refused', text, ...(verdict.kind === 'refused' ? {} : { compiles: true }) };

@@ -15,6 +15,7 @@ import type { TokenEntry, Via } from '../domain/roles.ts';
 import type { RequestState } from '../domain/states.ts';
 import type { Fault } from '../errors.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
+import type { TestReport } from '../rules/rule-tests.ts';
 
 // --- EventLog -------------------------------------------------------------------------------------------------------
 
@@ -449,9 +450,15 @@ export type TokenBook = {
   append: (entry: TokenEntry) => Promise<void>;
 };
 
-/** `text` is for operators: every problem on a line of its own. `compiles`: only the tests beside it are against it. */
+/** What the tests beside a good set show of its rules. `count`: of the tests, none of which failed. `uncovered`: the first of them. */
+type Tested = { count: number } & Pick<TestReport, 'coverage' | 'uncovered'>;
+
+/**
+ * `text` is for operators: every problem on a line of its own. `compiles`: only the tests beside it are against it. `tested` is absent
+ * where the tests were not run.
+ */
 export type RuleReport =
-  | { kind: 'good'; hash: string; source: string }
+  | { kind: 'good'; hash: string; source: string; tested?: Tested }
   | { kind: 'refused'; text: string; compiles?: true };
 
 /** The folder of rules, read and checked where that holds nobody up. */

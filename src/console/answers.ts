@@ -9,7 +9,7 @@ export type Session = Extract<PageLook, { kind: 'known' }>['caller'];
 export type Form = Readonly<Partial<Record<string, string>>>;
 /** Loaded when the first page is asked for. */
 export type Pages = typeof import('./pages.ts');
-type PageWorld = { pages: Pages; shown: Shown; session: Session };
+export type PageWorld = { pages: Pages; shown: Shown; session: Session };
 
 export type ConsoleRoutes = {
   /** A page for those who are logged in; others see the page to log in at. */

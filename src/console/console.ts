@@ -41,11 +41,13 @@ import {
 import { addFlowPages, type FlowPagesParts } from './flow-routes.ts';
 import { addOperationsPages, type OperationsParts } from './operations-routes.ts';
 import type { Filters, NowFacts, Shown } from './pages.ts';
+import { addRulePages, type RulePageParts } from './rule-routes.ts';
 
 export type ConsoleParts = TokenParts &
   ControlParts &
   FlowPagesParts &
-  OperationsParts & {
+  OperationsParts &
+  RulePageParts & {
     tokenWatch: Pick<TokenWatch, 'look'>;
     guard: Guard;
     /** Null: nobody can log in at a provider. */
@@ -89,7 +91,8 @@ const assetTypes = {
 type AssetName = keyof typeof assetTypes;
 
 /** A page of the console that a log-in leads back to. */
-const placeForm = /^\/(?:console\/(?:requests|flows|operations|runbooks|controls)(?:[/?][\w./?=&%:|+-]{0,500})?)?$/;
+const placeForm =
+  /^\/(?:console\/(?:requests|flows|rules|operations|runbooks|controls)(?:[/?][\w./?=&%:|+-]{0,500})?)?$/;
 
 type Texts = Shown['texts'];
 
@@ -323,6 +326,7 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
 
   addFlowPages({ page, action }, parts);
   addOperationsPages({ page, action }, parts);
+  addRulePages({ page, action }, parts);
 
   page('/console/controls', async ({ pages, shown }, _request, reply) =>
     send(reply, pages.controlsPage(shown, await controlHistory(parts, mostOrders)), 200),

@@ -35,6 +35,7 @@ const addresses: Readonly<Record<Place, string>> = {
   now: '/',
   requests: '/console/requests',
   flows: '/console/flows',
+  rules: '/console/rules',
   controls: '/console/controls',
   operations: '/console/operations',
 };

@@ -2,7 +2,7 @@
  * Rule sets proposed, approved, followed and gone back from by people, beside running desks. The same for API and command line, and the
  * only place that says who may.
  */
-import type { Control, RuleBook, RuleBookEntry, RuleReport, RuleSetChange } from '../bidding/ports.ts';
+import type { Control, RuleBook, RuleBookEntry, RuleReport, RuleSetChange, RuleWatch } from '../bidding/ports.ts';
 import {
   activations,
   announce,
@@ -23,6 +23,7 @@ import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { ApprovalOf } from '../domain/kept-book.ts';
 import type { Identity, Via } from '../domain/roles.ts';
+import { splitFiles } from '../domain/set-source.ts';
 import { differencesBetween, type SetDifference } from '../rules/set-differences.ts';
 import { changeControl, type Silent } from './controls.ts';
 
@@ -220,6 +221,10 @@ export async function ruleHistory({
 
 type Signature = { by: string | null; via: Via | null; at: EpochMs };
 
+/** `former`: it was followed, and another one is now. `approved`: two persons stand for it. */
+export const setStates = ['live', 'former', 'approved', 'proposed'] as const;
+type SetState = (typeof setStates)[number];
+
 /** The sets that the store keeps, the latest proposal first, and what holds. */
 export type RuleStanding = {
   /** The set that is to be followed; null: none ever was. */
@@ -230,6 +235,7 @@ export type RuleStanding = {
   rollback: Rollback | null;
   sets: readonly {
     hash: string;
+    state: SetState;
     proposed: readonly Signature[];
     approved: readonly Signature[];
     changes: readonly RuleSetChange[];
@@ -245,13 +251,21 @@ export async function ruleStanding({ ruleBook, control, approval }: RuleOrderPar
     entries.flatMap((entry) =>
       entry.kind === kind && entry.hash === hash ? [{ by: entry.by, via: entry.via ?? null, at: entry.at }] : [],
     );
+  const live = await followedHash(control);
+  const followed = new Set(activations(entries).map(({ hash }) => hash));
+  const stateOf = (hash: string): SetState => {
+    if (hash === live) return 'live';
+    if (followed.has(hash)) return 'former';
+    return isApproved(entries, hash) ? 'approved' : 'proposed';
+  };
   return {
-    live: await followedHash(control),
+    live,
     before: hashBefore(entries),
     approvalNeeded: approval || isApprovalNeeded(entries),
     rollback: rollbackIn(entries),
     sets: hashes.map((hash) => ({
       hash,
+      state: stateOf(hash),
       proposed: signed('proposed', hash),
       approved: signed('approved', hash),
       changes: proposalOf(entries, hash)!.changes,
@@ -273,6 +287,25 @@ export async function keptSet(
   if (named.kind !== 'found') return named;
   const source = await ruleBook.source(named.hash);
   return source === null ? { kind: 'set-unknown' } : { kind: 'found', hash: named.hash, source };
+}
+
+export type JudgeOutcome = { kind: 'judged'; hash: string; report: RuleReport } | SetUnknown;
+
+/** What the check of all that activation checks says now of a kept set, with its tests. `judge`: see `RuleWatch`. */
+export async function judgeKept(
+  parts: Pick<RuleOrderParts, 'ruleBook' | 'control'>,
+  judge: RuleWatch['judge'],
+  word: string,
+): Promise<JudgeOutcome> {
+  const kept = await keptSet(parts, word);
+  if (kept.kind !== 'found') return kept;
+  const { hash, source } = kept;
+  // Rows of a value table stand in the set as the text that they are.
+  const files = (splitFiles(source) ?? []).map(({ path, text }) => ({
+    path,
+    text: text.startsWith('"') ? (JSON.parse(text) as string) : text,
+  }));
+  return { kind: 'judged', hash, report: await judge(files) };
 }
 
 export type DiffOutcome =

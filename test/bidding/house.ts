@@ -78,7 +78,12 @@ function watchOf(files: readonly RuleFile[], leastCoverage = 100): RuleWatch {
     },
     judge: async (others) => {
       const judged = judgeRules(others, leastCoverage);
-      if (judged.kind === 'good') return { kind: 'good', hash: judged.ruleSet.hash, source: judged.ruleSet.source };
+      if (judged.kind === 'good') {
+        const { ruleSet, report } = judged;
+        const { results, coverage, uncovered } = report;
+        const tested = { count: results.length, coverage, uncovered };
+        return { kind: 'good', hash: ruleSet.hash, source: ruleSet.source, tested };
+      }
       const text = reasonsAgainst(judged).join('\n');
       return { kind: 'refused', text, ...(judged.kind === 'refused' ? {} : { compiles: true }) };
     },

@@ -3,13 +3,19 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
 import { type Daemon, openStage, type Played, startDaemon } from '../cli/desk.ts';
 import { describeInBrowser } from '../impact/browser.ts';
+import { always, ruleOf } from '../rules/sample-request.ts';
 import { driveBrowser } from './driven-browser.ts';
 import { looksRight } from './looks.ts';
 
 const secret = 'a-token-of-an-operator';
 const authorization = `Bearer ${secret}`;
+const riskSecret = 'a-token-of-the-risk-team';
+/** As long as a name of a rule may be. */
+const hostileRule = (name: string) => `</bdi><img src=x> ${name} ${'W'.repeat(50)}`;
 
 describeInBrowser('the console', () => {
   let played: Played | null = null;
@@ -20,8 +26,9 @@ describeInBrowser('the console', () => {
 
   before(async () => {
     played = await openStage(11);
-    const digest = createHash('sha256').update(secret).digest('hex');
-    daemon = await startDaemon({ ...played.environment, LANCE_API_TOKENS: `ana:operator:${digest}` });
+    const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
+    const tokens = `ana:operator:${digestOf(secret)},bia:risk:${digestOf(riskSecret)}`;
+    daemon = await startDaemon({ ...played.environment, LANCE_API_TOKENS: tokens });
     origin = new URL(daemon.url).origin;
     played.sandbox.connect(daemon.url);
     await played.sandbox.run(12);
@@ -44,6 +51,22 @@ describeInBrowser('the console', () => {
     await daemon?.stop();
     await played?.close();
   });
+
+  /** The shipped rules, and one with a hostile name; resolves to the hash of the set. */
+  async function proposeSet(name: string): Promise<string> {
+    const files = readRuleFiles(fileURLToPath(new URL('../../rules/', import.meta.url)));
+    const rule = ruleOf({
+      name: hostileRule(name),
+      conditions: always,
+      event: { type: 'limit', params: { maxInstallments: 96 } },
+    });
+    const more = { path: 'hostile.json', text: JSON.stringify([rule]) };
+    const headers = { authorization: `Bearer ${riskSecret}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ files: [...files, more], comment: '<b>teste</b> \u202Eexe' });
+    const answer = await fetch(`${origin}/v1/rules/sets`, { method: 'POST', headers, body });
+    assert.equal(answer.status, 201, await answer.clone().text());
+    return ((await answer.json()) as { hash: string }).hash;
+  }
 
   for (const width of [390, 1280]) {
     test(`log in, see why no bids flow, stop, resume, find a request, log out: ${width} pixels`, async () => {
@@ -91,6 +114,40 @@ describeInBrowser('the console', () => {
       await looksRight(tab, 'orders', width);
       await tab.follow('.bar form button');
       assert.match(await tab.value('document.querySelector("[role=status]").textContent'), /Você saiu/);
+    });
+  }
+
+  for (const width of [390, 1280]) {
+    test(`see which rules decide, read what another set says otherwise, have it followed, go back: ${width} pixels`, async () => {
+      const { tab } = driven!;
+      await tab.size(width);
+      const hash = await proposeSet(String(width));
+      await tab.open(`${origin}/console/rules?lang=pt`);
+      await tab.type('#token', riskSecret);
+      await tab.follow('main button');
+      await looksRight(tab, 'rules', width);
+      await tab.follow(`a[href="/console/rules/sets/${hash}"]`);
+      const said = await tab.value<string>('document.querySelector("main").innerText');
+      for (const part of [hash, 'Proposto', 'novo: regra', hostileRule(String(width)).slice(0, 60), '<img src=x>']) {
+        assert.ok(said.includes(part), `${part} in ${said}`);
+      }
+      await tab.follow('#tests-title ~ form button');
+      assert.match(await tab.value('document.querySelector("main").innerText'), /todos os testes passam/);
+      await looksRight(tab, 'rule-set', width);
+      await tab.follow(`a[href="/console/rules/sets/${hash}/activate"]`);
+      await looksRight(tab, 'activate', width);
+      assert.equal(await tab.value('document.activeElement.id'), 'comment');
+      await tab.type('#comment', 'novo conjunto');
+      await tab.press('Tab');
+      assert.equal(await tab.value('document.activeElement.textContent'), 'Confirmar: ativar');
+      await tab.press('Enter');
+      await tab.until('document.querySelector("[role=status]")?.textContent.startsWith("Anunciado")');
+      await tab.follow('a[href="/console/rules/rollback"]');
+      await looksRight(tab, 'rollback', width);
+      await tab.follow('main form button');
+      await looksRight(tab, 'rules-gone-back', width);
+      assert.match(await tab.value('document.querySelector("main").innerText'), /Outra pessoa tem de conferir até/);
+      await tab.follow('.bar form button');
     });
   }
 

@@ -5,18 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openHouse } from '../bidding/house.ts';
 import { flowsSandbox, noRivals } from '../flows/world.ts';
 import { type Role, roles, startApi } from '../http/api-house.ts';
-import { openPerson, type Person } from './person.ts';
+import { loggedIn, openPerson, tokenOf } from './person.ts';
 
-const tokenOf = (role: Role) => `a-token-of-the-${role}`;
 const ordering: readonly Role[] = ['risk', 'operator', 'admin'];
-const pages = ['/', '/console/requests', '/console/flows', '/console/controls', '/console/operations'];
-
-async function loggedIn(origin: string, role: Role): Promise<Person> {
-  const person = openPerson(origin);
-  const answer = await person.logIn(tokenOf(role));
-  assert.deepEqual([answer.status, answer.location], [303, '/'], answer.text);
-  return person;
-}
+const pages = [
+  '/',
+  '/console/requests',
+  '/console/flows',
+  '/console/rules',
+  '/console/controls',
+  '/console/operations',
+];
 
 async function newToken({ call }: Awaited<ReturnType<typeof startApi>>, owner: string, role: Role) {
   const created = await call('POST', '/v1/tokens', { body: { owner, role, days: 1 } });

@@ -12,6 +12,7 @@ import {
   type Shown,
   wordsIn,
 } from '../../src/console/pages.ts';
+import { ruleOrderPage, rulesPage, type SetFacts, setPage } from '../../src/console/rule-pages.ts';
 import { consoleEn } from '../../src/console/texts-en.ts';
 import { consolePt } from '../../src/console/texts-pt.ts';
 import { exampleOf } from '../../src/http/api/described.ts';
@@ -36,6 +37,41 @@ const foreign = /<script>|<img|onmouseover='|\u202E|\u2066|\u200F|<\/bdi><\/main
 function shownIn(language: 'pt' | 'en', name: string): Shown {
   const person = { name, role: 'admin' as const, csrfToken: 'c' };
   return { ...wordsIn(language), otherHref: `/?lang=${name}`, assetVersion: 'v', person };
+}
+
+/** Facts of the rule pages in which all that people or files say is this text. */
+function rulesSaying(text: string) {
+  const hash = 'a'.repeat(64);
+  const signature = { by: text, via: 'offline' as const, at: 1 };
+  const changes = [{ change: 'changed' as const, what: 'rule' as const, name: text }];
+  const standing = {
+    ...{ live: 'b'.repeat(64), before: hash, approvalNeeded: true },
+    rollback: { hash, from: hash, at: 1, by: text, reviewBy: 2, reviewedBy: text, reviewedAt: 3 },
+    sets: [
+      { hash, state: 'proposed' as const, proposed: [signature], approved: [signature], changes, mayFollow: true },
+    ],
+  };
+  const history = (['proposed', 'approved'] as const).map((kind) => ({
+    ...{ kind, hash, at: 1, by: text, via: 'api' as const, comment: text, against: null, changes, followed: false },
+  }));
+  const snoozes = [{ rule: text, until: 2, by: text, via: 'api' as const, reason: text, at: 1, holds: false }];
+  const values = [{ at: text, before: text, after: [text] }];
+  const diff = {
+    kind: 'compared' as const,
+    before: 'b'.repeat(64),
+    after: hash,
+    differences: [{ ...changes[0]!, values }],
+  };
+  const uncovered = [{ rule: text, condition: text, missing: ['unknown' as const] }];
+  const tested = { count: 1, coverage: 0.5, uncovered };
+  const refused = { kind: 'refused' as const, text: `${text}\n${text}` };
+  const facts: SetFacts = {
+    ...{ hash, standing, comments: history, before: text, diff, orders: ['approve', 'activate'] },
+    tests: { kind: 'good', hash, source: text, tested },
+  };
+  const folder = { refusal: text, heldBack: null, notFollowed: hash };
+  const overview = { standing, history, snoozes, folder, notice: 'late' as const, opensSets: true, mayRollBack: true };
+  return { overview, facts, refused };
 }
 
 /** Every text of a value, but for those that code looks at. */
@@ -79,10 +115,10 @@ test('no page shows the markup of others, or turns its direction', () => {
         reasons: ruled,
         frozen: text,
       };
-      const order = { at: 1, by: text, via: 'api' as const, reason: text, revision: 1 };
+      const given = { at: 1, by: text, via: 'api' as const, reason: text, revision: 1 };
       const orders = [
-        { ...order, kind: 'paused' as const },
-        { ...order, kind: 'cap-set' as const, name: text, limitCents: 5 },
+        { ...given, kind: 'paused' as const },
+        { ...given, kind: 'cap-set' as const, name: text, limitCents: 5 },
       ];
       const found = withText(page, text, ['state', 'next']);
       const made = [
@@ -94,6 +130,14 @@ test('no page shows the markup of others, or turns its direction', () => {
         problemPage(shown, { title: text, text }),
         orderPage(shown, 'resume', { pause: { by: text, reason: text, since: 1 }, reason: '', problem: null }),
       ];
+      const rules = rulesSaying(text);
+      const order = { hash: rules.facts.hash, standing: rules.facts.standing, comment: '', problem: null };
+      made.push(
+        rulesPage(shown, rules.overview),
+        setPage(shown, rules.facts),
+        setPage(shown, { ...rules.facts, tests: rules.refused }),
+        ruleOrderPage(shown, { kind: 'approve', ...order }),
+      );
       for (const [index, each] of made.entries()) {
         // A page's own fields are as long as they were typed.
         const looked = each.replaceAll(/(?:value|content|data-page|href|aria-label)="[^"]*"|<title>.*?<\/title>/gs, '');

@@ -1,4 +1,7 @@
 /** Somebody with a browser without scripts: keeps cookies, follows no redirect by itself, sends the forms that pages have. */
+import assert from 'node:assert/strict';
+import type { Role } from '../http/api-house.ts';
+
 export type PageAnswer = { status: number; text: string; headers: Headers; location: string | null };
 
 export type Person = {
@@ -47,5 +50,15 @@ export function openPerson(origin: string): Person {
       return person.post('/console/login', { ...person.hiddenIn(text, '/console/login'), token }, headers);
     },
   };
+  return person;
+}
+
+/** The token that `startApi` knows. */
+export const tokenOf = (role: Role) => `a-token-of-the-${role}`;
+
+export async function loggedIn(origin: string, role: Role): Promise<Person> {
+  const person = openPerson(origin);
+  const answer = await person.logIn(tokenOf(role));
+  assert.deepEqual([answer.status, answer.location], [303, '/'], answer.text);
   return person;
 }

@@ -18,6 +18,7 @@ import {
   type SetUnknown,
   type Signed,
   setApproval,
+  setStates,
   signed,
 } from '../../operating/rule-orders.ts';
 import { resumeRule, shownSnoozes, snoozeRule } from '../../operating/snoozes.ts';
@@ -81,6 +82,11 @@ const ruleStandingSchema = answerNamed(
       z.array(
         z.object({
           hash,
+          state: said(
+            z.enum(setStates),
+            '`live`: it is to be followed. `former`: it was. `approved`: two identities stand for it. `proposed`: it is kept',
+            'proposed',
+          ),
           proposed: saidOfParts(z.array(signature), 'Who proposed it'),
           approved: saidOfParts(z.array(signature), 'Who approved it'),
           changes,
