@@ -44,7 +44,7 @@ import { remedyOf } from './cli/bidding-remedy.ts';
 import { biddingEn } from './cli/bidding-texts-en.ts';
 import { statusEn } from './cli/status-texts-en.ts';
 import type { Config } from './config.ts';
-import { addConsole } from './console/console.ts';
+import { addConsole, type ConsoleParts } from './console/console.ts';
 import type { Chance, Clock } from './domain/clock.ts';
 import type { EpochMs } from './domain/glossary.ts';
 import type { IdentityProvider } from './domain/identity-provider.ts';
@@ -240,7 +240,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     api: { ...api, status, guard },
     addPages: (app, shared) => {
       const own = { flowSettings: config.flows, checksNow: () => checks.map(checkNow), alarms: metrics.alarms };
-      return addConsole(app, { ...api, ...own, status, guard, ...shared });
+      return addConsole(app, { ...api, ...own, status, guard, market: marketOf(parts), ...shared });
     },
     metricsText: () => metricsText({ ...parts, rules, metrics, lagGauge, desk, door, checks }),
     onFault: (text) => journal.error('http-fault', { text }),
@@ -572,6 +572,15 @@ function apiOf(parts: EngineParts, tokenWatch: TokenWatch, logId: string): Omit<
     bodyLimitBytes: config.api.bodyLimitBytes,
     onFault: (text) => journal.error('http-fault', { text }),
     onReplay: ({ by, reason }, { read }) => journal.info('letters-replayed', { by, text: reason, count: read }),
+  };
+}
+
+/** Loaded when somebody looks at it. */
+function marketOf({ store, config, clock }: EngineParts): ConsoleParts['market'] {
+  const { winCurve } = config.pricing;
+  return async () => {
+    const { readMarket } = await import('./impact/market.ts');
+    return readMarket(store.views, { at: clock.now(), halfLifeMs: config.bidding.halfLifeMs, winCurve });
   };
 }
 

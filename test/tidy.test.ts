@@ -59,7 +59,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   origination: ['bidding', 'pricing', 'wire', 'config', 'domain'],
   operating: ['bidding', 'origination', 'rules', 'domain'],
   http: ['operating', 'bidding', 'origination', 'wire', 'domain'],
-  console: ['http', 'cli', 'operating', 'bidding', 'origination', 'wire', 'domain'],
+  console: ['http', 'cli', 'operating', 'bidding', 'origination', 'impact', 'wire', 'domain'],
   sandbox: ['wire', 'domain'],
   config: ['pricing', 'domain'],
   cli: everyRoom,

@@ -23,7 +23,7 @@ function table(header: readonly string[], rows: CardRows, right: readonly number
   return { kind: 'table', title, header, rows, right };
 }
 
-function wonByExpected({ texts }: Format, { bins }: ShownCard): Plot {
+export function wonByExpected({ texts }: Format, { bins }: Pick<ShownCard, 'bins'>): Plot {
   const { card } = texts;
   const points = bins.map(({ calibration }) => ({
     count: calibration?.bids ?? 0,

@@ -56,7 +56,7 @@ function calibrationCells(calibration: CardCalibration | null, format: Format): 
 }
 
 /** Segment, auctions, then as `calibrationCells`. */
-export function segmentRows({ segments }: ShownCard, format: Format, nameOf = narrowName): CardRows {
+export function segmentRows({ segments }: Pick<ShownCard, 'segments'>, format: Format, nameOf = narrowName): CardRows {
   return segments.map(({ key, auctions, calibration }) => [
     key === null ? format.texts.card.others : nameOf(key, format),
     format.number(auctions),
@@ -64,7 +64,7 @@ export function segmentRows({ segments }: ShownCard, format: Format, nameOf = na
   ]);
 }
 
-export function binRows({ bins }: ShownCard, format: Format): CardRows {
+export function binRows({ bins }: Pick<ShownCard, 'bins'>, format: Format): CardRows {
   return bins.map(({ from, to, calibration }) => [
     `${format.number(100 * from)}–${format.number(100 * to)} %`,
     ...calibrationCells(calibration, format),

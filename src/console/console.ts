@@ -4,6 +4,7 @@
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { Fault } from '../errors.ts';
 import {
@@ -39,6 +40,7 @@ import {
   wallTime,
 } from './answers.ts';
 import { addFlowPages, type FlowPagesParts } from './flow-routes.ts';
+import { addMarketPage, type MarketPageParts } from './market-routes.ts';
 import { addOperationsPages, type OperationsParts } from './operations-routes.ts';
 import type { Filters, NowFacts, Shown } from './pages.ts';
 import { addRulePages, type RulePageParts } from './rule-routes.ts';
@@ -47,7 +49,8 @@ export type ConsoleParts = TokenParts &
   ControlParts &
   FlowPagesParts &
   OperationsParts &
-  RulePageParts & {
+  RulePageParts &
+  MarketPageParts & {
     tokenWatch: Pick<TokenWatch, 'look'>;
     guard: Guard;
     /** Null: nobody can log in at a provider. */
@@ -56,6 +59,8 @@ export type ConsoleParts = TokenParts &
     bids: BidReader;
     onFault: (text: string) => void;
   };
+
+const require = createRequire(import.meta.url);
 
 /** A working day. */
 const sessionMs = 8 * 3_600_000;
@@ -87,12 +92,15 @@ const assetTypes = {
   'style.css': 'text/css; charset=utf-8',
   'in-page.js': 'text/javascript; charset=utf-8',
   'icon.svg': 'image/svg+xml',
+  'plots.js': 'text/javascript; charset=utf-8',
+  'uplot.js': 'text/javascript; charset=utf-8',
+  'uplot.css': 'text/css; charset=utf-8',
 } as const;
 type AssetName = keyof typeof assetTypes;
 
 /** A page of the console that a log-in leads back to. */
 const placeForm =
-  /^\/(?:console\/(?:requests|flows|rules|operations|runbooks|controls)(?:[/?][\w./?=&%:|+-]{0,500})?)?$/;
+  /^\/(?:console\/(?:requests|flows|rules|market|operations|runbooks|controls)(?:[/?][\w./?=&%:|+-]{0,500})?)?$/;
 
 type Texts = Shown['texts'];
 
@@ -117,9 +125,13 @@ function createLooks({ guard, login }: ConsoleParts) {
 
   function loadAssets(): NonNullable<typeof assets> {
     if (assets !== null) return assets;
-    const read = (name: AssetName) => readFileSync(new URL(name, import.meta.url), 'utf8');
+    const beside = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
+    const library = (name: string) => readFileSync(require.resolve(`uplot/dist/${name}`), 'utf8');
     const files = {
-      ...{ 'style.css': read('style.css'), 'in-page.js': read('in-page.js'), 'icon.svg': read('icon.svg') },
+      ...{ 'style.css': beside('style.css'), 'in-page.js': beside('in-page.js'), 'icon.svg': beside('icon.svg') },
+      // Plots are drawn as in the reports.
+      'plots.js': beside('../impact/page-plots.js'),
+      ...{ 'uplot.js': library('uPlot.iife.min.js'), 'uplot.css': library('uPlot.min.css') },
     };
     const hash = createHash('sha256').update(Object.values(files).join('\n'));
     assets = { files, version: hash.digest('hex').slice(0, 12) };
@@ -327,6 +339,7 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
   addFlowPages({ page, action }, parts);
   addOperationsPages({ page, action }, parts);
   addRulePages({ page, action }, parts);
+  addMarketPage({ page }, parts);
 
   page('/console/controls', async ({ pages, shown }, _request, reply) =>
     send(reply, pages.controlsPage(shown, await controlHistory(parts, mostOrders)), 200),

@@ -12,6 +12,7 @@ import type { ApiRole } from '../domain/roles.ts';
 import { phases } from '../domain/states.ts';
 import type { BidPage, Decision } from '../http/api/bid-reader.ts';
 import type { DaemonStatus } from '../http/api/status.ts';
+import { type Plot, plotData } from '../impact/page.ts';
 import type { CapUse, ControlOutcome, OrderGiven } from '../operating/controls.ts';
 import { type Html, html, outside } from './html.ts';
 import { consoleEn } from './texts-en.ts';
@@ -36,6 +37,7 @@ const addresses: Readonly<Record<Place, string>> = {
   requests: '/console/requests',
   flows: '/console/flows',
   rules: '/console/rules',
+  market: '/console/market',
   controls: '/console/controls',
   operations: '/console/operations',
 };
@@ -56,15 +58,16 @@ export function mayOrder({ person }: Shown): boolean {
 
 export const csrfField = (token: string) => html`<input type="hidden" name="csrf" value="${token}">`;
 
-/** `refreshes`: without scripts the page is loaded again now and then. */
+/** `refreshes`: without scripts the page is loaded again now and then. `plots`: drawn where the body has a place for each. */
 export function layout(
   shown: Shown,
-  page: { title: string; body: Html; place?: Place | null; refreshes?: boolean },
+  page: { title: string; body: Html; place?: Place | null; refreshes?: boolean; plots?: readonly Plot[] },
 ): string {
   const { texts, language, otherHref, assetVersion, person } = shown;
-  const { title, body, place = null, refreshes = false } = page;
+  const { title, body, place = null, refreshes = false, plots = [] } = page;
   const other = language === 'pt' ? 'en' : 'pt';
-  const links = (Object.keys(addresses) as Place[]).map(
+  const places = (Object.keys(addresses) as Place[]).filter((each) => each !== 'market' || mayOrder(shown));
+  const links = places.map(
     (each) =>
       html`<a href="${addresses[each]}"${each === place ? html` aria-current="page"` : null}>${texts.pages[each]}</a>`,
   );
@@ -80,6 +83,12 @@ ${
   refreshes &&
   html`<script src="/console/assets/in-page.js?v=${assetVersion}" defer></script>
 <noscript><meta http-equiv="refresh" content="15"></noscript>`
+}
+${
+  plots.length > 0 &&
+  html`<link rel="stylesheet" href="/console/assets/uplot.css?v=${assetVersion}">
+<script src="/console/assets/uplot.js?v=${assetVersion}" defer></script>
+<script src="/console/assets/plots.js?v=${assetVersion}" defer></script>`
 }
 </head>
 <body data-page="${place ?? 'none'} ${person?.name ?? ''}">
@@ -99,6 +108,7 @@ ${
 <main id="content" tabindex="-1">
 ${body}
 </main>
+${plots.length > 0 && html`<div id="plots" hidden>${JSON.stringify(plots.map(plotData))}</div>`}
 </body>
 </html>
 `.text;

@@ -129,15 +129,17 @@ async function weightsIn(
   return { readings: read(sums.readings), parts: read(sums.parts) };
 }
 
+export type ModelCardOptions = {
+  statistics: Views['statistics'];
+  at: EpochMs;
+  halfLifeMs: number;
+  winCurve: PricingSettings['winCurve'];
+  onRow: (read: number) => void;
+};
+
 export async function readModelCard(
   states: AsyncIterable<RequestState>,
-  options: {
-    statistics: Views['statistics'];
-    at: EpochMs;
-    halfLifeMs: number;
-    winCurve: PricingSettings['winCurve'];
-    onRow: (read: number) => void;
-  },
+  options: ModelCardOptions,
 ): Promise<ModelCard> {
   const market = emptySegment([wholeMarket]);
   const others = emptySegment([]);

@@ -79,7 +79,7 @@ function rounded(values: readonly (number | null)[]): (number | null)[] {
 }
 
 /** What the script in the page reads of a plot. */
-function plotData({ title, x, y, series, marks, shown }: Plot): unknown {
+export function plotData({ title, x, y, series, marks, shown }: Plot): unknown {
   return {
     title,
     x: { ...x, values: rounded(x.values) },

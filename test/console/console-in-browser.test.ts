@@ -52,6 +52,11 @@ describeInBrowser('the console', () => {
     await played?.close();
   });
 
+  async function endedAuctions(): Promise<number> {
+    const text = await (await fetch(`${origin}/metrics`)).text();
+    return Number(/^lance_records_total\{kind="ended"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+  }
+
   /** The shipped rules, and one with a hostile name; resolves to the hash of the set. */
   async function proposeSet(name: string): Promise<string> {
     const files = readRuleFiles(fileURLToPath(new URL('../../rules/', import.meta.url)));
@@ -142,11 +147,35 @@ describeInBrowser('the console', () => {
       assert.equal(await tab.value('document.activeElement.textContent'), 'Confirmar: ativar');
       await tab.press('Enter');
       await tab.until('document.querySelector("[role=status]")?.textContent.startsWith("Anunciado")');
+      await tab.until('document.readyState === "complete"');
       await tab.follow('a[href="/console/rules/rollback"]');
       await looksRight(tab, 'rollback', width);
       await tab.follow('main form button');
       await looksRight(tab, 'rules-gone-back', width);
       assert.match(await tab.value('document.querySelector("main").innerText'), /Outra pessoa tem de conferir até/);
+      await tab.follow('.bar form button');
+    });
+  }
+
+  for (const width of [390, 1280]) {
+    test(`see what was learnt of the market, in plots and in tables: ${width} pixels`, async () => {
+      const { tab } = driven!;
+      await tab.size(width);
+      // So many that rates are drawn over time.
+      if ((await endedAuctions()) < 24) await played!.sandbox.run(24);
+      while ((await endedAuctions()) < 24) await sleep(100);
+      await tab.open(`${origin}/console/market?lang=pt`);
+      await tab.type('#token', riskSecret);
+      await tab.follow('main button');
+      await tab.until('document.documentElement.dataset.drawn !== undefined');
+      const drawn = await tab.value<number>('document.querySelectorAll(".plot canvas").length');
+      assert.ok(drawn >= 2, `${drawn} plots`);
+      assert.equal(await tab.value('document.querySelectorAll(".plot.fault, figure .fault").length'), 0);
+      const said = await tab.value<string>('document.querySelector("main").innerText');
+      for (const part of ['Nossa posição', 'Pesos das leituras', '% a.m.']) assert.ok(said.includes(part), said);
+      await looksRight(tab, 'market', width);
+      await tab.value('document.querySelectorAll("details").forEach((each) => { each.open = true; })');
+      await looksRight(tab, 'market-open', width);
       await tab.follow('.bar form button');
     });
   }

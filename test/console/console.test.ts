@@ -13,6 +13,7 @@ const pages = [
   '/console/requests',
   '/console/flows',
   '/console/rules',
+  '/console/market',
   '/console/controls',
   '/console/operations',
 ];
@@ -96,6 +97,7 @@ test('no page has a script or a style of its own, and what it loads is there wit
     assert.doesNotMatch(text, /<style|\sstyle=|\son[a-z]+=|javascript:|<script(?! src="\/console\/assets\/)/i, path);
     for (const [, reference] of text.matchAll(/(?:href|src)="([^"]*assets[^"]*)"/g)) loaded.add(reference!);
   }
+  // The library of plots is loaded where there is a plot.
   assert.equal(loaded.size, 3);
   for (const reference of loaded) {
     const { status, headers, text } = await openPerson(engine.url).get(reference);

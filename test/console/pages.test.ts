@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { html, outside } from '../../src/console/html.ts';
+import { marketPage } from '../../src/console/market-pages.ts';
 import {
   controlsPage,
   nowPage,
@@ -74,6 +75,40 @@ function rulesSaying(text: string) {
   return { overview, facts, refused };
 }
 
+/** Names of segments are made of what requests say. */
+function marketIn(text: string): Parameters<typeof marketPage>[1] {
+  const rates = { auctions: 30, withoutRivals: 1, rivals: { low: 1, median: 2, high: 3 }, ours: 2 };
+  const calibration = { bids: 30, expected: 0.4, observed: 0.5, gapInterval: { low: -0.1, high: 0.1 } };
+  const weight = { name: text, mean: 0.5, low: 0.1, high: 0.9 };
+  const key = `all|employer.sector=${text}`;
+  return {
+    ...{ at: 1, requests: 30, isCut: true },
+    card: {
+      data: {
+        ...{ auctions: 30, withoutRivals: 1, learnt: 30, claims: 30, placed: 30 },
+        ...{ oldestAt: 0, newestAt: 1, newestAgeMs: 1 },
+      },
+      weights: { readings: [weight], parts: [weight] },
+      segments: [{ key, auctions: 30, newestAt: 1, calibration }],
+      bins: [{ from: 0, to: 1, calibration }],
+    },
+    rates: [{ key, ...rates }],
+    groups: [
+      { to: 15, ...rates },
+      { to: 30, ...rates },
+    ],
+    places: [{ place: 1, bids: 30 }],
+    gaps: { won: 1, lost: null },
+    learnt: {
+      bars: [
+        { from: 200, share: 0.5 },
+        { from: 205, share: 0.5 },
+      ],
+      withoutRivals: 0,
+    },
+  };
+}
+
 /** Every text of a value, but for those that code looks at. */
 function withText<T>(value: T, text: string, kept: readonly string[], key = ''): T {
   if (typeof value === 'string') return (kept.includes(key) ? value : text) as T;
@@ -138,6 +173,7 @@ test('no page shows the markup of others, or turns its direction', () => {
         setPage(shown, { ...rules.facts, tests: rules.refused }),
         ruleOrderPage(shown, { kind: 'approve', ...order }),
       );
+      made.push(marketPage(shown, marketIn(text)));
       for (const [index, each] of made.entries()) {
         // A page's own fields are as long as they were typed.
         const looked = each.replaceAll(/(?:value|content|data-page|href|aria-label)="[^"]*"|<title>.*?<\/title>/gs, '');
