@@ -8,7 +8,7 @@ import type { DeskStatus, DeskWorld } from './bidding/desk-world.ts';
 import type { HeldBack } from './bidding/held-back.ts';
 import { enterHouse, noBidReceivedBefore, watchHouse } from './bidding/house.ts';
 import { claimKey } from './bidding/key-check.ts';
-import { createLatelyWatch } from './bidding/lately.ts';
+import { createLatelyWatch, type RefusalChange } from './bidding/lately.ts';
 import { claimLogId } from './bidding/log-id.ts';
 import type { DeskEvent, DeskObserver, Step } from './bidding/observer.ts';
 import {
@@ -159,7 +159,7 @@ const refusalMs = 5_000;
 
 type DeskGauges = Omit<
   GaugeSample,
-  'ready' | 'doorInFlight' | 'lag' | 'ruleSetRefused' | 'logLinesLost' | 'serviceAnsweredAt'
+  'ready' | 'doorInFlight' | 'lag' | 'ruleSetRefused' | 'logLinesLost' | 'serviceAnsweredAt' | 'unknownRefusals'
 >;
 
 /** Characters of a hash that are shown to people. */
@@ -242,7 +242,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
       const own = { flowSettings: config.flows, checksNow: () => checks.map(checkNow), alarms: metrics.alarms };
       return addConsole(app, { ...api, ...own, status, guard, market: marketOf(parts), ...shared });
     },
-    metricsText: () => metricsText({ ...parts, rules, metrics, lagGauge, desk, door, checks }),
+    metricsText: () => metricsText({ ...parts, rules, metrics, lagGauge, desk, door, checks, lasts }),
     onFault: (text) => journal.error('http-fault', { text }),
     onRefusal: (report) => {
       metrics.observeRefusal(report);
@@ -504,12 +504,23 @@ function observerOf(tellers: Tellers, onStep: (step: Step) => void): DeskObserve
   };
 }
 
-function noteLasts(event: DeskEvent, { lasts, clock }: Tellers): void {
-  if (event.kind === 'would-be') lasts.lately.note(event.record);
+function noteLasts(event: DeskEvent, tellers: Tellers): void {
+  const { lasts, clock } = tellers;
+  if (event.kind === 'would-be') tellRefusals(lasts.lately.note(event.record), tellers);
   if (event.kind === 'duration' && event.stage === 'send-to-answer') lasts.lately.noteAnswerTime(event.durationMs);
   if (event.kind === 'sending') lasts.sentAt = event.at;
   if (event.kind === 'attempt' && takenOutcomes.has(event.outcome)) lasts.bidAt = clock.now();
   if (event.kind === 'folded' && event.to === 'won' && event.from !== 'won') lasts.winAt = clock.now();
+}
+
+function tellRefusals(change: RefusalChange | null, { metrics, journal }: Tellers): void {
+  if (change === null) return;
+  const { kind, count, durationMs } = change;
+  if (kind === 'over') journal.info('bids-refused-over', { count, durationMs });
+  else {
+    metrics.countAlarm('bids-refused');
+    journal.error('alarm', { code: 'bids-refused', count, durationMs, text: statusEn.unknownRefusals(count) });
+  }
 }
 
 /** Outcomes of an attempt after which the service has our bid. */
@@ -882,6 +893,7 @@ async function metricsText(
     desk: Desk | null;
     door: Door | null;
     checks: readonly ReadinessCheck[];
+    lasts: Lasts;
   },
 ): Promise<string> {
   const { clock, metrics, lagGauge, desk, door, checks } = parts;
@@ -894,6 +906,7 @@ async function metricsText(
     ruleSetRefused: parts.rules.status().refusal !== null,
     logLinesLost: parts.journal.lost(),
     serviceAnsweredAt: parts.serviceAnsweredAt(),
+    unknownRefusals: parts.lasts.lately.told().unknownRefusals ?? 0,
     ...gaugesOf(desk?.status() ?? null, now),
   });
   return metrics.text();

@@ -1,5 +1,7 @@
 /** What became of the last bids that were to be: refusals that nobody understands, slow answers, and caps without room. It closes nothing. */
 import { operatorPrefix, usageUnder } from '../domain/cap-book.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import { type BidOutcome, refusedInDoubt } from '../domain/offer.ts';
 import type { Answered, Claimed, Passed } from '../domain/records.ts';
 import { fullCapOf } from './decide.ts';
 
@@ -14,7 +16,7 @@ type CapEnd = {
 };
 
 type Lately = {
-  /** Answers to bids in a row that were all refusals in unknown words; null: fewer than are told. */
+  /** Requests in a row whose bids were all refused in words that nobody knows; null: too few, or for too short a time. */
   unknownRefusals: number | null;
   /**
    * Where most of the last would-be bids ended by a cap, or the latest few of them by one set by hand, which counts every bid: the one
@@ -25,14 +27,25 @@ type Lately = {
   slowAnswers: { medianMs: number; of: number; windowMs: number } | null;
 };
 
+/** Whether the service refuses every bid has changed: `count` requests in a row were refused, over `durationMs`. */
+export type RefusalChange = { kind: 'begun' | 'over'; count: number; durationMs: number };
+
 type LatelyWatch = {
-  note: (record: Claimed | Answered | Passed) => void;
+  /** Null: what `unknownRefusals` tells begins and ends with another record. */
+  note: (record: Claimed | Answered | Passed) => RefusalChange | null;
   /** From the sending of a bid to its answer, or to its end without one. */
   noteAnswerTime: (durationMs: number) => void;
   told: () => Lately;
 };
 
-const leastRefusals = 20;
+/**
+ * So many requests, over so long: a service refuses one request and another, and for a moment all. One that is asked again and again
+ * counts once.
+ */
+const leastRefusals = 5;
+const leastRefusedMs = 30_000;
+/** Their ids are kept to count each request once: the last ones, for one is answered once as a rule. */
+const mostRefusedKept = 1_000;
 const mostWouldBe = 20;
 const leastWouldBe = 5;
 const mostAnswerTimes = 20;
@@ -43,23 +56,50 @@ const leastByHand = 3;
 
 /** `windowMs`: the length of an auction. */
 export function createLatelyWatch(windowMs: number): LatelyWatch {
-  let refusals = 0;
+  let refused: { count: number; from: EpochMs; until: EpochMs } | null = null;
+  const refusedIds = new Set<RequestId>();
   /** The latest last. */
   const answerTimes: number[] = [];
   /** Of the last would-be bids, the latest last: the cap that it ended by, or null for a claim. */
   const wouldBe: (CapEnd | null)[] = [];
 
+  function isRefusing(): boolean {
+    return refused !== null && refused.count >= leastRefusals && refused.until - refused.from >= leastRefusedMs;
+  }
+
+  function noteRefused({ requestId, at }: Answered): void {
+    if (refusedIds.has(requestId)) return;
+    refusedIds.add(requestId);
+    const [oldest] = refusedIds;
+    if (refusedIds.size > mostRefusedKept) refusedIds.delete(oldest!);
+    refused = { count: (refused?.count ?? 0) + 1, from: refused?.from ?? at, until: at };
+  }
+
+  function noteAnswer(record: Answered): RefusalChange | null {
+    const before = refused;
+    const wasRefusing = isRefusing();
+    if (isUnknownRefusal(record.outcome)) noteRefused(record);
+    else if (record.outcome.kind !== 'unknown') {
+      refused = null;
+      refusedIds.clear();
+    }
+    if (isRefusing() === wasRefusing) return null;
+    const { count, from } = wasRefusing ? before! : refused!;
+    return { kind: wasRefusing ? 'over' : 'begun', count, durationMs: record.at - from };
+  }
+
+  function noteWouldBe(record: Claimed | Passed): void {
+    const end = record.kind === 'passed' ? capEndOf(record) : null;
+    if (record.kind === 'passed' && end === null) return;
+    wouldBe.push(end);
+    if (wouldBe.length > mostWouldBe) wouldBe.shift();
+  }
+
   return {
     note: (record) => {
-      if (record.kind === 'answered') {
-        const { outcome } = record;
-        refusals = outcome.kind === 'rejected' && outcome.code === 'unclassified' ? refusals + 1 : 0;
-        return;
-      }
-      const end = record.kind === 'passed' ? capEndOf(record) : null;
-      if (record.kind === 'passed' && end === null) return;
-      wouldBe.push(end);
-      if (wouldBe.length > mostWouldBe) wouldBe.shift();
+      if (record.kind === 'answered') return noteAnswer(record);
+      noteWouldBe(record);
+      return null;
     },
     noteAnswerTime: (durationMs) => {
       answerTimes.push(durationMs);
@@ -71,12 +111,18 @@ export function createLatelyWatch(windowMs: number): LatelyWatch {
       const latest = wouldBe.slice(-leastByHand);
       const isShut = latest.length === leastByHand && latest.every((end) => end?.byHand === true);
       return {
-        unknownRefusals: refusals >= leastRefusals ? refusals : null,
+        unknownRefusals: isRefusing() ? refused!.count : null,
         caps: isMost || isShut ? { cap: ends.at(-1)!, ended: ends.length, of: wouldBe.length } : null,
         slowAnswers: slowAnswersIn(answerTimes, windowMs),
       };
     },
   };
+}
+
+/** Also one whose bid may stand. That nobody has answered a bid says nothing of what the service refuses. */
+function isUnknownRefusal(outcome: BidOutcome): boolean {
+  if (outcome.kind === 'unknown') return outcome.reason === refusedInDoubt;
+  return outcome.kind === 'rejected' && outcome.code === 'unclassified';
 }
 
 function slowAnswersIn(durations: readonly number[], windowMs: number): Lately['slowAnswers'] {

@@ -134,8 +134,8 @@ export const doctorEn: Texts['doctor'] = {
     ],
     'bidding-open': ({ since }) => [`open since ${since}`],
     'bidding-refused': ({ since, count }) => [
-      `open since ${since}, and the last ${count} answers to bids were all refusals in unknown words (unclassified)`,
-      'look at lance bids list --code unclassified, ask the service, and add a row for the words to config/outcomes.json',
+      `open since ${since}, but the bids of the last ${count} requests were all refused in unknown words, and none was taken between`,
+      'look at lance bids list --code unclassified and ask the service whether it still takes our bids; see the runbook LanceBidsRefused',
     ],
     'bidding-slow': ({ since, count, durationMs, windowMs }) => [
       `open since ${since}, but half of the last ${count} bids waited ${(Number(durationMs) / 1_000).toFixed(1)} s or longer for their answer, and an auction lasts ${Number(windowMs) / 1_000} s: requests may end without a bid for it`,

@@ -143,8 +143,8 @@ export const doctorPt = {
     ],
     'bidding-open': ({ since }: DoctorFigures) => [`abertos desde ${since}`],
     'bidding-refused': ({ since, count }: DoctorFigures) => [
-      `abertos desde ${since}, e as últimas ${count} respostas a lances foram todas recusas em palavras desconhecidas (unclassified)`,
-      'veja lance bids list --code unclassified, pergunte ao serviço e acrescente uma linha com as palavras a config/outcomes.json',
+      `abertos desde ${since}, mas os lances das últimas ${count} solicitações foram todos recusados em palavras desconhecidas, e nenhum foi aceito no meio`,
+      'veja lance bids list --code unclassified e pergunte ao serviço se ele ainda aceita nossos lances; veja o runbook LanceBidsRefused',
     ],
     'bidding-slow': ({ since, count, durationMs, windowMs }: DoctorFigures) => [
       `abertos desde ${since}, mas metade dos últimos ${count} lances esperou ${(Number(durationMs) / 1_000).toFixed(1).replace('.', ',')} s ou mais pela resposta, e um leilão dura ${Number(windowMs) / 1_000} s: por isso pode haver solicitações que ficam sem lance`,

@@ -58,7 +58,7 @@ export const statusEn: Texts['status'] = {
     `${queued} waiting, ${sending} being sent (limit now ${sendLimit}), ${unknown} without a known answer${unknown === 0 ? '' : ' (lance bids list --state unknown)'}`,
   answered: (age, at) => `last answered ${statusEn.ago(age)} (${at})`,
   unknownRefusals: (count) =>
-    `the last ${count} answers to bids were all refusals in unknown words (unclassified): look at lance bids list --code unclassified, and add a row to config/outcomes.json`,
+    `REFUSED: the bids of the last ${count} requests were all refused in unknown words, and none was taken between: ask the service whether it still takes our bids (runbook LanceBidsRefused)`,
   slowAnswers: ({ medianMs, of, windowMs }) =>
     `SLOW: half of the last ${of} bids waited ${(medianMs / 1_000).toFixed(1)} s or longer for their answer, and an auction lasts ${Math.round(windowMs / 1_000)} s: requests may end without a bid for it; ask the service (runbook LanceServiceSlow)`,
   capsFull: ({ name, byHand, used, limit }, ended, of) =>

@@ -82,7 +82,7 @@ export const statusPt = {
     `${queued} à espera, ${sending} sendo enviadas (limite agora ${sendLimit}), ${unknown} sem resposta conhecida${unknown === 0 ? '' : ' (lance bids list --state unknown)'}`,
   answered: (age: Age, at: string) => `respondeu pela última vez ${statusPt.ago(age)} (${at})`,
   unknownRefusals: (count: number) =>
-    `as últimas ${count} respostas a lances foram todas recusas em palavras desconhecidas (unclassified): veja lance bids list --code unclassified e acrescente uma linha a config/outcomes.json`,
+    `RECUSADOS: os lances das últimas ${count} solicitações foram todos recusados em palavras desconhecidas, e nenhum foi aceito no meio: pergunte ao serviço se ele ainda aceita nossos lances (runbook LanceBidsRefused)`,
   slowAnswers: ({ medianMs, of, windowMs }: SlowAnswers) =>
     `LENTAS: metade dos últimos ${of} lances esperou ${(medianMs / 1_000).toFixed(1).replace('.', ',')} s ou mais pela resposta, e um leilão dura ${Math.round(windowMs / 1_000)} s: por isso pode haver solicitações que ficam sem lance; pergunte ao serviço (runbook LanceServiceSlow)`,
   capsFull: (

@@ -182,14 +182,15 @@ export function nowPage(shown: Shown, facts: NowFacts): string {
   const isPaused = bidding?.cause === 'paused';
   const buttons = html`<a class="button danger" href="/console/stop">${texts.now.stop}</a>`;
   const resume = html`<a class="button" href="/console/resume">${texts.now.resume}</a>`;
-  const tone = bidding?.kind === 'closed' ? 'panel shut' : 'panel live';
+  const isLost = bidding?.kind === 'closed' || status.unknownRefusals != null;
+  const tone = isLost ? 'panel shut' : 'panel live';
   const words = bidding === null ? texts.now.doorOnly : bidding.kind === 'open' ? texts.now.open : texts.now.closed;
   const body = html`<h1>${texts.pages.now}</h1>
 <p id="away" class="fault" role="alert" hidden>${texts.away}</p>
 ${notice !== null && html`<p class="notice" role="status">${texts.order[notice]}</p>`}
 <section id="bidding" data-live class="${tone}" aria-labelledby="state">
 <h2 id="state" class="state">${words}</h2>
-${bidding !== null && biddingFacts(shown, bidding, facts.now)}
+${bidding !== null && biddingFacts(shown, bidding, status, facts.now)}
 ${mayOrder(shown) && bidding !== null && html`<p class="actions">${isPaused ? resume : buttons}</p>`}
 </section>
 <p class="skip" role="status" id="spoken" data-live>${words}</p>
@@ -205,8 +206,14 @@ ${
   return layout(shown, { title: words, body, place: 'now', refreshes: true });
 }
 
-function biddingFacts(shown: Shown, bidding: NonNullable<DaemonStatus['bidding']>, now: number): Html {
+function biddingFacts(
+  shown: Shown,
+  bidding: NonNullable<DaemonStatus['bidding']>,
+  { unknownRefusals, slowAnswers }: DaemonStatus,
+  now: number,
+): Html {
   const { format } = shown;
+  const { status } = format.texts;
   const words = shown.texts.now;
   const { cause, since, until, by, detail } = bidding;
   const isPaused = cause === 'paused';
@@ -222,6 +229,8 @@ ${row(words.until, until == null ? null : timeText(until, format))}
 ${row(words.by, by === null ? null : outside(by))}
 ${row(isPaused ? words.reason : words.detail, detail === null ? null : outside(detail))}
 ${row(words.remedy, remedy)}
+${row(words.warning, unknownRefusals == null ? null : status.unknownRefusals(unknownRefusals))}
+${row(words.warning, slowAnswers == null ? null : status.slowAnswers(slowAnswers))}
 </dl>`;
 }
 

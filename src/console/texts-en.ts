@@ -49,6 +49,7 @@ export const consoleEn: ConsoleTexts = {
     reason: 'Reason',
     detail: 'Detail',
     remedy: 'What to do',
+    warning: 'Warning',
     pausedRemedy: 'Resume bidding once the cause is resolved.',
     pausedViewer: 'Those with the role risk, operator or admin can resume bidding.',
     stop: 'Stop bidding',

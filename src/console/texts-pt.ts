@@ -48,6 +48,7 @@ export const consolePt = {
     reason: 'Justificativa',
     detail: 'Detalhe',
     remedy: 'O que fazer',
+    warning: 'Atenção',
     pausedRemedy: 'Quando a causa estiver resolvida, retome os lances.',
     pausedViewer: 'Quem tem papel de risco, operação ou administração pode retomar os lances.',
     stop: 'Parar os lances',

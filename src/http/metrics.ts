@@ -32,11 +32,13 @@ export type GaugeSample = {
   logLinesLost: number;
   /** When the service last answered anything; null: not since the start. */
   serviceAnsweredAt: number | null;
+  /** Requests in a row whose bids were refused in unknown words; 0: too few to tell. */
+  unknownRefusals: number;
   /** Of each check of readiness, whether it holds. */
   ready: Readonly<Record<string, boolean>>;
 };
 
-/** Alarms of neither desk: of the door, of the store, and of the rules. */
+/** Alarms of neither desk: of the door, of the store, of the rules, and of the service's answers. */
 export const furtherAlarms = [
   'webhook-failed',
   'anchor-unwritten',
@@ -44,6 +46,7 @@ export const furtherAlarms = [
   'views-unfit',
   'store-files-lost',
   'rollback-unreviewed',
+  'bids-refused',
 ] as const;
 
 export type Metrics = {
@@ -216,6 +219,11 @@ function makeGauges(registry: Registry) {
       'When the service last answered anything at all, Unix time; 0: not since the start.',
       [],
     ),
+    unknownRefusals: gauge(
+      'unknown_refusals',
+      'Requests in a row whose bids were all refused in unknown words; 0: too few, or for too short a time.',
+      [],
+    ),
     doorInFlight: gauge('webhooks_in_flight', 'Webhooks waiting for the log.', []),
     unknownBids: gauge('unknown_bids', 'Bids sent whose answer is not known.', []),
     unknownAge: gauge('unknown_oldest_age_seconds', 'Age of the bid whose answer has been unknown longest.', []),
@@ -256,6 +264,7 @@ function setGauges(gauges: Gauges, sample: GaugeSample): void {
   gauges.sendLimit.set(sample.sendLimit);
   gauges.circuitOpen.set(sample.circuitOpen ? 1 : 0);
   gauges.lastAnswer.set((sample.serviceAnsweredAt ?? 0) / 1_000);
+  gauges.unknownRefusals.set(sample.unknownRefusals);
   gauges.doorInFlight.set(sample.doorInFlight);
   gauges.unknownBids.set(sample.unknownBids);
   gauges.unknownAge.set(sample.unknownOldestAgeMs / 1_000);

@@ -4,9 +4,12 @@ import { test } from 'node:test';
 import { createLatelyWatch } from '../../src/bidding/lately.ts';
 import type { Answered, Claimed, Passed } from '../../src/domain/records.ts';
 
-function answered(outcome: object): Answered {
-  return { kind: 'answered', outcome } as unknown as Answered;
+function answered(requestId: string, at: number, outcome: object): Answered {
+  return { kind: 'answered', requestId, at, outcome } as unknown as Answered;
 }
+
+const unknownWords = { kind: 'rejected', code: 'unclassified' };
+const inDoubt = { kind: 'unknown', reason: 'refused-in-doubt' };
 
 const claimed = { kind: 'claimed' } as unknown as Claimed;
 
@@ -22,15 +25,51 @@ function endedBy(key: string): Passed {
   } as unknown as Passed;
 }
 
-test('twenty refusals in a row that nobody understands are told, until an answer is another one', () => {
+test('a service that refuses every bid in unknown words is told once, and again once it does not', () => {
   const watch = createLatelyWatch(30_000);
-  const refused = answered({ kind: 'rejected', code: 'unclassified' });
-  for (let each = 0; each < 19; each += 1) watch.note(refused);
+  const note = (requestId: string, at: number, outcome: object) => watch.note(answered(requestId, at, outcome));
+  for (const [requestId, at] of [
+    ['a', 0],
+    ['b', 10_000],
+    ['c', 20_000],
+    ['d', 29_999],
+  ] as const)
+    assert.equal(note(requestId, at, unknownWords), null);
+  assert.equal(note('e', 29_999, unknownWords), null, 'five, and not for long enough');
   assert.equal(watch.told().unknownRefusals, null);
-  watch.note(refused);
-  assert.equal(watch.told().unknownRefusals, 20);
-  watch.note(answered({ kind: 'rejected', code: 'request-expired' }));
+  assert.deepEqual(note('f', 30_000, inDoubt), { kind: 'begun', count: 6, durationMs: 30_000 });
+  assert.equal(watch.told().unknownRefusals, 6);
+  assert.equal(note('g', 31_000, unknownWords), null, 'told once');
+  assert.equal(
+    note('h', 32_000, { kind: 'unknown', reason: 'no answer' }),
+    null,
+    'no answer is no refusal, nor its end',
+  );
+  assert.equal(watch.told().unknownRefusals, 7);
+  const accepted = { kind: 'accepted', bidId: 'x' };
+  assert.deepEqual(note('i', 40_000, accepted), { kind: 'over', count: 7, durationMs: 40_000 });
   assert.equal(watch.told().unknownRefusals, null);
+  assert.equal(note('j', 50_000, accepted), null);
+});
+
+test('one request that is refused again and again is one, and whatever is known ends the count', () => {
+  const watch = createLatelyWatch(30_000);
+  for (let each = 0; each < 50; each += 1) watch.note(answered('same', each * 1_000, unknownWords));
+  assert.equal(watch.told().unknownRefusals, null);
+  for (const outcome of [
+    { kind: 'accepted', bidId: 'x' },
+    { kind: 'accepted-outside', bidId: null },
+    { kind: 'duplicate' },
+    { kind: 'rejected', code: 'request-expired' },
+  ]) {
+    for (let each = 0; each < 4; each += 1) watch.note(answered(`r${each}`, each * 20_000, unknownWords));
+    watch.note(answered('known', 80_000, outcome));
+    assert.equal(watch.note(answered('last', 100_000, unknownWords)), null, JSON.stringify(outcome));
+  }
+  // What is kept of them does not grow with them.
+  for (let each = 0; each < 5_000; each += 1) watch.note(answered(`m${each}`, 100_000 + each, unknownWords));
+  watch.note(answered('later', 140_000, unknownWords));
+  assert.equal(watch.told().unknownRefusals, 5_002);
 });
 
 test('where most of the last would-be bids ended by a cap, it is named without the values of its key', () => {

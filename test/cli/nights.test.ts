@@ -16,6 +16,7 @@ import { fileURLToPath } from 'node:url';
 import type { ClosedCause } from '../../src/bidding/bidding-status.ts';
 import { biddingEn } from '../../src/cli/bidding-texts-en.ts';
 import type { DaemonStatus } from '../../src/http/api/status.ts';
+import { bidPath } from '../../src/wire/bid.ts';
 import { noSmallDisk, withSmallDisk } from '../hostile/small-disk.ts';
 import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
@@ -25,7 +26,11 @@ const apiToken = 'a-token-of-the-viewer';
 const hourMs = 3_600_000;
 
 /** What stands between the desk and the service: lets everything through, or plays what a night may bring. */
-type Front = { url: string; mode: 'through' | 'down' | 'throttled' | 'an-hour-ahead'; server: Server };
+type Front = {
+  url: string;
+  mode: 'through' | 'down' | 'throttled' | 'bids-forbidden' | 'an-hour-ahead';
+  server: Server;
+};
 
 async function openFront(serviceUrl: string): Promise<Front> {
   const server = createServer((request, response) => {
@@ -35,6 +40,10 @@ async function openFront(serviceUrl: string): Promise<Front> {
       return void response.writeHead(429).end('{}');
     }
     const { method, url: path, headers } = request;
+    if (front.mode === 'bids-forbidden' && path?.endsWith(bidPath)) {
+      request.resume();
+      return void response.writeHead(403, { 'content-type': 'text/html' }).end('<html>Forbidden</html>');
+    }
     const onward = ask(new URL(path ?? '/', serviceUrl), { method, headers }, (answer) => {
       const date = new Date(Date.now() + hourMs).toUTCString();
       response.writeHead(answer.statusCode ?? 502, {
@@ -143,7 +152,7 @@ function firingWithin2Minutes(metrics: string, alert: string, expected: readonly
   try {
     const series = metrics.split('\n').flatMap((line) => {
       const [, name, labels = '', value] =
-        /^(lance_(?:bidding_status|paused|rule_set_refused))(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+        /^(lance_(?:bidding_status|paused|rule_set_refused|unknown_refusals))(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
       if (name === undefined) return [];
       return [
         { series: `${name}{job="lance",instance="a"${labels === '' ? '' : `,${labels}`}}`, values: `${value}x20` },
@@ -391,6 +400,42 @@ describe('nights on which no bid flows', { concurrency: 2 }, () => {
       await assertShown(night, 'service-throttled');
       await running;
       await assertCodes(night, 'service-throttled');
+    });
+  });
+
+  test('every bid is refused with 403: a warning in all places, and bidding stays open', async () => {
+    await withNight(75, {}, async (night) => {
+      const { environment, daemon, root, front, played } = night;
+      front.mode = 'bids-forbidden';
+      const alarms = () => daemon.lines.filter(({ msg, code }) => msg === 'alarm' && code === 'bids-refused');
+      for (let batch = 0; batch < 20 && alarms().length === 0; batch += 1) await played.sandbox.run(5);
+      assert.equal(alarms().length, 1, 'the alarm');
+      const { bidding, unknownRefusals } = await apiStatus(night);
+      assert.equal(bidding?.kind, 'open');
+      assert.ok(unknownRefusals! >= 5);
+      assert.match(await (await fetch(`${root}/readyz?verbose`)).text(), /^\[\+\] service: .*; REFUSED: the bids of/m);
+      const metrics = await (await fetch(`${root}/metrics`)).text();
+      assert.match(metrics, /^lance_unknown_refusals [1-9]\d*$/m);
+      assert.match(metrics, /^lance_alarms_total\{code="bids-refused"\} 1$/m);
+      firingWithin2Minutes(metrics, 'LanceBidsRefused', [{ alertname: 'LanceBidsRefused' }]);
+      const [screen, doctor] = await Promise.all([
+        lance({ ...environment, LANCE_LANG: 'en' }, 'status'),
+        lance(environment, 'doctor', '--json'),
+      ]);
+      assert.match(flat(screen.stdout), /bidding OPEN.*REFUSED: the bids of the last \d+ requests/);
+      const found = jsonLines<{ check: string; finding: string }>(doctor.stdout);
+      assert.deepEqual(
+        found.filter(({ check }) => check === 'bidding').map(({ finding }) => finding),
+        ['bidding-refused'],
+      );
+      const codes = await codesOf(night);
+      assert.ok((codes.unclassified ?? 0) >= 5, JSON.stringify(codes));
+      front.mode = 'through';
+      await played.sandbox.run(5);
+      const isOver = () => daemon.lines.some(({ msg }) => msg === 'bids-refused-over');
+      for (let looks = 0; looks < 100 && !isOver(); looks += 1) await sleep(100);
+      assert.ok(isOver(), 'the recovery is logged');
+      assert.equal((await apiStatus(night)).unknownRefusals, null);
     });
   });
 

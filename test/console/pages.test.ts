@@ -186,6 +186,27 @@ test('no page shows the markup of others, or turns its direction', () => {
   }
 });
 
+test('a service that refuses every bid, or is slow, stands on the first page while bidding is open', () => {
+  const example = exampleOf(statusSchema) as Parameters<typeof nowPage>[1]['status'];
+  const bidding = { ...example.bidding!, kind: 'open' as const, cause: null, detail: null, remedy: null };
+  const status = { ...example, bidding, unknownRefusals: null, slowAnswers: null };
+  const facts = { caps: [], moreCaps: 0, now: status.at, notice: null };
+  for (const [language, warning, refused, slow] of [
+    ['en', 'Warning', /REFUSED: the bids of the last 7 requests/, /SLOW: half of the last 20 bids/],
+    ['pt', 'Atenção', /RECUSADOS: os lances das últimas 7 solicitações/, /LENTAS: metade dos últimos 20 lances/],
+  ] as const) {
+    const page = (change: Partial<typeof example>) =>
+      nowPage(shownIn(language, 'ana'), { ...facts, status: { ...status, ...change } });
+    assert.ok(!page({}).includes(warning));
+    assert.match(page({}), /class="panel live"/);
+    assert.match(page({ unknownRefusals: 7 }), refused);
+    assert.match(page({ unknownRefusals: 7 }), /class="panel shut"/);
+    const slowPage = page({ slowAnswers: { medianMs: 4_020, of: 20, windowMs: 30_000 } });
+    assert.match(slowPage, slow);
+    assert.equal(slowPage.split(`<dt>${warning}</dt>`).length, 2);
+  }
+});
+
 test('a request whose contract was ordered says where it stands, and not that it can be ordered', () => {
   const decision = exampleOf(decisionSchema) as Parameters<typeof requestPage>[1];
   const next = 'contract-once-the-worker-has-taken-it' as const;

@@ -61,6 +61,7 @@ function fill(metrics: Metrics): void {
     timeDoubted: true,
     logLinesLost: 4,
     serviceAnsweredAt: 1_772_550_000_500,
+    unknownRefusals: 7,
     ready: { gate: true, webhooks: false },
   });
 }
@@ -74,6 +75,7 @@ test('what happened is counted, in base units', async () => {
     'lance_requests_received_total 5',
     'lance_ready{check="webhooks"} 0',
     'lance_service_last_answer_timestamp_seconds 1772550000.5',
+    'lance_unknown_refusals 7',
     'lance_phases_total{phase="passed"} 1',
     'lance_passes_total{code="margin-missing"} 1',
     'lance_rule_effects_total{rule="One alert"} 2',

@@ -145,7 +145,7 @@ export const statusSchema = answerNamed(
     ),
     unknownRefusals: said(
       count.nullable().optional(),
-      'Answers to bids in a row that were all refusals in words that nobody knows (`unclassified`), where they are 20 or more; null: they are not',
+      'Requests in a row whose bids were all refused in words that nobody knows (`unclassified`, or a refusal that leaves open whether the bid stands), where they are 5 or more over at least 30 s; null: they are not',
       null,
     ),
     slowAnswers: saidOfParts(
