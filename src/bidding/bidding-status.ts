@@ -214,8 +214,18 @@ const firstProbeEveryMs = 60_000;
 /** Before a service that is away is asked by a probe, since it was last tried: doubled each time. Bids are tried again sooner. */
 const awayProbeFirstMs = 5_000;
 const awayProbeMaxMs = 10_000;
-/** When a bid or query fails so soon after a probe was answered, the service answers probes and fails bids: probes say nothing then. */
+/**
+ * Where bids fail, an answer to a query or probe ends that only when no bid or query has failed for so long. When one fails soon after,
+ * the service answers these and fails bids: from then on it takes longer, doubled each time, until a bid is answered.
+ */
+const firstQuietMs = awayProbeFirstMs;
+const deniedQuietMs = 60_000;
+const longestQuietMs = 600_000;
 const deniedWithinMs = 600_000;
+
+/** What was asked, by how much the answer says of the service: that a query is answered does not say that a bid is. */
+const weights = { probe: 0, query: 1, bid: 2 } as const;
+type Asked = keyof typeof weights;
 
 /** Failures in a row of one kind, and the pause before the next probe; times on the monotonic clock. */
 type FailureRun = {
@@ -225,11 +235,16 @@ type FailureRun = {
   sinceMs: number;
   lastMs: number;
   probeAfterMs: number;
-  /** Some bid or query was among them, and not probes alone. */
-  isOfTraffic: boolean;
+  /** The weightiest among them. */
+  asked: Asked;
+  /** When a bid or query failed last; -∞: only probes did. */
+  trafficAtMs: number;
 };
 
-/** What the answers to bids and link queries say of the service, whoever asks. */
+/**
+ * What the answers to bids and link queries say of the service, whoever asks. A run of failures ends with an answer to what failed, or
+ * to something weightier: where bids fail, with that to a bid. A lighter one ends it on trial (`firstQuietMs`).
+ */
 export function createServiceHealth(clock: Clock): ServiceHealth {
   let service: Service | null = null;
   let probing = false;
@@ -239,53 +254,72 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
   /** Bids and queries that have no answer yet. */
   let underWay = 0;
   let run: FailureRun | null = null;
-  /** The run that a probe has ended, until a bid or query is answered. */
-  let endedByProbe: { run: FailureRun; atMs: number } | null = null;
-  let isProbeBelieved = true;
+  /** The run that something lighter has ended, until what it was of is answered. */
+  let onTrial: { run: FailureRun; atMs: number } | null = null;
+  let quietMs = firstQuietMs;
 
-  /** An answer to a bid or a query. One to a probe goes to `hear` alone. */
-  function hearTraffic(answer: BidAnswer | QueryAnswer): void {
-    const cause = troubleOf(answer);
-    if (cause === 'none') {
-      isProbeBelieved = true;
-      endedByProbe = null;
-    } else if (cause === 'service-unreachable' && endedByProbe !== null) {
-      const { run: ended, atMs } = endedByProbe;
-      endedByProbe = null;
-      if (clock.monotonicMs() - atMs < deniedWithinMs) {
-        isProbeBelieved = false;
-        run = ended;
-      }
-    }
-    hear(answer, true);
-  }
-
-  function hear(answer: BidAnswer | QueryAnswer, isOfTraffic: boolean): void {
+  function hear(answer: BidAnswer | QueryAnswer, asked: Asked): void {
     const cause = troubleOf(answer);
     if (cause === null) return;
     if (cause === 'none' || cause === 'service-unauthorised') isTried = true;
-    if (cause === 'none') {
+    if (cause === 'none') hearWell(answer, asked);
+    else hearTrouble(cause, 'reason' in answer ? answer.reason : cause, asked);
+  }
+
+  function hearWell(answer: BidAnswer | QueryAnswer, asked: Asked): void {
+    if (onTrial !== null && weights[asked] >= weights[onTrial.run.asked]) {
+      onTrial = null;
+      quietMs = firstQuietMs;
+    }
+    if (run === null) return;
+    // A token that is let in is let in for all.
+    if (run.cause === 'service-unauthorised' || weights[asked] >= weights[run.asked]) {
+      if (run.cause !== 'service-unauthorised') quietMs = firstQuietMs;
       run = null;
       return;
     }
     const nowMs = clock.monotonicMs();
-    const reason = 'reason' in answer ? answer.reason : cause;
-    if (run?.cause !== cause) {
-      const times = { sinceMs: nowMs, lastMs: nowMs, probeAfterMs: awayProbeFirstMs };
-      run = { cause, reason, count: 0, ...times, isOfTraffic };
+    if (nowMs - run.trafficAtMs < quietMs || isWithoutCode(answer)) return;
+    if (isSure()) onTrial = { run, atMs: nowMs };
+    run = null;
+  }
+
+  function hearTrouble(cause: ServiceTrouble, reason: string, asked: Asked): void {
+    const nowMs = clock.monotonicMs();
+    if (onTrial !== null && weights[asked] >= weights[onTrial.run.asked] && cause !== 'service-unauthorised') {
+      const isDenied = nowMs - onTrial.atMs < deniedWithinMs;
+      if (isDenied) ({ run } = onTrial);
+      quietMs = isDenied ? Math.min(longestQuietMs, Math.max(deniedQuietMs, 2 * quietMs)) : firstQuietMs;
+      onTrial = null;
     }
-    run.isOfTraffic ||= isOfTraffic;
+    if (run?.cause !== cause) run = begun(cause, reason, asked, nowMs);
+    if (weights[asked] > weights[run.asked]) run.asked = asked;
+    if (asked !== 'probe') run.trafficAtMs = nowMs;
     run.count += 1;
     run.reason = reason;
     run.lastMs = nowMs;
   }
 
+  /** A service that fails in another way than before is no better: what was closed stays closed. */
+  function begun(cause: ServiceTrouble, reason: string, asked: Asked, nowMs: number): FailureRun {
+    const before = trouble() === null ? null : run;
+    return {
+      ...{ cause, reason, asked: before?.asked ?? asked, trafficAtMs: before?.trafficAtMs ?? Number.NEGATIVE_INFINITY },
+      ...{ lastMs: nowMs, probeAfterMs: awayProbeFirstMs },
+      ...(before === null ? { count: 0, sinceMs: nowMs } : { count: leastFailures, sinceMs: nowMs - leastFailingMs }),
+    };
+  }
+
   /** Where the token may be used all the same, it was that request alone which was refused. */
-  async function hearOf<A extends BidAnswer | QueryAnswer>(asked: Service, answering: Promise<A>): Promise<A> {
+  async function hearOf<A extends BidAnswer | QueryAnswer>(
+    service: Service,
+    asked: Asked,
+    answering: Promise<A>,
+  ): Promise<A> {
     underWay += 1;
     try {
       const answer = await answering;
-      if (troubleOf(answer) !== 'service-unauthorised' || !asked.ready()) hearTraffic(answer);
+      if (troubleOf(answer) !== 'service-unauthorised' || !service.ready()) hear(answer, asked);
       return answer;
     } finally {
       underWay -= 1;
@@ -310,15 +344,13 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     const answer = await asked.askToken();
     probing = false;
     const cause = troubleOf(answer);
-    if (cause === 'none' && run?.cause === 'service-unreachable' && run.isOfTraffic && isSure())
-      endedByProbe = { run, atMs: clock.monotonicMs() };
-    if (cause === 'none' || cause === 'service-unauthorised') hear(answer, false);
+    if (run?.cause === 'service-unreachable') run.probeAfterMs = Math.min(awayProbeMaxMs, run.probeAfterMs * 2);
+    if (cause === 'none' || cause === 'service-unauthorised') hear(answer, 'probe');
     else if (run?.cause === 'service-unauthorised') {
       if (cause === 'service-unreachable') becomeAway(answer);
       else run.lastMs = clock.monotonicMs();
     } else if (run?.cause === 'service-unreachable') {
-      run.probeAfterMs = Math.min(awayProbeMaxMs, run.probeAfterMs * 2);
-      hear(answer, false);
+      hear(answer, 'probe');
       // A page is of somebody in front of the service, which is away still; an acknowledgement in other words may be its own.
       if (answer.kind === 'refused' && answer.isDoubtful) run.lastMs = clock.monotonicMs();
     }
@@ -326,10 +358,18 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
 
   /** It is closed already, so nothing has to be sure first. */
   function becomeAway(answer: QueryAnswer): void {
-    hear(answer, false);
+    hear(answer, 'probe');
     if (run === null) return;
     run.count = leastFailures;
     run.sinceMs = run.lastMs - leastFailingMs;
+  }
+
+  function trouble(): ReturnType<ServiceHealth['trouble']> {
+    if (run === null || !isSure()) return null;
+    // One that is away is asked until it answers, so what is known of it is not old.
+    const isAsked = run.cause === 'service-unreachable';
+    if (!isAsked && clock.monotonicMs() - run.lastMs > forgottenMs) return null;
+    return { cause: run.cause, detail: run.reason };
   }
 
   return {
@@ -337,9 +377,9 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
       service = asked;
       return {
         ...asked,
-        placeBid: (attempt) => hearOf(asked, asked.placeBid(attempt)),
-        listLinks: (query) => hearOf(asked, asked.listLinks(query)),
-        askLinkDetail: (query) => hearOf(asked, asked.askLinkDetail(query)),
+        placeBid: (attempt) => hearOf(asked, 'bid', asked.placeBid(attempt)),
+        listLinks: (query) => hearOf(asked, 'query', asked.listLinks(query)),
+        askLinkDetail: (query) => hearOf(asked, 'query', asked.askLinkDetail(query)),
       };
     },
     lookAgain: () => {
@@ -349,18 +389,21 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
         // Those whose bids and queries are on their way are heard anyway.
         if (nowMs - Math.max(probedAtMs, run.lastMs) >= probeEveryMs) void probe(service);
       } else if (run?.cause === 'service-unreachable' && isSure()) {
-        if (!isProbeBelieved) return;
         // One on its way says more than a probe: the service may answer this one and still fail bids.
-        if (underWay === 0 && nowMs - Math.max(probedAtMs, run.lastMs) >= run.probeAfterMs) void probe(service);
+        if (underWay > 0 || nowMs - run.trafficAtMs < quietMs) return;
+        if (nowMs - Math.max(probedAtMs, run.lastMs) >= run.probeAfterMs) void probe(service);
       } else if (!isTried && nowMs - probedAtMs >= firstProbeEveryMs) void probe(service);
     },
-    trouble: () => {
-      if (run === null) return null;
-      const nowMs = clock.monotonicMs();
-      if (nowMs - run.lastMs > forgottenMs) return null;
-      return isSure() ? { cause: run.cause, detail: run.reason } : null;
-    },
+    trouble,
   };
+}
+
+/**
+ * The contract tells of a query under a code that its acknowledgement gives: without one it says little where bids fail, as that of a
+ * service that answers all alike.
+ */
+function isWithoutCode(answer: BidAnswer | QueryAnswer): boolean {
+  return answer.kind === 'acknowledged' && answer.requestCode === null;
 }
 
 /** `none`: the service did its work. Null: the answer says nothing of the service. */

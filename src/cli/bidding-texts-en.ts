@@ -43,7 +43,7 @@ export const biddingEn: Texts['bidding'] = {
   answersOtherwise: {
     cause: 'the service answers, but not as the contract says',
     remedy:
-      'the detail says what came (a status, a redirection, a page, an unreadable success): look at its status page, at what stands between here and it, such as a proxy, and at the path in LANCE_BASE_URL; the desk asks it every 10 s, and opens by itself once it answers as it should',
+      'the detail says what came (a status, a redirection, a page, an unreadable success): look at its status page, at what stands between here and it, such as a proxy, and at the path in LANCE_BASE_URL; the desk asks it again and again, and opens by itself once it answers bids as it should',
   },
   /** In the place of that of `log-refused` where the log is on brokers. */
   brokersRemedy: 'see to the brokers and the schema registry',

@@ -42,7 +42,7 @@ export const biddingPt = {
   answersOtherwise: {
     cause: 'o serviço responde, mas não como diz o contrato',
     remedy:
-      'o detalhe diz o que veio (um status, um redirecionamento, uma página, um sucesso ilegível): veja a página de estado dele, o que há entre aqui e ele, como um proxy, e o caminho em LANCE_BASE_URL; a mesa pergunta a ele a cada 10 s e reabre sozinha quando ele responder como deve',
+      'o detalhe diz o que veio (um status, um redirecionamento, uma página, um sucesso ilegível): veja a página de estado dele, o que há entre aqui e ele, como um proxy, e o caminho em LANCE_BASE_URL; a mesa volta a perguntar a ele e reabre sozinha quando ele responder aos lances como deve',
   },
   /** In the place of that of `log-refused` where the log is on brokers. */
   brokersRemedy: 'veja os brokers e o schema registry',

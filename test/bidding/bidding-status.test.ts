@@ -170,6 +170,13 @@ test('every cause is named, with its remedy, in both languages', () => {
   for (const cause of closedCauses) assert.notEqual(pt!.remedies[cause], en!.remedies[cause]);
 });
 
+/** What a service can only answer to a query that names nobody. */
+const refusedProbe: QueryAnswer = {
+  kind: 'refused',
+  reason: 'unclassified',
+  response: { status: 400, body: '{}' },
+};
+
 /** Looks four times a second, as a desk does, for so long. */
 function looksOf(health: ServiceHealth, clock: ReturnType<typeof createManualClock>): (forMs: number) => Promise<void> {
   return async (forMs) => {
@@ -356,7 +363,8 @@ test('a service that is away is asked again without traffic, ever more seldom, a
   await looks(60_000);
   assert.equal(asked.length, open, 'a service that answers is not asked again');
 
-  await heard.listLinks({} as Parameters<Service['listLinks']>[0]);
+  bid = Promise.resolve({ kind: 'answered' } as unknown as BidAnswer);
+  await heard.placeBid(placed);
   bid = Promise.resolve({ kind: 'not-landed', reason: 'unreachable', retryAt: null });
   await fail();
   answer = { kind: 'failed', reason: 'unauthorised' };
@@ -374,7 +382,7 @@ test('a service that answers probes and fails bids stays away, until it takes on
     listLinks: async () => ({ kind: 'acknowledged', requestCode: null }),
     askToken: async () => {
       asked += 1;
-      return { kind: 'acknowledged', requestCode: null };
+      return refusedProbe;
     },
     ready: () => true,
   } as unknown as Service);
@@ -402,6 +410,95 @@ test('a service that answers probes and fails bids stays away, until it takes on
   }
   await looks(6_000);
   assert.deepEqual([health.trouble(), asked], [null, 2], 'probes are believed again');
+});
+
+test('a service that answers queries well and bids without a code closes bidding once, until a bid is answered', async () => {
+  const clock = createManualClock(1_000_000);
+  let bid: BidAnswer = { kind: 'unknown', reason: 'unreadable-success', response: null, firstByteAt: 1_000_000 };
+  let probe: QueryAnswer = { kind: 'acknowledged', requestCode: null };
+  const probedAt: number[] = [];
+  const health = createServiceHealth(clock);
+  const heard = health.heard({
+    placeBid: async () => bid,
+    listLinks: async () => ({ kind: 'acknowledged', requestCode: 'a-code' }),
+    askToken: async () => {
+      probedAt.push(clock.now());
+      return probe;
+    },
+    ready: () => true,
+  } as unknown as Service);
+  const place = () => heard.placeBid({ body: '{}', deadlineAt: 9_000_000, mayWrite: () => true });
+  const list = () => heard.listLinks({} as Parameters<Service['listLinks']>[0]);
+  let isClosed = false;
+  const changes: number[] = [];
+  const looks = async (forMs: number) => {
+    for (let passed = 0; passed < forMs; passed += 250) {
+      health.lookAgain();
+      await clock.advance(250);
+      if ((health.trouble() !== null) !== isClosed) changes.push(clock.now());
+      isClosed = health.trouble() !== null;
+    }
+  };
+  await looks(1_000);
+  probedAt.length = 0;
+  // As traffic is: each request is asked for its links, and its bid is sent again and again.
+  for (let second = 0; second < 120; second += 1) {
+    await list();
+    await looks(500);
+    await place();
+    await looks(500);
+  }
+  assert.deepEqual([isClosed, changes.length, probedAt], [true, 1, []], 'closed once, and never opened');
+  // Nothing comes any more. What answers all alike shows nothing.
+  await looks(120_000);
+  assert.deepEqual([isClosed, changes.length], [true, 1]);
+  assert.ok(probedAt.length > 5);
+  probe = refusedProbe;
+  await looks(10_500);
+  assert.equal(isClosed, false, 'it answers a probe as it should, and no bid has failed for a while');
+  const pausesMs: number[] = [];
+  for (let round = 0; round < 6; round += 1) {
+    await list();
+    await place();
+    const from = clock.now();
+    await looks(250);
+    assert.equal(isClosed, true, 'the first bid that fails closes it again');
+    await list();
+    probedAt.length = 0;
+    while (isClosed) await looks(250);
+    assert.equal(probedAt.length, 1, 'no probe before one would be believed');
+    pausesMs.push(Math.round((clock.now() - from) / 1_000) * 1_000);
+  }
+  assert.deepEqual(pausesMs, [60_000, 120_000, 240_000, 480_000, 600_000, 600_000]);
+  await place();
+  await looks(250);
+  assert.equal(isClosed, true);
+  bid = { kind: 'answered' } as unknown as BidAnswer;
+  await place();
+  await looks(250);
+  assert.equal(isClosed, false, 'an answered bid opens at once');
+});
+
+test('a service that fails bids now in one way and now in another stays closed', async () => {
+  const clock = createManualClock(1_000_000);
+  let bid: BidAnswer = { kind: 'not-landed', reason: 'throttled', retryAt: null };
+  const health = createServiceHealth(clock);
+  const heard = health.heard({ placeBid: async () => bid, ready: () => true } as unknown as Service);
+  const place = () => heard.placeBid({ body: '{}', deadlineAt: 9_000_000, mayWrite: () => true });
+  for (let failed = 0; failed < 3; failed += 1) {
+    await place();
+    await clock.advance(1_000);
+  }
+  assert.equal(health.trouble()?.cause, 'service-throttled');
+  bid = { kind: 'not-landed', reason: 'unreachable', retryAt: null };
+  await place();
+  assert.equal(health.trouble()?.cause, 'service-unreachable');
+  bid = { kind: 'not-landed', reason: 'throttled', retryAt: null };
+  await place();
+  assert.equal(health.trouble()?.cause, 'service-throttled');
+  bid = { kind: 'answered' } as unknown as BidAnswer;
+  await place();
+  assert.equal(health.trouble(), null);
 });
 
 test('a service that answers every bid, query and probe with a page is away, until it answers as the service', async () => {

@@ -28,7 +28,7 @@ const hourMs = 3_600_000;
 /** What stands between the desk and the service: lets everything through, or plays what a night may bring. */
 type Front = {
   url: string;
-  mode: 'through' | 'down' | 'throttled' | 'bids-forbidden' | 'an-hour-ahead';
+  mode: 'through' | 'down' | 'throttled' | 'bids-forbidden' | 'bids-ok' | 'an-hour-ahead';
   server: Server;
 };
 
@@ -43,6 +43,10 @@ async function openFront(serviceUrl: string): Promise<Front> {
     if (front.mode === 'bids-forbidden' && path?.endsWith(bidPath)) {
       request.resume();
       return void response.writeHead(403, { 'content-type': 'text/html' }).end('<html>Forbidden</html>');
+    }
+    if (front.mode === 'bids-ok' && path?.endsWith(bidPath)) {
+      request.resume();
+      return void response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}');
     }
     const onward = ask(new URL(path ?? '/', serviceUrl), { method, headers }, (answer) => {
       const date = new Date(Date.now() + hourMs).toUTCString();
@@ -400,6 +404,29 @@ describe('nights on which no bid flows', { concurrency: 2 }, () => {
       await assertShown(night, 'service-throttled');
       await running;
       await assertCodes(night, 'service-throttled');
+    });
+  });
+
+  test('every bid is answered with a success that says nothing: closed once, until a bid is answered', async () => {
+    await withNight(76, patient, async (night) => {
+      const { daemon, front, played } = night;
+      front.mode = 'bids-ok';
+      const told = () =>
+        daemon.lines.flatMap(({ msg, code, from }) =>
+          (msg === 'bidding-closed' && code === 'service-unreachable') ||
+          (msg === 'bidding-open' && from === 'service-unreachable')
+            ? [msg]
+            : [],
+        );
+      for (let batch = 0; batch < 3; batch += 1) await played.sandbox.run(10);
+      await untilCause(night, 'service-unreachable');
+      await assertShown(night, 'service-unreachable');
+      assert.deepEqual(told(), ['bidding-closed']);
+      front.mode = 'through';
+      await played.sandbox.run(5);
+      await untilCause(night, null, 20_000);
+      for (let looks = 0; looks < 50 && told().length < 2; looks += 1) await sleep(100);
+      assert.deepEqual(told(), ['bidding-closed', 'bidding-open']);
     });
   });
 
