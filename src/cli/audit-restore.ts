@@ -40,7 +40,8 @@ export async function acceptRestore(
       reason,
       heads: store.heads,
       lost: store.lost,
-      noBidReceivedBefore: complete ? at : at + audit.restoreQuietMs,
+      // Until the last of the auctions that were open in the lost part has ended, if it lasts as long as they do by the settings.
+      noBidReceivedBefore: complete ? at : at + Math.max(audit.restoreQuietMs, world.writing().bidding.windowMs),
     };
     await store.house.addOrigin(accepted);
     // What was promised in the part that was lost is under no cap: a person has to look before bids go out again.

@@ -1,6 +1,6 @@
 /** After an accepted restore whose claims are not all known: nothing received before a time is bid for, and everybody says until when. */
 import assert from 'node:assert/strict';
-import { cpSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { anchorFileOf } from '../../src/adapters/embedded/anchor.ts';
 import { openSetBack } from '../../src/adapters/embedded/store.ts';
@@ -31,10 +31,15 @@ test('while requests of before the restore are not bid for, no surface says that
   rmSync(directory, { recursive: true });
   renameSync(`${directory}.backup`, directory);
   rmSync(`${directory}.anchor.claims`);
-  const accepted = await lance(played.environment, 'audit', 'accept-restore', ...who, '--json');
+  // Shorter than the auctions, of which one may be open still (stranger 15, session 46).
+  const settings = `${directory}.json`;
+  writeFileSync(settings, JSON.stringify({ bidding: { windowMs: 7_200_000 } }));
+  const impatient = { ...played.environment, LANCE_CONFIG: settings };
+  const accepted = await lance(impatient, 'audit', 'accept-restore', ...who, '--json');
   assert.equal(accepted.code, 0, accepted.stderr);
-  const { complete, noBidReceivedBefore } = JSON.parse(accepted.stdout);
+  const { complete, at, noBidReceivedBefore } = JSON.parse(accepted.stdout);
   assert.equal(complete, false);
+  assert.equal(noBidReceivedBefore - at, 7_200_000);
   const isoUntil = new Date(noBidReceivedBefore).toISOString();
 
   const daemon = await startDaemon(played.environment);

@@ -25,6 +25,7 @@ import {
   readSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -38,6 +39,7 @@ import { Fault } from '../../errors.ts';
 import { openRegular, readRegularBytes } from '../../regular-files.ts';
 import { type AnchoredHeads, bookTables, headsOf, linkAt, setBackAmong } from './chain.ts';
 import { listEditedText, listShortText, setBackText } from './changed-texts.ts';
+import { createControlRows } from './control-rows.ts';
 import { identityOf } from './file-watch.ts';
 import { addSigned, lastSigned, signedHeads, signingOf } from './signed-heads.ts';
 
@@ -83,6 +85,7 @@ const fileMode = 0o600;
 
 const markPath = (file: string) => `${file}.mark`;
 const claimsPath = (file: string) => `${file}.claims`;
+const asidePath = (file: string, at: number) => `${claimsPath(file)}.${at}`;
 const olderClaimsPath = (file: string) => `${file}.claims.1`;
 
 /** `anchor` is drawn when the store is anchored for the first time, and stands in the store too. */
@@ -99,9 +102,10 @@ type Signed = {
   sequence?: number;
   /**
    * Of a mark: the list of claims as it was then, and the file of it before this one; null: there was none. Earlier versions signed
-   * neither. `lacks`: claims could not be written to it. `closed`: nothing was added after that.
+   * neither. `lacks`: claims could not be written to it. `closed`: nothing was added after that. `edited`: an earlier list was not what
+   * was written, and nobody has resumed bidding since.
    */
-  claims?: { newer: ListSeal; older: ListSeal | null; lacks?: true; closed?: true };
+  claims?: { newer: ListSeal; older: ListSeal | null; lacks?: true; closed?: true; edited?: EditedList };
   /** Begins again after a restore: anchors of what was lost count no more. */
   restored?: true;
   /** What the store held when the restore was accepted. */
@@ -109,6 +113,9 @@ type Signed = {
 };
 
 type ListSeal = { bytes: number; sha256: string };
+
+/** `at`: when it was set aside, which its name says; `revision`: of the controls then. */
+type EditedList = { at: number; revision: number };
 
 type Read = SignedLine<Signed>;
 
@@ -268,6 +275,11 @@ export function findSetBack(
     if (stored !== null) return { kind: 'missing' };
     if (database !== null && signingOf(database) === 'taken') return { kind: 'unsigned' };
   }
+  const listed = listedCount(file);
+  const has = database === null ? 0 : (headsOf(database).auctions?.[0] ?? 0);
+  // After each commit the list says how many records the store has. No mark or line has to say so too: these may have been set back with it.
+  if (listed !== null && listed.count > has)
+    return { kind: 'behind', table: 'auctions', has, had: listed.count, at: listed.at };
   const inside = signed === null ? [] : [signed.content];
   for (const { anchor, heads, at } of [...known, ...inside]) {
     if (stored !== null && stored !== anchor) return { kind: 'foreign', why: 'store' };
@@ -318,6 +330,8 @@ export function knownHeads({ file, key }: AnchorPlace): ChainHeads | null {
 type ListStand = 'fits' | 'short' | 'edited' | 'unsigned' | 'unknown';
 
 const newline = 10;
+/** That the count at the beginning of a line takes at most. */
+const countBytes = 20;
 
 /** The files of the list as they are, each empty where it is not there. */
 type ListBytes = { newer: Buffer; older: Buffer };
@@ -346,6 +360,21 @@ function listStand(file: string, key: AuditKey | null, { newer, older }: ListByt
   // The process died after it had begun another file and before it had signed that.
   if (sealed.newer.bytes > 0 && standOf(older, sealed.newer) === 'fits') return 'fits';
   return stands.includes('edited') ? 'edited' : 'short';
+}
+
+/** How many records of `auctions` the store had when the list was written to last; null: it does not say. */
+function listedCount(file: string): { count: number; at: number } | null {
+  for (const path of [claimsPath(file), olderClaimsPath(file)]) {
+    const bytes = readBytes(path);
+    for (let end = bytes.lastIndexOf(newline); end > 0; ) {
+      const start = bytes.lastIndexOf(newline, end - 1) + 1;
+      const [, count] =
+        /^\[(\d{1,15})[,\]]/.exec(bytes.toString('latin1', start, Math.min(end, start + countBytes))) ?? [];
+      if (count !== undefined) return { count: Number(count), at: Math.round(statSync(path).mtimeMs) };
+      end = start - 1;
+    }
+  }
+  return null;
 }
 
 function sha256Of(bytes: Buffer): string {
@@ -508,14 +537,20 @@ export function createAnchorWriter(
   let named = { older: namedIn(list.older), newer: namedIn(list.newer) };
   const stand = restored === null ? listStand(file, key, list) : 'fits';
   const isSetAside = stand === 'edited' || stand === 'short';
+  const readControls = createControlRows(database).read;
+  const isResumedSince = ({ revision }: EditedList) =>
+    readControls().changes.some((change) => change.kind === 'resumed' && change.revision > revision);
+  const earlier = restored === null && usable ? (readMark(file, key)?.content.claims?.edited ?? null) : null;
+  let edited = earlier === null || isResumedSince(earlier) ? null : earlier;
   if (isSetAside) {
-    const aside = `${claimsPath(file)}.${Date.now()}`;
+    const at = Date.now();
+    const aside = asidePath(file, at);
     if (existsSync(olderClaimsPath(file))) renameSync(olderClaimsPath(file), `${aside}.1`);
     if (existsSync(claimsPath(file))) renameSync(claimsPath(file), aside);
-    const text = stand === 'edited' ? listEditedText(claimsPath(file), aside) : listShortText(claimsPath(file), aside);
-    if (stand === 'edited') onListEdited(text);
-    else onFault(new Error(text));
+    if (stand === 'edited') edited = { at, revision: readControls().revision };
+    else onFault(new Error(listShortText(claimsPath(file), aside)));
   }
+  if (edited !== null) onListEdited(listEditedText(claimsPath(file), asidePath(file, edited.at)));
   const mark = openRegular(markPath(file), 'update', fileMode);
   let claimed = openRegular(claimsPath(file), 'append', fileMode);
   // What comes after the last line break was being written when the process died.
@@ -601,7 +636,7 @@ export function createAnchorWriter(
     const sha256 = claimsHash.copy().digest('base64url');
     const newer = { bytes: claimsSize, sha256 };
     const how = { ...(unlisted.length > 0 || isListCut ? lacks : {}), ...(isClosing ? closed : {}) };
-    const claims = { newer, older: olderSeal, ...how };
+    const claims = { newer, older: olderSeal, ...how, ...(edited === null ? {} : { edited }) };
     const content = {
       anchor,
       at: Date.now(),
@@ -697,7 +732,8 @@ export function createAnchorWriter(
     .prepare('INSERT INTO anchoring (id, anchor) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET anchor = excluded.anchor')
     .run(anchor);
   writeAnchor(restored);
-  if (claimsSize === 0) writeClaims([]);
+  // A list that is begun anew names at first whoever the one before it named: none of them is bid for again.
+  if (claimsSize === 0) writeClaims(isSetAside ? [...named.older, ...named.newer].map((id) => JSON.stringify(id)) : []);
   fdatasyncSync(mark);
   isLost = lookFor([...storeFiles, file, markPath(file)]);
 
@@ -718,6 +754,7 @@ export function createAnchorWriter(
         if (Object.entries(now).every(([table, [count]]) => count === heads[table]?.[0])) return;
         // What was said into a removed file is not in what is saved of it.
         if (isLost()) return;
+        if (edited !== null && isResumedSince(edited)) edited = null;
         Object.assign(heads, now);
         writeMark();
       }),

@@ -521,10 +521,48 @@ test('a list of claims that is not what was written is told at the start, set as
     const aside = readdirSync(dirname(place.file)).find((each) => /\.claims\.\d+$/.test(each));
     assert.equal(readFileSync(join(dirname(place.file), aside!), 'utf8'), before);
     await store.close();
-    const again = await open(place);
-    assert.equal(again.changed(), null);
-    await again.close();
+    // It closes bidding until somebody resumes, however often the desk starts.
+    for (const resumes of [false, true]) {
+      const again = await open(place);
+      assert.equal(again.changed() !== null, closes, `${name}, second start`);
+      assert.equal(again.changed()?.includes(aside!) ?? false, closes);
+      if (resumes) {
+        await again.control.read();
+        await again.control.resume({ by: 'ana', reason: 'looked at it', at: 1 });
+        await again.control.read();
+        assert.equal(again.changed(), null);
+      }
+      await again.close();
+    }
+    const last = await open(place);
+    assert.equal(last.changed(), null, `${name}, after it was resumed`);
+    // Whoever the list named is not bid for again, though the list was begun anew.
+    if (closes) await assert.rejects(last.log.append([{ ...claimOf('sent-9'), firstClaim: true }]), /sent-9/);
+    await last.close();
   }
+});
+
+test('a store and its anchor that are older than the list of claims were set back (stranger 15, session 46)', async () => {
+  const place = newPlace();
+  const first = await open(place);
+  await first.log.append([claimOf('sent-0')]);
+  await first.close();
+  const kept = [place.directory, place.file, `${place.file}.mark`];
+  for (const path of kept) cpSync(path, `${path}.backup`, { recursive: true });
+  const second = await open(place);
+  await second.log.append([claimOf('sent-1')]);
+  await second.log.append([claimOf('sent-2')]);
+  await second.close();
+  for (const path of kept) {
+    rmSync(path, { recursive: true });
+    cpSync(`${path}.backup`, path, { recursive: true });
+  }
+  for (const _ of ['first start', 'second start'])
+    await assert.rejects(open(place), isFault('store-set-back', 65, /auctions has 1 records, and had 3/));
+  const setBack = await openSetBack({ ...place, onFault, anchor: anchor(place.file), emptied: false });
+  assert(setBack !== null);
+  assert.deepEqual([[...setBack.claimed.claims.keys()], setBack.claimed.complete], [['sent-1', 'sent-2'], false]);
+  await setBack.close();
 });
 
 test('what was changed in the middle of the log is told after the start, and of a sound log nothing is', async () => {
