@@ -107,6 +107,8 @@ const variables: Readonly<Record<string, Variable>> = {
   LANCE_KAFKA_PARTITIONS: { path: 'kafka.partitions', read: numberOf },
   LANCE_KAFKA_REPLICATION: { path: 'kafka.replication', read: numberOf },
   LANCE_KAFKA_VIEWS: { path: 'kafka.views' },
+  LANCE_QUERY_HOST: { path: 'kafka.queryHost' },
+  LANCE_QUERY_PORT: { path: 'kafka.queryPort', read: numberOf },
   LANCE_SCHEMA_REGISTRY_URL: { path: 'kafka.registryUrl' },
   LANCE_REDIS_URL: { path: 'redis.url', secret: true },
   LANCE_RULES_DIR: { path: 'rulesDir' },

@@ -68,6 +68,7 @@ import { createFlowDesk, type FlowDesk, type FlowDurableStep } from './originati
 import { createFlowFront } from './origination/front.ts';
 import type { FlowStore, Addresses as LoanAddresses, LoanService } from './origination/ports.ts';
 import { createPolicyMaker } from './policy.ts';
+import type { AskedBids } from './queries/asked-bids.ts';
 import { encodeBid } from './wire/bid.ts';
 import { workerKeyOf } from './wire/identity.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
@@ -103,6 +104,8 @@ export type Store = {
     leave: (partition: number) => Promise<void>;
     start: () => void;
   } | null;
+  /** Requests of all partitions, asked at their owners; left out or null where the views are of all processes together. */
+  askedBids?: AskedBids | null;
 };
 
 export type EngineParts = {
@@ -564,6 +567,8 @@ function doubtText({ doubt, movedMs }: NonNullable<DeskStatus['timeDoubt']>): st
 function apiOf(parts: EngineParts, tokenWatch: TokenWatch, logId: string): Omit<ApiParts, 'status'> {
   const { store, config, vault, clock, mapping, journal, version, readBody } = parts;
   const append = store.appendAtDoor;
+  // Whatever process folds them.
+  const views = store.askedBids == null ? store.views : { ...store.views, ...store.askedBids };
   const front = createFlowFront({
     ...{ append, log: store.log, flows: store.flows, views: store.views, margins: store.margins, vault, clock },
     logId: async () => logId,
@@ -573,8 +578,8 @@ function apiOf(parts: EngineParts, tokenWatch: TokenWatch, logId: string): Omit<
     addresses: loanAddressesOf(config),
   });
   return {
-    ...{ ...store, append, front, vault, clock, mapping, version, tokenWatch, ruleWatch: parts.ruleWatch },
-    bids: createBidReader({ ...store, vault }),
+    ...{ ...store, views, append, front, vault, clock, mapping, version, tokenWatch, ruleWatch: parts.ruleWatch },
+    bids: createBidReader({ ...store, views, vault }),
     rules: { ...store, clock, ...config.rules },
     readBody: readBody ?? bodyReader({ vault, mapping, limits: config.http, terms: config.bidding }),
     replayLimit: config.api.replayLimit,

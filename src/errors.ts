@@ -3,6 +3,8 @@
 const table = {
   'log-unavailable': { retryable: true, exitCode: 74 },
   'views-unavailable': { retryable: true, exitCode: 74 },
+  /** The process that owns the rows could not be asked for them. */
+  'owner-unasked': { retryable: true, exitCode: 74 },
   /** An order of an operator holds, and the log does not keep it yet. */
   'order-unkept': { retryable: true, exitCode: 74 },
   /** The disk takes nothing, and the memory holds no more of what it should have taken. */

@@ -63,7 +63,7 @@ import type { Vault } from './domain/vault.ts';
 import { createDoorReader } from './door-reader.ts';
 import type { Engine, Store } from './engine.ts';
 import { Fault } from './errors.ts';
-import { addressesOf } from './http/address.ts';
+import { addressesOf, addressFault } from './http/address.ts';
 import { bodyReader } from './http/door.ts';
 import type { Journal } from './http/journal.ts';
 import { createWaitingServer, storeUnreachable } from './http/waiting.ts';
@@ -71,9 +71,11 @@ import { readMappingText, shippedMappingFile } from './mapping-file.ts';
 import { living } from './operating/living.ts';
 import { prepareCalendar } from './pricing/schedule.ts';
 import type { PricingSettings } from './pricing/settings.ts';
+import type { AskedBids, createAskedBids } from './queries/asked-bids.ts';
 import { readStrict } from './regular-files.ts';
 import { createRuleWatch } from './rule-watch.ts';
 import { type MarketName, marketNames } from './sandbox/market-names.ts';
+import type { OwnPartitions } from './state/own-partitions.ts';
 import { freeBytes } from './state/sqlite.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
 import { type OutcomeTable, readOutcomeTable } from './wire/outcomes.ts';
@@ -119,6 +121,13 @@ const sharedAdapters = {
   foldedViews: () => import('./folded-views.ts'),
   reader: () => import('./adapters/kafka/reader.ts'),
   redis: () => import('./adapters/redis/store.ts'),
+  peers: async () => ({
+    ...(await import('./adapters/peers/client.ts')),
+    ...(await import('./adapters/peers/seal.ts')),
+    ...(await import('./adapters/peers/server.ts')),
+    ...(await import('./queries/announcing.ts')),
+    ...(await import('./queries/asked-bids.ts')),
+  }),
 };
 
 /** Loaded only where people log in. */
@@ -230,6 +239,8 @@ type StoreWatchers = {
   onUnfitViews: (text: string) => void;
   /** Something did not work, and is tried again. */
   onTrouble: (fault: Fault) => void;
+  /** Name of this process. */
+  instance: string;
 };
 
 type OpenStore = Store & Pick<WholeStore, 'chainHeads'> & { close: () => Promise<void> };
@@ -327,7 +338,8 @@ async function whenThere(
   try {
     for (;;) {
       try {
-        const folds = { here: roles.includes('desk'), controlMaxAgeMs: bidding.controlMaxAgeMs, ...watchers };
+        const { controlMaxAgeMs } = bidding;
+        const folds = { here: roles.includes('desk'), controlMaxAgeMs, host: http.host, pseudonymKey, ...watchers };
         return await openSharedStore(place, { ...watchers, appendTimeoutMs, create: true, onWaiting, anchors, folds });
       } catch (fault) {
         if (!(fault instanceof Fault) || !fault.retryable) throw fault;
@@ -357,8 +369,13 @@ async function refusalBy(
 
 type SharedPlace = Extract<StorePlace, { backend: 'kafka' }>;
 
-/** How a daemon with views in files folds them. `here`: it is one that takes up partitions. */
-type Folds = Pick<StoreWatchers, 'journal' | 'onFault' | 'onTrouble'> & { here: boolean; controlMaxAgeMs: number };
+/** How a daemon with views in files folds them. `here`: it is one that takes up partitions. `host`: where it listens. */
+type Folds = Pick<StoreWatchers, 'journal' | 'onFault' | 'onTrouble' | 'instance'> & {
+  here: boolean;
+  controlMaxAgeMs: number;
+  host: string;
+  pseudonymKey: string;
+};
 
 /** Kafka for the log, Redis for what several processes of one desk have in common, and for the views where they are not in files. */
 async function openSharedStore(
@@ -438,6 +455,7 @@ async function openSharedStore(
       control,
       copies: own === null ? { views: shared.copies, snapshots: records.snapshots } : null,
       own: own?.partitions ?? null,
+      askedBids: own?.askedBids ?? null,
       giveUpViews: async () => {
         // They may hold what the log does not.
         await records.genesis.renew();
@@ -474,16 +492,27 @@ async function ownViews({
   records: KafkaLog;
   shared: RedisStore;
   folds: Folds | null;
-}): Promise<{ views: Views; partitions: Store['own']; close: () => Promise<void> } | null> {
+}): Promise<{
+  views: Views;
+  partitions: Store['own'];
+  askedBids: AskedBids | null;
+  close: () => Promise<void>;
+} | null> {
   if (stateDir === null) return null;
   if (folds === null) {
     const { createFoldedViews } = await sharedAdapters.foldedViews();
-    return { ...createFoldedViews(records.log, model(process.env).bidding), partitions: null };
+    return { ...createFoldedViews(records.log, model(process.env).bidding), partitions: null, askedBids: null };
   }
   const { journal, onFault, onTrouble } = folds;
   const { openOwnPartitions, noPartitions } = await sharedAdapters.ownPartitions();
   const { partitions } = kafka;
-  if (!folds.here) return { views: noPartitions(partitions), partitions: null, close: async () => undefined };
+  const partitionOf = (requestId: string) => records.partitionOf('auctions', requestId);
+  const ends = () => records.log.ends('auctions');
+  const asking = { partitions: async () => partitions, partitionOf, owners: shared.owners.read };
+  if (!folds.here) {
+    const askedBids = await openAskedBids(folds.pseudonymKey, asking);
+    return { views: noPartitions(partitions), partitions: null, askedBids, close: async () => undefined };
+  }
   if ((await records.genesis.read()) === null && (await living(shared.control, clock)).length > 0) {
     throw new Fault(
       'views-unavailable',
@@ -496,8 +525,8 @@ async function ownViews({
     learnt: shared.learntBook(id),
     ...{ snapshots: records.snapshots, controlMaxAgeMs: folds.controlMaxAgeMs },
     logOf: (partition) => records.partitionLog(partition, id),
-    partitionOf: (requestId) => records.partitionOf('auctions', requestId),
-    ends: () => records.log.ends('auctions'),
+    partitionOf,
+    ends,
     onDiscarded: (partition, text) => journal.warn('views-discarded', { partition, text }),
     onRestoring: (partition, count) => journal.info('restoring', { partition, count }),
     onSnapshot: (partition, offset) => journal.info('snapshot-taken', { partition, offset }),
@@ -505,7 +534,82 @@ async function ownViews({
     onFault: onTrouble,
     onDeath: onFault,
   });
-  return { views: own.views, partitions: own, close: own.close };
+  const asked = await answerOthers({ kafka, own, folds, shared, asking, ends }).catch(async (fault: unknown) => {
+    await own.close();
+    throw fault;
+  });
+  return { views: own.views, ...asked };
+}
+
+type Asking = Omit<Parameters<typeof createAskedBids>[0], 'ask' | 'here'>;
+
+/** Requests of all partitions, asked at the processes that own them. `here`: the partitions of this one. */
+async function openAskedBids(
+  pseudonymKey: string,
+  asking: Asking,
+  here: Parameters<typeof createAskedBids>[0]['here'] = null,
+): Promise<AskedBids> {
+  const { createPeerClient, createPeerKeys, createAskedBids } = await sharedAdapters.peers();
+  const ask = createPeerClient({ keys: createPeerKeys(pseudonymKey), now: clock.now });
+  return createAskedBids({ ...asking, ask, here });
+}
+
+/** What this process knows of its partitions is told to the others of the desk, and what they know is asked. */
+async function answerOthers(parts: {
+  kafka: SharedPlace['kafka'];
+  own: OwnPartitions;
+  folds: Folds;
+  shared: Pick<RedisStore, 'owners'>;
+  asking: Asking;
+  ends: () => Promise<ReadonlyMap<number, number>>;
+}): Promise<{ partitions: Store['own']; askedBids: AskedBids; close: () => Promise<void> }> {
+  const { kafka, own, folds, shared, asking, ends } = parts;
+  const { instance, pseudonymKey, onTrouble } = folds;
+  const { openPeerServer, createPeerKeys, answerQuestion, createAnnouncing, createCaughtUp } =
+    await sharedAdapters.peers();
+  const { held, changed } = createCaughtUp((partition) => own.held().get(partition) ?? null, ends);
+  const onFault = (fault: unknown) => {
+    const why = fault instanceof Error ? fault.name : 'unknown';
+    onTrouble(fault instanceof Fault ? fault : new Fault('owner-unasked', `A question could not be answered: ${why}.`));
+  };
+  const at = { host: kafka.queryHost ?? folds.host, port: kafka.queryPort };
+  const server = await openPeerServer({
+    ...at,
+    ...{ instance, keys: createPeerKeys(pseudonymKey), now: clock.now, onFault },
+    answer: (question) => answerQuestion(held, question),
+  }).catch((error: unknown) => {
+    throw addressFault(at, { host: 'LANCE_QUERY_HOST', port: 'LANCE_QUERY_PORT' }, error);
+  });
+  const { host, port } = server;
+  const owner = () => ({ instance, host, port, partitions: { auctions: [...own.held().keys()] } });
+  const lifeMs = kafka.sessionTimeoutMs;
+  const announcing = createAnnouncing({ book: shared.owners, owner, lifeMs, onFault });
+  return {
+    partitions: {
+      take: async (partition) => {
+        const applied = await own.take(partition);
+        changed(partition);
+        announcing.changed();
+        return applied;
+      },
+      leave: async (partition) => {
+        const left = own.leave(partition);
+        changed(partition);
+        announcing.changed();
+        await left;
+      },
+      start: () => {
+        own.start();
+        announcing.start();
+      },
+    },
+    askedBids: await openAskedBids(pseudonymKey, asking, { owner, held }),
+    close: async () => {
+      await announcing.stop();
+      await server.close();
+      await own.close();
+    },
+  };
 }
 
 /** For commands that move a desk: no daemon has it open, where that can be told. `arriving`: a store is made where there is none. */
@@ -637,9 +741,11 @@ async function openReader(place: StorePlace): Promise<DeskReader> {
   const { flows, control } = shared;
   const { createFoldedViews } = await sharedAdapters.foldedViews();
   const folded = place.stateDir === null ? null : createFoldedViews(records.log, model(process.env).bidding);
+  const askedBids = folded === null ? null : await askedBeside(records, shared);
   return {
     ...records,
     views: folded?.views ?? shared.views,
+    askedBids,
     flows,
     control,
     verifyChain: async (onProgress) => {
@@ -654,6 +760,20 @@ async function openReader(place: StorePlace): Promise<DeskReader> {
       await shared.close();
     },
   };
+}
+
+/** Null without a running process that can be asked: then a command folds the log. */
+async function askedBeside(
+  { log, partitionOf }: Pick<DeskReader, 'log' | 'partitionOf'>,
+  { owners }: Pick<RedisStore, 'owners'>,
+): Promise<AskedBids | null> {
+  const { pseudonymKey } = here();
+  if (pseudonymKey === null || (await owners.read()).length === 0) return null;
+  return openAskedBids(pseudonymKey, {
+    partitions: async () => (await log.ends('auctions')).size,
+    partitionOf: (requestId) => partitionOf('auctions', requestId),
+    owners: owners.read,
+  });
 }
 
 function outcomeTable(): OutcomeTable {
@@ -701,8 +821,9 @@ async function openEngine(parts: {
   };
   // Until there is somebody who counts and leaves out what repeats.
   let tellTrouble: Engine['tellFault'] = ({ code, message }) => parts.journal.warn('fault', { code, text: message });
+  const instance = randomUUID();
   const opening = openStore(config, {
-    ...{ vault, journal: parts.journal, onFault: parts.onFault },
+    ...{ vault, journal: parts.journal, onFault: parts.onFault, instance },
     onAnchorFault: alarm('anchor-unwritten'),
     onUnfitViews: alarm('views-unfit'),
     onChanged: alarm('log-changed'),
@@ -744,7 +865,7 @@ async function openEngine(parts: {
   });
   const starting = startEngine({
     ...parts,
-    instance: randomUUID(),
+    instance,
     // A data directory is locked by its process; partitions are only believed to be one's own.
     soleOwner: config.store.backend === 'embedded',
     store,

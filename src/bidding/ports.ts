@@ -226,6 +226,36 @@ export type ViewDifference = {
   columns: readonly { name: string; stored: string | null; folded: string | null }[];
 };
 
+// --- Owners ---------------------------------------------------------------------------------------------------------
+
+/** A process that answers questions about the partitions that it owns of a topic, and where it is asked. */
+export type Owner = {
+  instance: string;
+  host: string;
+  port: number;
+  partitions: Readonly<Partial<Record<OwnedTopic, readonly number[]>>>;
+};
+export type OwnedTopic = Extract<Topic, 'auctions' | 'flows'>;
+
+/** Where processes that keep views of their own make themselves known to each other. Each method rejects with `views-unavailable`. */
+export type OwnerBook = {
+  /** Counts for `lifeMs`, unless it is said again. */
+  announce: (owner: Owner, lifeMs: number) => Promise<void>;
+  withdraw: (instance: string) => Promise<void>;
+  /** By instance. */
+  read: () => Promise<readonly Owner[]>;
+};
+
+/**
+ * `no-owner`: no running process says that it owns the partition. `moved`: the one that said so does not own it any more. `gone`: it could
+ * not be reached. `time-limit`: it did not answer in time. `busy`: it answers too many questions already. `refused`: what came was no answer.
+ */
+export const unaskedReasons = ['no-owner', 'moved', 'gone', 'time-limit', 'busy', 'refused'] as const;
+export type UnaskedReason = (typeof unaskedReasons)[number];
+
+/** A partition whose rows are not in an answer. `instance`: who was asked; null: nobody. */
+export type UnaskedPartition = { partition: number; instance: string | null; why: UnaskedReason };
+
 // --- Copies of the views --------------------------------------------------------------------------------------------
 
 /** The views of one partition as they stood when `applied` was the next record to fold in, as opaque pieces. */

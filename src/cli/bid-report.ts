@@ -120,7 +120,7 @@ export async function readBidReport(
   pseudonymKey: string | null,
 ): Promise<BidReport> {
   const { show } = world.format.texts;
-  const row = (await reader.views.read([requestId])).get(requestId);
+  const row = await rowOf(reader, requestId);
   const history = (await reader.log.readKey('auctions', requestId, row?.state.places)).map(({ record }) => record);
   if (row === undefined) {
     if (history.length === 0) throw new Fault('not-found', show.notFound(requestId));
@@ -135,7 +135,7 @@ export async function readBidReport(
   const scrubber = createScrubber(world, requestId, sealed, pseudonymKey);
   const price = replay === null || decision === null ? null : explainPrice(replay, decision.trace);
   const special = state.segmentKeys.at(-1);
-  const statistics = special === undefined ? new Map() : await reader.views.statistics([special]);
+  const learnt = special === undefined ? 0 : await learntOf(reader, special);
   const { claim, auction } = state;
   const contract = (await reader.flows.read([contractId(requestId)])).get(contractId(requestId));
   const judged = price !== null && claim !== null && !claim.unread && auction !== null && auction.position !== null;
@@ -154,7 +154,7 @@ export async function readBidReport(
     nearest: replay === null || decision?.kind !== 'passed' ? [] : nearestBids(replay, decision.trace),
     answers: history.filter((record) => record.kind === 'answered'),
     ended: history.find((record) => record.kind === 'ended') ?? null,
-    learnt: statistics.get(special ?? '')?.count ?? 0,
+    learnt,
     winnerErrors: winnerErrorsOf(state, history, scrubber),
     contract:
       contract === undefined
@@ -163,6 +163,20 @@ export async function readBidReport(
     scrubber,
     shownCodes: pseudonymKey === null ? withoutCpfs : (said) => said,
   };
+}
+
+/** Where its owner cannot be asked, it is folded from the log: that takes longer, and says the same. */
+async function rowOf({ askedBids, views }: DeskReader, requestId: RequestId) {
+  const read = (from: Pick<DeskReader['views'], 'read'>) => from.read([requestId]);
+  const rows = await read(askedBids ?? views).catch((fault: unknown) => {
+    if (fault instanceof Fault && fault.code === 'owner-unasked') return read(views);
+    throw fault;
+  });
+  return rows.get(requestId);
+}
+
+async function learntOf({ askedBids, views }: DeskReader, key: string): Promise<number> {
+  return (await askedBids?.learnt(key)) ?? (await views.statistics([key])).get(key)?.count ?? 0;
 }
 
 function winnerErrorsOf(

@@ -190,6 +190,30 @@ const ofViews: readonly Sentence[] = [
     /^Partition (\d+) of auctions is not folded by this process\.$/,
     'A partição $1 de auctions não é lida por este processo.',
   ],
+  [
+    /^Partition (\d+) of auctions could not be asked: no running process owns it\.$/,
+    'A partição $1 de auctions não pôde ser consultada: nenhum processo em execução responde por ela.',
+  ],
+  [
+    /^Partition (\d+) of auctions could not be asked: it is changing hands( \(\S+\))?\.$/,
+    'A partição $1 de auctions não pôde ser consultada: ela está passando para outro processo$2.',
+  ],
+  [
+    /^Partition (\d+) of auctions could not be asked: its process cannot be reached( \(\S+\))?\.$/,
+    'A partição $1 de auctions não pôde ser consultada: não se alcança o processo dela$2.',
+  ],
+  [
+    /^Partition (\d+) of auctions could not be asked: its process did not answer in time( \(\S+\))?\.$/,
+    'A partição $1 de auctions não pôde ser consultada: o processo dela não respondeu a tempo$2.',
+  ],
+  [
+    /^Partition (\d+) of auctions could not be asked: its process answers too many questions already( \(\S+\))?\.$/,
+    'A partição $1 de auctions não pôde ser consultada: o processo dela já responde a consultas demais$2.',
+  ],
+  [
+    /^Partition (\d+) of auctions could not be asked: its process gave no answer that counts( \(\S+\))?\.$/,
+    'A partição $1 de auctions não pôde ser consultada: o processo dela não deu resposta válida$2.',
+  ],
   [/^A record cannot be decoded: (.*)\.$/, 'Um registro não pode ser decodificado: $1.'],
   [/^no cap of this name is set by hand$/, 'nenhum teto com este nome foi definido à mão'],
   [

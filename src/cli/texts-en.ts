@@ -124,6 +124,16 @@ export const en: Texts = {
     header: ['request', 'batch', 'state', 'code', '% a month', 'amount', 'terms', 'pos.', 'decided at'],
     empty: 'No requests.',
     more: (limit) => `… the latest ${limit}; use --limit to see more.`,
+    unasked: (partition, why, instance) =>
+      `Requests of partition ${partition} are missing: ${why}${instance === null ? '' : ` (${instance})`}. Ask again.`,
+    unaskedWhy: {
+      'no-owner': 'no running process owns it',
+      moved: 'it is changing hands',
+      gone: 'its process cannot be reached',
+      'time-limit': 'its process did not answer in time',
+      busy: 'its process answers too many questions already',
+      refused: 'its process gave no answer that counts',
+    },
   },
   states: {
     'early-ended': 'ended before it came',

@@ -140,6 +140,16 @@ export const pt = {
     header: ['solicitação', 'lote', 'estado', 'código', '% a.m.', 'valor', 'parc.', 'pos.', 'decidido em'],
     empty: 'Nenhuma solicitação.',
     more: (limit: number) => `… as ${limit} mais recentes; use --limit para ver mais.`,
+    unasked: (partition: number, why: string, instance: string | null) =>
+      `Faltam as solicitações da partição ${partition}: ${why}${instance === null ? '' : ` (${instance})`}. Consulte de novo.`,
+    unaskedWhy: {
+      'no-owner': 'nenhum processo em execução responde por ela',
+      moved: 'ela está passando para outro processo',
+      gone: 'não se alcança o processo dela',
+      'time-limit': 'o processo dela não respondeu a tempo',
+      busy: 'o processo dela já responde a consultas demais',
+      refused: 'o processo dela não deu resposta válida',
+    },
   },
   states: statesPt,
   codes: {

@@ -24,6 +24,7 @@ import type { Vault } from '../domain/vault.ts';
 import type { Fault } from '../errors.ts';
 import type { FlowStore } from '../origination/ports.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
+import type { AskedBids } from '../queries/asked-bids.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
 import type { RequestMapping } from '../wire/mapping-table.ts';
 import type { DaemonPlace } from './daemon.ts';
@@ -34,6 +35,8 @@ import type { Terminal } from './terminal.ts';
 export type DeskReader = {
   log: Pick<EventLog, 'read' | 'readKey' | 'ends'>;
   views: Omit<Views, 'apply' | 'readAt' | 'areWhole' | 'wholeUsage'>;
+  /** Where each process folds its own partitions and some run: requests as these know them; the views are as the log is. */
+  askedBids?: AskedBids | null;
   flows: Omit<FlowStore, 'apply'>;
   control: Control & ControlArchive;
   house: Pick<House, 'read' | 'origins'>;

@@ -394,6 +394,10 @@ const kafka = section({
   views: choice('redis', 'files').describe(
     'On trial. Where the views are: in Redis for all processes, or in files under dataDir, which each process folds for its partitions.',
   ),
+  queryHost: optional(host).describe(
+    'With views in files: where the other processes of the desk ask this one about its partitions; without it, http.host.',
+  ),
+  queryPort: port.describe('The port of queryHost; 0 takes any free port.'),
 }).describe('The log of several machines. What is null or empty here is asked for when backend is kafka.');
 
 const redis = section({

@@ -382,6 +382,9 @@ export function requestsPage(
   const field = (name: (typeof filterNames)[number], label: string, type = 'text') =>
     html`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" type="${type}" value="${filters[name] ?? ''}" maxlength="200" autocomplete="off"></div>`;
   const older = new URLSearchParams({ ...filters, before: found?.next ?? '' });
+  const missing = (found?.missing ?? [])
+    .map(({ partition, why }) => `${partition} (${format.texts.list.unaskedWhy[why]})`)
+    .join(', ');
   const nothing = isFiltered ? (found?.next == null ? words.none : words.noneYet) : words.empty;
   const body = html`<h1>${words.title}</h1>
 <form method="get" action="/console/requests" class="row" role="search">
@@ -398,6 +401,7 @@ ${field('since', words.since, 'datetime-local')}${field('until', words.until, 'd
 <p class="actions"><button class="button">${words.apply}</button><a href="/console/requests">${words.clear}</a></p>
 </form></details>
 ${problem !== null && html`<p class="fault" role="alert">${problem}</p>`}
+${missing !== '' && html`<p class="fault" role="alert">${words.missing(missing)}</p>`}
 ${found !== null && (found.bids.length === 0 ? html`<p class="soft">${nothing}</p>` : requestTable(shown, found))}
 <p class="actions">${found?.next != null && html`<a class="button plain" rel="next" href="/console/requests?${older.toString()}">${words.older}</a>`}
 ${!isFirst && html`<a href="/console/requests?${new URLSearchParams({ ...filters }).toString()}">${words.newest}</a>`}</p>`;

@@ -136,6 +136,8 @@ export const consoleEn: ConsoleTexts = {
     empty: 'No requests yet.',
     older: 'Older',
     newest: 'Back to the latest',
+    missing: (partitions: string) =>
+      `Requests are missing from this list: partitions ${partitions} could not be asked. Try again in a few seconds.`,
     busy: 'Too many searches are under way. Try again in a few seconds.',
     invalid: 'The filter was not understood. Check:',
     unknown: 'No request has this number.',

@@ -135,6 +135,8 @@ export const consolePt = {
     empty: 'Nenhum pedido ainda.',
     older: 'Mais antigos',
     newest: 'Voltar aos mais recentes',
+    missing: (partitions: string) =>
+      `Faltam pedidos nesta lista: não foi possível consultar as partições ${partitions}. Tente de novo em alguns segundos.`,
     busy: 'Há muitas buscas em andamento. Tente de novo em alguns segundos.',
     invalid: 'O filtro não foi entendido. Confira:',
     unknown: 'Nenhum pedido tem este número.',

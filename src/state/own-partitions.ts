@@ -20,6 +20,7 @@ export type OwnPartitions = {
   /** See `OwnedViews`. */
   take: OwnedViews['take'];
   leave: OwnedViews['leave'];
+  held: OwnedViews['held'];
   /** Why no claim can get a verdict of the cap book, for people; null: verdicts can be had. */
   trouble: () => string | null;
   /** The book is kept and snapshots are taken from now on. */
@@ -114,6 +115,7 @@ export async function openOwnPartitions(options: OwnPartitionsOptions): Promise<
     views: owned.views,
     take: owned.take,
     leave: owned.leave,
+    held: owned.held,
     trouble: book.trouble,
     start: () => {
       book.start();

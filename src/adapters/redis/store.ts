@@ -4,6 +4,7 @@ import type {
   ControlArchive,
   ControlCopies,
   MarginCache,
+  OwnerBook,
   QueryBudget,
   ViewCopies,
   Views,
@@ -17,6 +18,7 @@ import { createControl } from './control.ts';
 import { createFlows } from './flows.ts';
 import { createLearntBook } from './learnt.ts';
 import { createMargins, createQueryBudget } from './margins.ts';
+import { createOwnerBook } from './owners.ts';
 import { createViewCopies } from './view-copies.ts';
 import { createViews } from './views.ts';
 
@@ -30,6 +32,7 @@ export type RedisStore = {
   /** For processes that keep the views in files of their own. */
   capBook: CapBook;
   learntBook: (genesis: string) => LearntBook;
+  owners: OwnerBook;
   /** Waits for answers under way, at most one command's time. */
   close: () => Promise<void>;
 };
@@ -62,6 +65,7 @@ export async function openRedisStore(
     control: createControl(controls, prefix, copies),
     capBook: createCapBook(main, prefix),
     learntBook: (genesis) => createLearntBook(main, prefix, genesis),
+    owners: createOwnerBook(controls, prefix),
     close: async () => {
       await Promise.all([main.close(), controls.close()]);
     },

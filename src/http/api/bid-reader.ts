@@ -12,6 +12,7 @@ import type { RequestState } from '../../domain/states.ts';
 import type { Vault } from '../../domain/vault.ts';
 import { contractId } from '../../origination/orders.ts';
 import type { FlowStore } from '../../origination/ports.ts';
+import type { AskedBids } from '../../queries/asked-bids.ts';
 import { withoutCpfs } from '../../wire/hidden-cpf.ts';
 import { namesOfBatch } from '../../wire/plain-ids.ts';
 import { createLine } from './line.ts';
@@ -40,20 +41,25 @@ const searches = { atOnce: 2, longestWaitMs: 2_000 };
 
 type BidReaderParts = {
   views: Pick<Views, 'read' | 'query'>;
+  /** Where requests are searched for; null: in the views. */
+  askedBids?: Pick<AskedBids, 'search'> | null;
   log: Pick<EventLog, 'readKey'>;
   flows: Pick<FlowStore, 'read'>;
   vault: Vault;
 };
 
-export function createBidReader({ views, log, flows, vault }: BidReaderParts): BidReader {
+export function createBidReader({ views, askedBids = null, log, flows, vault }: BidReaderParts): BidReader {
   const line = createLine(searches);
+  const find: AskedBids['search'] =
+    askedBids?.search ?? (async (...asked) => ({ ...(await searchBids(views, ...asked)), unasked: [] }));
   return {
     page: async (name, { limit, before = null, batchId, ...search }) => {
       const batchIds = batchId === undefined ? undefined : namesOfBatch(vault, batchId);
-      const searched = await line(name, () => searchBids(views, { ...search, batchIds }, { limit, before }));
+      const searched = await line(name, () => find({ ...search, batchIds }, { limit, before }));
       if (searched.kind === 'not-done') return searched;
-      const { found, next } = searched.result;
-      return { kind: 'page', page: { bids: found.map(listedBid), next } };
+      const { found, next, unasked } = searched.result;
+      const missing = unasked.length === 0 ? {} : { missing: [...unasked] };
+      return { kind: 'page', page: { bids: found.map(listedBid), next, ...missing } };
     },
     contractOf: async (requestId) => {
       const flowId = contractId(requestId);

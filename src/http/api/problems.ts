@@ -166,6 +166,8 @@ export function answerError(
     const more = others === '' ? '' : `${others}${faults.length > mostErrors ? ` the first ${mostErrors}` : ''}.`;
     return problem(reply, 'invalid', `${first?.field}: ${first?.detail}.${more}`, errors);
   }
+  // It names a partition, a process and why, and nothing that was sent.
+  if (error instanceof Fault && error.code === 'owner-unasked') return problem(reply, 'unavailable', error.message);
   if (error instanceof Fault && error.retryable)
     return problem(reply, 'unavailable', 'The log or the views do not answer.');
   const status = isResponseSerializationError(error) ? 500 : (error.statusCode ?? 500);

@@ -1,5 +1,6 @@
 /** What the API takes and gives, in the house's own words and units: cents, hundredths of a percent a month, epoch ms. */
 import { z } from 'zod';
+import { unaskedReasons } from '../../bidding/ports.ts';
 import { type FlowKind, flowKinds, flowSteps } from '../../domain/flow-records.ts';
 import { type FlowPhase, flowPhases } from '../../domain/flow-states.ts';
 import { phases } from '../../domain/states.ts';
@@ -1285,7 +1286,30 @@ const bid = {
 };
 const bidSchema = answerNamed(z.object(bid), 'Bid', 'A request and what became of it');
 export const bidPage = answerNamed(
-  z.object({ bids: saidOfParts(z.array(bidSchema), 'Latest first'), next }),
+  z.object({
+    bids: saidOfParts(z.array(bidSchema), 'Latest first'),
+    next,
+    missing: saidOfParts(
+      z
+        .array(
+          z.object({
+            partition: said(
+              measured(z.int(), 'a number as it stands, without a unit'),
+              'Partition of `auctions` whose requests are not on this page',
+              3,
+            ),
+            instance: said(z.string().nullable(), 'Name of the process that was asked; null: no process owns it', null),
+            why: said(
+              z.enum(unaskedReasons),
+              'Why: `no-owner`: no running process says that it owns it; `moved`: it is changing hands; `gone`: its process cannot be reached; `time-limit`: it did not answer in time; `busy`: it answers too many questions already; `refused`: what it sent was no answer',
+              'no-owner',
+            ),
+          }),
+        )
+        .optional(),
+      'Where each process folds its own partitions (`kafka.views`): those that could not be asked, so that the page may lack requests. Ask again; absent: all were asked',
+    ),
+  }),
   'BidPage',
   'A page of requests',
 );

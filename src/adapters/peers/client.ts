@@ -1,0 +1,59 @@
+/** Asks another process of the desk: one sealed question, one sealed answer, within a time limit and so many bytes. */
+import { randomUUID } from 'node:crypto';
+import type { Owner, UnaskedReason } from '../../bidding/ports.ts';
+import type { EpochMs } from '../../domain/glossary.ts';
+import { answerTo, openPeerText, type PeerKeys, peerPath, questionFor, sealPeerText } from './seal.ts';
+
+export type PeerClient = (
+  owner: Owner,
+  question: object,
+) => Promise<{ kind: 'answered'; answer: unknown } | { kind: 'failed'; why: UnaskedReason }>;
+
+const mostAnswerBytes = 16_777_216;
+
+export function createPeerClient({
+  keys,
+  now,
+  timeoutMs = 3_000,
+}: {
+  keys: PeerKeys;
+  now: () => EpochMs;
+  timeoutMs?: number;
+}): PeerClient {
+  return async ({ instance, host, port }, question) => {
+    const id = randomUUID();
+    const body = sealPeerText(keys.question, questionFor(instance), JSON.stringify({ id, at: now(), question }));
+    const name = host.includes(':') ? `[${host}]` : host;
+    try {
+      const answer = await fetch(`http://${name}:${port}${peerPath}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/octet-stream' },
+        body: new Uint8Array(body),
+        redirect: 'manual',
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      if (answer.status !== 200) {
+        await answer.body?.cancel();
+        return { kind: 'failed', why: answer.status === 503 ? 'busy' : 'refused' };
+      }
+      const bytes = await readUpTo(answer, mostAnswerBytes);
+      const text = bytes === null ? null : openPeerText(keys.answer, answerTo(instance, id), bytes);
+      return text === null ? { kind: 'failed', why: 'refused' } : { kind: 'answered', answer: JSON.parse(text) };
+    } catch (fault) {
+      const isLate = fault instanceof Error && fault.name === 'TimeoutError';
+      return { kind: 'failed', why: isLate ? 'time-limit' : 'gone' };
+    }
+  };
+}
+
+/** Null: there are more. */
+async function readUpTo(answer: Response, most: number): Promise<Buffer | null> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of answer.body ?? []) {
+    length += chunk.length;
+    if (length > most) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,148 @@
+/** Two processes with views in files of their own: the API of each and the command line answer for the partitions of both. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { stackEnvironment } from '../stack/stack.ts';
+import { describeOnStack } from '../stack/suite.ts';
+import { jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
+
+const requests = 40;
+const windowMs = 5_000;
+const token = 'a-token-of-the-tests';
+
+type Bid = { requestId: string; state: string };
+type Missing = { partition: number; instance: string | null; why: string };
+type Page = { bids: Bid[]; next: string | null; missing?: Missing[] };
+type Status = { instance: string; partitions: { owned: number[] } };
+
+await describeOnStack('two processes with views in files are asked for the requests of both', (stack) => {
+  let stage: Played;
+  let environment: Record<string, string>;
+  let desks: Awaited<ReturnType<typeof startDaemon>>[] = [];
+
+  before(async () => {
+    stage = await openStage(43, windowMs);
+    const path = join(stage.directory, 'kafka.json');
+    const bidding = { windowMs, skewAllowanceMs: 50, marginWaitMs: 300, resultTimeoutMs: 5_000 };
+    // One that hangs stays the owner while it is asked.
+    const group = { groupId: stack.prefix, sessionTimeoutMs: 60_000 };
+    const kafka = { topicPrefix: stack.prefix, ...group, partitions: 4, replication: 1, views: 'files' };
+    writeFileSync(path, JSON.stringify({ bidding, kafka, redis: { keyPrefix: `{${stack.prefix}}:` } }));
+    const hash = createHash('sha256').update(token).digest('hex');
+    environment = {
+      ...{ ...stage.environment, LANCE_LANG: 'en', LANCE_CONFIG: path, LANCE_API_TOKENS: `ana:admin:${hash}` },
+      ...stackEnvironment(stack),
+    };
+    const of = (name: string) => ({ ...environment, LANCE_DATA_DIR: join(stage.directory, name) });
+    desks = [await startDaemon(of('one'))];
+    desks.push(await startDaemon(of('two')));
+    stage.sandbox.connect(desks[0]!.url);
+  });
+  after(async () => {
+    for (const desk of desks) {
+      desk.signal('SIGCONT');
+      await desk.stop();
+    }
+    await stage.close();
+  });
+
+  async function ask<A>(
+    desk: number,
+    path: string,
+    method = 'GET',
+    body?: object,
+  ): Promise<{ status: number; body: A }> {
+    const answer = await fetch(`${new URL(desks[desk]!.url).origin}/v1/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return { status: answer.status, body: (await answer.json()) as A };
+  }
+
+  async function listed(desk: number, limit: number): Promise<string[]> {
+    const found: string[] = [];
+    for (let before = ''; ; ) {
+      const { body } = await ask<Page>(desk, `bids?limit=${limit}${before}`);
+      assert.equal(body.missing, undefined, JSON.stringify(body.missing));
+      found.push(...body.bids.map(({ requestId }) => requestId));
+      if (body.next === null) return found;
+      before = `&before=${encodeURIComponent(body.next)}`;
+    }
+  }
+
+  const statusOf = async (desk: number) => (await ask<Status>(desk, 'status')).body;
+
+  test('each lists, searches and shows the requests of both, and so does the command line', {
+    timeout: 240_000,
+  }, async () => {
+    for (;;) {
+      const owned = await Promise.all([statusOf(0), statusOf(1)]);
+      if (owned.every(({ partitions }) => partitions.owned.length === 2)) break;
+      await sleep(100);
+    }
+    await stage.sandbox.run(requests);
+    // A list is of what has been folded by then.
+    for (let all = 0; all < requests; all = (await listed(1, 200)).length) await sleep(100);
+    const known = await listed(0, 200);
+    assert.equal(new Set(known).size, requests);
+    assert.deepEqual(await listed(1, 7), known);
+
+    for (const desk of [0, 1]) {
+      for (const requestId of known.slice(0, 8)) {
+        const { status, body } = await ask<Bid>(desk, `bids/${requestId}`);
+        assert.deepEqual([status, body.requestId], [200, requestId]);
+      }
+      assert.equal((await ask(desk, 'bids/99999999')).status, 404);
+      const passed = (await ask<Page>(desk, 'bids?state=passed&limit=200')).body.bids;
+      assert.ok(passed.every(({ state }) => state === 'passed'));
+    }
+    const startedAt = performance.now();
+    const list = await lance(environment, 'bids', 'list', '--json', '--limit', '1000');
+    assert.deepEqual([list.code, list.stderr], [0, '']);
+    assert.deepEqual(
+      jsonLines<Bid>(list.stdout).map(({ requestId }) => requestId),
+      known,
+    );
+    const show = await lance(environment, 'bids', 'show', known[0]!, '--json');
+    assert.equal(show.code, 0, show.stderr);
+    assert.equal((JSON.parse(show.stdout) as Bid).requestId, known[0]);
+    assert.ok(performance.now() - startedAt < 60_000);
+  });
+
+  test('what a process that hangs owns is named, and the rest is listed', { timeout: 120_000 }, async (context) => {
+    const [own, hanging] = [await statusOf(0), await statusOf(1)];
+    desks[1]!.signal('SIGSTOP');
+    context.after(() => desks[1]!.signal('SIGCONT'));
+    const { body } = await ask<Page>(0, 'bids?limit=200');
+    assert.deepEqual(
+      body.missing,
+      hanging.partitions.owned.map((partition) => ({ partition, instance: hanging.instance, why: 'time-limit' })),
+    );
+    assert.ok(body.bids.length > 0 && body.bids.length < requests, `${body.bids.length}`);
+    const list = await lance(environment, 'bids', 'list', '--limit', '1000');
+    assert.equal(list.code, 0);
+    for (const partition of hanging.partitions.owned) {
+      assert.match(list.stderr, new RegExp(`Requests of partition ${partition} are missing: .*in time`));
+    }
+    assert.ok(!own.partitions.owned.some((each) => list.stderr.includes(`partition ${each} `)));
+  });
+
+  test('what a process owned that is gone is answered by the next owner, and by the log when none runs', {
+    timeout: 240_000,
+  }, async () => {
+    await desks[1]!.stop();
+    for (;;) {
+      const { body } = await ask<Page>(0, 'bids?limit=200');
+      if (body.missing === undefined && body.bids.length === requests) break;
+      await sleep(200);
+    }
+    await desks[0]!.stop();
+    const list = await lance(environment, 'bids', 'list', '--json', '--limit', '1000');
+    assert.deepEqual([list.code, list.stderr], [0, '']);
+    assert.equal(jsonLines(list.stdout).length, requests);
+  });
+});
