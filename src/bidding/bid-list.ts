@@ -3,7 +3,7 @@ import type { AmountCents, EpochMs, RateHundredths } from '../domain/glossary.ts
 import type { Phase, RequestState } from '../domain/states.ts';
 
 /** A line of `lance bids list --json`, and a bid of the operator API. */
-type ListedBid = {
+export type ListedBid = {
   requestId: string;
   batchId: string | null;
   state: Phase;
@@ -17,7 +17,7 @@ type ListedBid = {
   /** What may be done about it next; null: nothing, or nothing yet. No event tells that the worker has taken a proposal. */
   next: 'contract-once-the-worker-has-taken-it' | null;
   /** What could not be processed of it; absent: it is not frozen. */
-  frozen?: string;
+  frozen?: string | undefined;
 };
 
 export function listedBid(state: RequestState): ListedBid {

@@ -1,13 +1,13 @@
 /** `lance bids list`: the ledger, latest first, in short pages beside a running daemon. */
-import { listedBid } from '../bidding/bid-list.ts';
+import { type ListedBid, listedBid } from '../bidding/bid-list.ts';
 import { type BidSearch, eachBid } from '../bidding/bid-search.ts';
 import type { UnaskedPartition } from '../bidding/ports.ts';
-import type { RequestState } from '../domain/states.ts';
+import { Fault } from '../errors.ts';
 import type { AskedBids } from '../queries/asked-bids.ts';
 import { namesOfBatch } from '../wire/plain-ids.ts';
 import { workerKeyIn } from './cpf-option.ts';
 import { tableText } from './terminal.ts';
-import { type CommandWorld, withReader } from './world.ts';
+import { type CommandWorld, type DeskReader, withReader } from './world.ts';
 
 /** Longer ones are cut to this; a row then fits 120 columns. Batch and terms go where there are fewer. */
 const longestText = 6;
@@ -24,70 +24,119 @@ function batchNames(world: CommandWorld, pseudonymKey: string | null, batch: str
 
 type ListOptions = { json: boolean; limit: number; batch?: string | undefined; cpf?: string | undefined };
 
-export async function listBids(
-  world: CommandWorld,
-  { json, limit, batch, cpf, ...rest }: Omit<BidSearch, 'batchIds' | 'workerKey'> & ListOptions,
-): Promise<void> {
-  const { terminal, format } = world;
-  const { texts } = format;
+type Search = Omit<BidSearch, 'batchIds' | 'workerKey'> & Pick<ListOptions, 'batch' | 'cpf'>;
+
+export async function listBids(world: CommandWorld, { json, limit, ...search }: Search & ListOptions): Promise<void> {
+  const shown = { json, limit };
+  if (asksDesk(world)) return writeBids(world, await fromDesk(world, search, limit), shown);
+  const { batch, cpf, ...rest } = search;
   await withReader(world, async ({ views, askedBids, log }, { pseudonymKey }) => {
     const batchIds = batch === undefined ? undefined : batchNames(world, pseudonymKey, batch);
-    const search: BidSearch = { ...rest, batchIds, workerKey: await workerKeyIn(world, { log }, cpf) };
-    const lines: string[][] = [];
-    let found = 0;
-    const unasked = new Map<number, UnaskedPartition>();
-    for await (const state of askedBids == null
-      ? eachBid(views, search)
-      : eachAsked(askedBids, search, limit, (each) => unasked.set(each.partition, each))) {
-      const row = listedBid(state);
-      found += 1;
-      if (json) terminal.write(JSON.stringify(row));
-      else
-        lines.push([
-          row.requestId,
-          row.batchId === null ? texts.none : shortText(row.batchId),
-          row.frozen === undefined ? texts.states[row.state] : `${texts.states[row.state]} (${texts.freeze.mark})`,
-          row.code ?? '',
-          row.rateHundredths === null ? '' : format.number(row.rateHundredths / 100, 2),
-          row.amountCents === null ? '' : format.money(row.amountCents),
-          row.installments === null ? '' : String(row.installments),
-          row.position === null ? '' : String(row.position),
-          row.decidedAt === null ? texts.none : format.minute(row.decidedAt),
-        ]);
-      if (found === limit) break;
-    }
-    const missing = [...unasked.values()].sort((left, right) => left.partition - right.partition);
-    if (json) {
-      if (missing.length > 0) terminal.write(JSON.stringify({ missing }));
-      return;
-    }
-    if (lines.length === 0) terminal.write(texts.list.empty);
-    else terminal.write(tableText(texts.list.header, lines, { right: [4, 5, 6, 7], whole: [0], spare: [1, 6] }));
-    if (lines.length === limit) terminal.say(texts.list.more(limit));
-    for (const { partition, instance, why } of missing) {
-      terminal.say(texts.list.unasked(partition, texts.list.unaskedWhy[why], instance));
-    }
+    const asked: BidSearch = { ...rest, batchIds, workerKey: await workerKeyIn(world, { log }, cpf) };
+    const found = askedBids == null ? fromViews(views, asked) : fromOwners(askedBids, asked, limit);
+    await writeBids(world, found, shown);
   });
+}
+
+/** Rows, latest first, and partitions whose rows are not among them. */
+type Found = { rows: AsyncIterable<ListedBid>; missing: ReadonlyMap<number, UnaskedPartition> };
+
+async function writeBids(
+  { terminal, format }: CommandWorld,
+  { rows, missing }: Found,
+  { json, limit }: Pick<ListOptions, 'json' | 'limit'>,
+): Promise<void> {
+  const { texts } = format;
+  const lines: string[][] = [];
+  let found = 0;
+  for await (const row of rows) {
+    found += 1;
+    if (json) terminal.write(JSON.stringify(row));
+    else
+      lines.push([
+        row.requestId,
+        row.batchId === null ? texts.none : shortText(row.batchId),
+        row.frozen === undefined ? texts.states[row.state] : `${texts.states[row.state]} (${texts.freeze.mark})`,
+        row.code ?? '',
+        row.rateHundredths === null ? '' : format.number(row.rateHundredths / 100, 2),
+        row.amountCents === null ? '' : format.money(row.amountCents),
+        row.installments === null ? '' : String(row.installments),
+        row.position === null ? '' : String(row.position),
+        row.decidedAt === null ? texts.none : format.minute(row.decidedAt),
+      ]);
+    if (found === limit) break;
+  }
+  const named = [...missing.values()].sort((left, right) => left.partition - right.partition);
+  if (json) {
+    if (named.length > 0) terminal.write(JSON.stringify({ missing: named }));
+    return;
+  }
+  if (lines.length === 0) terminal.write(texts.list.empty);
+  else terminal.write(tableText(texts.list.header, lines, { right: [4, 5, 6, 7], whole: [0], spare: [1, 6] }));
+  if (lines.length === limit) terminal.say(texts.list.more(limit));
+  for (const { partition, instance, why } of named) {
+    terminal.say(texts.list.unasked(partition, texts.list.unaskedWhy[why], instance));
+  }
+}
+
+function fromViews(views: DeskReader['views'], search: BidSearch): Found {
+  async function* rows() {
+    for await (const state of eachBid(views, search)) yield listedBid(state);
+  }
+  return { rows: rows(), missing: new Map() };
+}
+
+function fromOwners({ search: find }: Pick<AskedBids, 'search'>, search: BidSearch, limit: number): Found {
+  return inPages(limit, async (page) => {
+    const { found, next, unasked } = await find(search, page);
+    return { bids: found.map(listedBid), next, missing: unasked };
+  });
+}
+
+/**
+ * Whether a running process is asked, by LANCE_URL and LANCE_TOKEN: where no store is set here, or one of whose requests each process
+ * folds its own part.
+ */
+function asksDesk(world: CommandWorld): boolean {
+  if (world.remote() === null) return false;
+  try {
+    const { store } = world.place();
+    return store.backend === 'kafka' && store.stateDir !== null;
+  } catch (fault) {
+    if (fault instanceof Fault && fault.code === 'configuration-invalid') return true;
+    throw fault;
+  }
+}
+
+async function fromDesk(world: CommandWorld, { batch, cpf, ...rest }: Search, limit: number): Promise<Found> {
+  if (cpf !== undefined) throw new Fault('not-allowed', world.format.texts.list.cpfNotAsked);
+  const { reachDesk } = await import('./remote-desk.ts');
+  const desk = await reachDesk(world.remote()!, null, world.format.texts.remote);
+  return inPages(limit, ({ before, ...page }) =>
+    desk.bids({ ...rest, batchId: batch, ...page, before: before ?? undefined }),
+  );
 }
 
 const mostAtOnce = 200;
 
-/** Latest first, from all processes of the desk. `onUnasked` hears of each partition whose rows are not among them. */
-async function* eachAsked(
-  { search: find }: Pick<AskedBids, 'search'>,
-  search: BidSearch,
+function inPages(
   limit: number,
-  onUnasked: (each: UnaskedPartition) => void,
-): AsyncGenerator<RequestState> {
-  for (let before: string | null = null, left = limit; ; ) {
-    const page: Awaited<ReturnType<AskedBids['search']>> = await find(search, {
-      limit: Math.min(left, mostAtOnce),
-      before,
-    });
-    page.unasked.forEach(onUnasked);
-    yield* page.found;
-    left -= page.found.length;
-    before = page.next;
-    if (before === null || left <= 0) return;
+  ask: (page: { limit: number; before: string | null }) => Promise<{
+    bids: readonly ListedBid[];
+    next: string | null;
+    missing?: readonly UnaskedPartition[] | undefined;
+  }>,
+): Found {
+  const missing = new Map<number, UnaskedPartition>();
+  async function* rows() {
+    for (let before: string | null = null, left = limit; left > 0; ) {
+      const page: Awaited<ReturnType<typeof ask>> = await ask({ limit: Math.min(left, mostAtOnce), before });
+      for (const each of page.missing ?? []) missing.set(each.partition, each);
+      yield* page.bids;
+      left -= page.bids.length;
+      before = page.next;
+      if (before === null) return;
+    }
   }
+  return { rows: rows(), missing };
 }

@@ -6,6 +6,7 @@ import type { Place } from '../config.ts';
 import type { ApprovalOf } from '../domain/kept-book.ts';
 import type { Identity } from '../domain/roles.ts';
 import { Fault } from '../errors.ts';
+import type { BidPage } from '../http/api/bid-reader.ts';
 import type { Letter, LetterRange, Replay } from '../http/letters.ts';
 import {
   type CapUse,
@@ -92,6 +93,8 @@ export type DeskControl = {
 
 /** Over the API alone; beside the store letters need keys and settings that no other command does. */
 export type RemoteDesk = DeskControl & {
+  /** As `GET /v1/bids` takes them; what is undefined is left out. */
+  bids: (query: Readonly<Record<string, string | number | undefined>>) => Promise<BidPage>;
   letters: (range: LetterRange) => Promise<LetterPage>;
   replay: (range: LetterRange, reason: string | null) => Promise<Replay>;
 };

@@ -11,7 +11,7 @@ import {
   ruleHistorySchema,
   snoozesSchema,
 } from '../http/api/rule-routes.ts';
-import { letterPage, replaySchema } from '../http/api/schemas.ts';
+import { bidPage, letterPage, replaySchema } from '../http/api/schemas.ts';
 import { tokenCreated, tokenPage, tokenRevoked } from '../http/api/token-routes.ts';
 import type { ControlOutcome } from '../operating/controls.ts';
 import type { ThawOrder } from '../operating/endings.ts';
@@ -169,6 +169,11 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
       if (answer.done === null) return answer.outcome as never;
       const { before, ...revoked } = answer.done;
       return { kind: before ? 'revoked-before' : 'revoked', ...revoked };
+    },
+    bids: async (query) => {
+      const given = new URLSearchParams();
+      for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value));
+      return read(bidPage, `bids?${given}`);
     },
     letters: async ({ partition, from, count }) => {
       const which = partition === null ? '' : `&partition=${partition}`;

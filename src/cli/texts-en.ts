@@ -126,6 +126,8 @@ export const en: Texts = {
     more: (limit) => `… the latest ${limit}; use --limit to see more.`,
     unasked: (partition, why, instance) =>
       `Requests of partition ${partition} are missing: ${why}${instance === null ? '' : ` (${instance})`}. Ask again.`,
+    cpfNotAsked:
+      'A desk is not asked by CPF over LANCE_URL. Name its store and LANCE_PSEUDONYM_KEY, and leave LANCE_URL out.',
     unaskedWhy: {
       'no-owner': 'no running process owns it',
       moved: 'it is changing hands',

@@ -142,6 +142,7 @@ export const pt = {
     more: (limit: number) => `… as ${limit} mais recentes; use --limit para ver mais.`,
     unasked: (partition: number, why: string, instance: string | null) =>
       `Faltam as solicitações da partição ${partition}: ${why}${instance === null ? '' : ` (${instance})`}. Consulte de novo.`,
+    cpfNotAsked: 'Por LANCE_URL não se consulta por CPF. Indique o armazenamento e LANCE_PSEUDONYM_KEY, sem LANCE_URL.',
     unaskedWhy: {
       'no-owner': 'nenhum processo em execução responde por ela',
       moved: 'ela está passando para outro processo',
