@@ -183,7 +183,7 @@ function isUpAgain(output: string): boolean {
   return output.includes('Ctrl-C encerra');
 }
 
-type Shown = { phase: string; note: { noteNumber: string } | null };
+type Shown = { phase: string; shownDone: boolean; note: { noteNumber: string } | null };
 
 /** Asks the desk until a flow has come so far. */
 async function eventually(path: string, isSo: (flow: Shown) => boolean): Promise<Shown> {
@@ -274,8 +274,8 @@ export function followReadme(wanted: readonly string[]): void {
         // What a reader waits for, looking again.
         if (/contracts show/.test(line)) {
           const isSigned = found.note !== '';
-          const { note } = await eventually(`contracts/c-${found.id}`, ({ phase }) =>
-            isSigned ? phase === 'endorsed' : phase === 'awaiting-signature',
+          const { note } = await eventually(`contracts/c-${found.id}`, ({ phase, shownDone }) =>
+            isSigned ? phase === 'endorsed' && shownDone : phase === 'awaiting-signature',
           );
           found.note = note!.noteNumber;
           // The time of the signature is written in seconds.

@@ -7,7 +7,7 @@ import { integerIn, uuidOf } from './chance.ts';
 import { readContract, readEndorsement, readRenegotiation } from './contract-reading.ts';
 import { figuresOf, type PlayedLoan, type Terms } from './credit-arithmetic.ts';
 import type { Links } from './links.ts';
-import { creditNoteWebhook, failedNoteWebhook } from './messages.ts';
+import { creditNoteWebhook, endorsedWebhook, failedNoteWebhook } from './messages.ts';
 import type { WorkerRequest } from './population.ts';
 import type { SandboxRecord } from './record.ts';
 import type { WorldSettings } from './world.ts';
@@ -16,6 +16,9 @@ export type ContractSettings = {
   /** From the call to its webhook. */
   callbackMinMs: number;
   callbackMaxMs: number;
+  /** From an endorsement to the webhook that says it was done. */
+  endorsedMinMs: number;
+  endorsedMaxMs: number;
   marginValidityMs: number;
   /** Last day of the month that counts for its competence. */
   cutoffDay: number;
@@ -26,6 +29,8 @@ export type ContractSettings = {
 export const defaultContracts: ContractSettings = {
   callbackMinMs: 20,
   callbackMaxMs: 80,
+  endorsedMinMs: 20,
+  endorsedMaxMs: 80,
   marginValidityMs: 86_400_000,
   cutoffDay: 20,
   acceptAll: false,
@@ -60,14 +65,15 @@ type ContractParts = {
   clock: Clock;
   chance: Chance;
   record: SandboxRecord;
-  tell: (callback: { kind: 'contract' | 'renegotiation'; requestCode: string; body: string }) => void;
+  tell: (callback: { kind: 'contract' | 'renegotiation' | 'endorsement'; requestCode: string; body: string }) => void;
 };
 
 export function createContracts(parts: ContractParts): Contracts {
   const { clock, chance, record } = parts;
   const proposals = new Map<RequestId, Proposal>();
   const loans = new Map<string, PlayedLoan>();
-  const later = callbackLater(parts);
+  const { callbackMinMs, callbackMaxMs, endorsedMinMs, endorsedMaxMs } = parts.settings;
+  const later = (run: () => void) => callLater(parts, callbackMinMs, callbackMaxMs, run);
 
   const open = (of: 'contract' | 'renegotiation', requestId: RequestId | null, cpf: string, terms: Terms): string => {
     const requestCode = uuidOf(chance);
@@ -127,7 +133,11 @@ export function createContracts(parts: ContractParts): Contracts {
       const problem = endorsementProblem(loan, read.content, clock.now(), parts.settings.cutoffDay);
       if (problem !== null || loan === undefined) return problem ?? unknownContract;
       loan.endorsedAt = clock.now();
-      return done('endorsement', loan.noteNumber, uuidOf(chance), 'Contrato enviado para averbação');
+      const requestCode = uuidOf(chance);
+      callLater(parts, endorsedMinMs, endorsedMaxMs, () =>
+        parts.tell({ kind: 'endorsement', requestCode, body: endorsedWebhook(requestCode) }),
+      );
+      return done('endorsement', loan.noteNumber, requestCode, 'Contrato enviado para averbação');
     },
     renegotiate: (body) => {
       const read = readRenegotiation(body);
@@ -150,11 +160,8 @@ export function createContracts(parts: ContractParts): Contracts {
   };
 }
 
-function callbackLater({ settings, clock, chance }: ContractParts) {
-  return (run: () => void) => {
-    const wait = settings.callbackMinMs + chance() * (settings.callbackMaxMs - settings.callbackMinMs);
-    clock.schedule(clock.now() + wait, run);
-  };
+function callLater({ clock, chance }: ContractParts, minMs: number, maxMs: number, run: () => void): void {
+  clock.schedule(clock.now() + minMs + chance() * (maxMs - minMs), run);
 }
 
 function refused(status: number, code: string, message: string): Refusal {

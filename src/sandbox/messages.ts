@@ -241,3 +241,12 @@ export function failedNoteWebhook(
   const Erros = [{ Codigo: code, Mensagem: message }];
   return JSON.stringify({ CodigoRequisicao: requestCode, Endpoint: noteEndpoints[of], Payload: { Erros } });
 }
+
+/** The contract says that all tracking is done through callbacks, and does not show this one: the wrapper of its siblings. */
+export function endorsedWebhook(requestCode: string): string {
+  return JSON.stringify({
+    CodigoRequisicao: requestCode,
+    Endpoint: '/contrato/oferta-leilao/averbar-contrato',
+    Payload: { Conteudo: { Mensagem: 'Contrato averbado com sucesso' }, Erros: [] },
+  });
+}

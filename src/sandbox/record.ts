@@ -66,7 +66,8 @@ type DeliveryKind =
   | 'link-list'
   | 'link-detail'
   | 'contract'
-  | 'renegotiation';
+  | 'renegotiation'
+  | 'endorsement';
 
 /** One operation that the service has executed: what happens to the same subject twice was done twice. */
 type ExecutedOperation = {

@@ -5,6 +5,7 @@ import { apiToken } from './world.ts';
 export type Flow = {
   flowId: string;
   phase: string;
+  shownDone: boolean;
   operation: { operation: string; status: string } | null;
   requestCode: string | null;
   proposalCode: string | null;

@@ -2,12 +2,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chanceOf } from '../../src/sandbox/chance.ts';
-import { type Contracts, createContracts, defaultContracts } from '../../src/sandbox/contracts.ts';
+import {
+  type ContractSettings,
+  type Contracts,
+  createContracts,
+  defaultContracts,
+} from '../../src/sandbox/contracts.ts';
 import { figuresOf } from '../../src/sandbox/credit-arithmetic.ts';
 import { createLinks, defaultLinks } from '../../src/sandbox/links.ts';
 import { requestAt } from '../../src/sandbox/population.ts';
 import { createRecord } from '../../src/sandbox/record.ts';
 import { defaultWorld } from '../../src/sandbox/world.ts';
+import { endorsementTold } from '../../src/wire/endorsement-words.ts';
+import { parseJson } from '../../src/wire/json.ts';
 import { linkDetailPath } from '../../src/wire/link-queries.ts';
 import { contractMessage, renegotiationMessage } from '../../src/wire/worker-credit.ts';
 import { manualClock } from './clocks.ts';
@@ -16,7 +23,7 @@ const dayMs = 86_400_000;
 const agent = '52998224725';
 
 /** A won and accepted request, its link asked, on a clock of its own at noon of 10 November. */
-function play(given: { accepted?: boolean; asked?: boolean } = {}) {
+function play(given: { accepted?: boolean; asked?: boolean; settings?: Partial<ContractSettings> } = {}) {
   const clock = manualClock(Date.UTC(2026, 10, 10, 15));
   const record = createRecord(null);
   const told: { kind: string; requestCode: string; body: string }[] = [];
@@ -25,7 +32,8 @@ function play(given: { accepted?: boolean; asked?: boolean } = {}) {
   const request = requestAt({ ...defaultWorld, ineligibleShare: 0 }, 'seed', 3, 10);
   const { worker } = request;
   const contracts = createContracts({
-    ...{ settings: defaultContracts, world: defaultWorld, links, clock, chance: chanceOf('contracts'), record, tell },
+    ...{ world: defaultWorld, links, clock, chance: chanceOf('contracts'), record, tell },
+    settings: { ...defaultContracts, ...given.settings },
   });
   const bid = {
     ...{
@@ -164,6 +172,27 @@ test('sandbox endorses a signed contract once', () => {
   assert.equal(endorse(played, { codigo: 'other', assinatura: 'x' }), 'CONTRATO_INEXISTENTE');
   assert.equal(endorse(played, { contrato: { numero: noteNumber }, assinatura: 'x' }), 'acknowledged');
   assert.equal(endorse(played, { codigo: proposalCode, assinatura: 'x' }), 'CONTRATO_JA_AVERBADO');
+});
+
+test('sandbox tells once by a webhook that a contract was endorsed, as late as its settings say', () => {
+  const played = play({ settings: { endorsedMinMs: 5_000, endorsedMaxMs: 7_000 } });
+  const { proposalCode } = generated(played);
+  const { contracts, clock, told } = played;
+  const before = told.length;
+  assert.equal(endorse(played, { codigo: proposalCode }), 'ASSINATURA_AUSENTE');
+  const answer = contracts.endorse(JSON.stringify({ codigo: proposalCode, assinatura: 'x' }));
+  assert.ok(answer.kind === 'acknowledged');
+  assert.equal(endorse(played, { codigo: proposalCode, assinatura: 'x' }), 'CONTRATO_JA_AVERBADO');
+  clock.advance(4_999);
+  assert.equal(told.length, before);
+  clock.advance(2_001);
+  const [event, ...more] = told.slice(before);
+  assert.deepEqual([event!.kind, event!.requestCode, more], ['endorsement', answer.requestCode, []]);
+  const { CodigoRequisicao, Endpoint } = JSON.parse(event!.body);
+  assert.deepEqual([CodigoRequisicao, Endpoint], [answer.requestCode, '/contrato/oferta-leilao/averbar-contrato']);
+  const read = parseJson(event!.body);
+  assert.ok(read.kind === 'parsed');
+  assert.equal(endorsementTold(read.value), 'success');
 });
 
 test('sandbox endorses nothing before the credit note has gone out', () => {

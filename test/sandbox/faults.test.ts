@@ -5,9 +5,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { requestAt } from '../../src/sandbox/population.ts';
 import { bidPath } from '../../src/wire/bid.ts';
+import { linkDetailPath } from '../../src/wire/link-queries.ts';
+import { contractMessage } from '../../src/wire/worker-credit.ts';
 import { bidBody, type Partner, requestIdsIn, startPartner } from './partner.ts';
 
+const endorsementPath = '/contrato/oferta-leilao/averbar-contrato';
 const quick = { auction: { windowMs: 300, contemplationDelayMs: 5, proposalDelayMs: 5 }, pace: { batchRequests: 4 } };
 
 /** One bid under a fault that befalls every call; then what the record says of it. */
@@ -147,6 +151,62 @@ test('webhooks late, missing for ever, missing for a while', async () => {
   assert.equal(never.summary.webhooks.acknowledged, 0);
   const later = await runWith({ missing: 1, redeliverMissingMs: 100 }, undefined, 4);
   assert.equal(later.summary.webhooks.acknowledged, 4);
+});
+
+/** An endorsement whose webhook is sent under these faults; how often it came, and how long after it was due. */
+async function endorsedWith(webhooks: object): Promise<{ times: number; afterMs: number; fault: string | null }> {
+  const partner = await startPartner({
+    ...{ ...quick, world: { ineligibleShare: 0 }, faults: { webhooks } },
+    contracts: { callbackMinMs: 1, callbackMaxMs: 5, endorsedMinMs: 1, endorsedMaxMs: 5 },
+  });
+  try {
+    const { sandbox, call } = partner;
+    await sandbox.run(1);
+    const request = requestAt(sandbox.settings.world, '7', 0, 1);
+    const { requestId, worker } = request;
+    const terms = { amountCents: 50_000, installments: 12, rateHundredths: 300 };
+    const bid = { callCode: 'c', bidId: 'b', requestId, rival: null, placedAt: Date.now(), sequence: 1, ...terms };
+    sandbox.contracts.propose(bid, request, true);
+    const query = {
+      ...{ cpfTrabalhador: worker.cpf, matricula: worker.registration },
+      ...{ codigoInscricaoEmpregador: worker.employer.idType, numeroInscricaoEmpregador: worker.employer.id },
+      autorizacao: { nsuAutorizacaoDigital: Number(worker.authorisationNumber) },
+    };
+    assert.equal((await call(linkDetailPath, JSON.stringify(query))).status, 200);
+    const account = {
+      accountType: 2,
+      branch: '1',
+      branchDigit: '9',
+      account: '2',
+      accountDigit: '4',
+      bankNumber: '001',
+    };
+    const order = contractMessage.encode({ requestId, ...terms, agentCpf: '52998224725', account });
+    assert.equal((await call('/contrato/oferta-leilao/gerar-contrato', JSON.stringify(order))).status, 200);
+    const note = await partner.until(({ json }) => json.Payload.NumeroCCB);
+    const signature = { numeroContrato: note.json.Payload.NumeroCCB, assinatura: 'x' };
+    const answer = await call(endorsementPath, JSON.stringify(signature));
+    assert.equal(answer.status, 200);
+    const isTold = ({ json }: { json: { Endpoint?: string } }) => json.Endpoint === endorsementPath;
+    const first = await partner.until(isTold);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    const told = partner.received.filter(isTold);
+    assert.equal(new Set(told.map(({ body }) => body)).size, 1);
+    const delivery = sandbox.record.of('delivery').find(({ what }) => what === 'endorsement')!;
+    return { times: told.length, afterMs: first.at - delivery.dueAt, fault: delivery.fault };
+  } finally {
+    await partner.stop();
+  }
+}
+
+test('the webhook of an endorsement once, twice and late', async () => {
+  const once = await endorsedWith({});
+  assert.deepEqual([once.times, once.fault], [1, null]);
+  const twice = await endorsedWith({ duplicate: 1 });
+  assert.deepEqual([twice.times, twice.fault], [2, 'duplicate']);
+  const late = await endorsedWith({ late: 1, lateMs: 300 });
+  assert.deepEqual([late.times, late.fault], [1, 'late']);
+  assert.ok(late.afterMs >= 295, String(late.afterMs));
 });
 
 test('the sender tries again until 2xx, and the record says which attempt was acknowledged', async () => {

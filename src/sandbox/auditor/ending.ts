@@ -46,6 +46,10 @@ export function checkAcknowledged(run: Run, report: Report): void {
         if (codes.has(`credit-note ${requestCode}`)) break;
         report('acknowledged-lost', null, `the ${what} webhook ${requestCode} was acknowledged and is not in the log`);
         break;
+      case 'endorsement':
+        if (codes.has(`operation-event ${requestCode}`)) break;
+        report('acknowledged-lost', null, `the ${what} webhook ${requestCode} was acknowledged and is not in the log`);
+        break;
       default:
         what satisfies never;
     }

@@ -107,6 +107,8 @@ test('fourteen endpoints and eight events, from the won bid to the renegotiated 
     await service.perform(ready(prepareEndorsement('e-1', { content }, { ...signed, ...unbound }))),
   );
   assert.ok(endorsed.requestCode !== null, 'the played service answers in the common shape');
+  const shown = await callback('operation-event', endorsed.requestCode);
+  assert.deepEqual([shown.shows, shown.errors], ['success', []]);
 
   sandbox.contracts.change(note.noteNumber, { closedByTermination: true });
   const { cpf, registration, employerId, employerIdType } = identity;
@@ -153,7 +155,8 @@ test('fourteen endpoints and eight events, from the won bid to the renegotiated 
   accepted(await service.perform(writeOperation('installments', 'n-1', { proposalCode })));
 
   const expected = ['requests', 'end-of-auction', 'contemplated', 'proposed', 'link-list', 'link-detail'];
-  assert.deepEqual([...events].toSorted(), [...expected, 'contract', 'renegotiation'].toSorted());
+  // That of the endorsement is not one of the eight that the contract shows.
+  assert.deepEqual([...events].toSorted(), [...expected, 'contract', 'operation', 'renegotiation'].toSorted());
   const { calls, executedTwice } = sandbox.summary();
   assert.deepEqual(Object.keys(calls).toSorted(), [
     '/FGTS/BuscarSimulacaoMultiPeriodo',

@@ -42,6 +42,21 @@ test('acknowledged-lost: a request, an end, a winner event, a link callback, an 
   only(callback, 'acknowledged-lost', null, /link-detail callback/);
 });
 
+test('acknowledged-lost: the webhook of an endorsement', async () => {
+  const withEndorsement = (isKept: boolean) =>
+    judge((evidence) => {
+      const { deliveryId: _, ...delivery } = entryOf(evidence, 'delivery', ({ what }) => what === 'link-detail');
+      const { at } = evidence.callbacks[0]!;
+      const told = { what: 'endorsement', requestCode: 'e-1', deliveryId: 'd-e' } as const;
+      const attempt = entryOf(evidence, 'attempt', ({ acknowledged }) => acknowledged);
+      evidence.entries.push({ ...delivery, ...told }, { ...attempt, deliveryId: 'd-e' });
+      const event = { kind: 'operation-event', requestCode: 'e-1', at, errors: [], sealed: '{}' } as const;
+      if (isKept) evidence.callbacks.push({ ...event, endpoint: '/contrato/oferta-leilao/averbar-contrato' });
+    });
+  only(await withEndorsement(false), 'acknowledged-lost', null, /endorsement webhook e-1/);
+  assert.deepEqual(await withEndorsement(true), []);
+});
+
 test('what was never acknowledged may be missing', async () => {
   const violations = await judge((evidence) => {
     const id = recordOf(evidence, 'passed').requestId;
