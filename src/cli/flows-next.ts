@@ -1,4 +1,8 @@
-/** `lance contracts next`: every flow that waits for a person, the oldest first, with what it needs and the command to give it. */
+/**
+ * `lance contracts next`: every flow and event that waits for a person, the oldest first, and won bids whose contract nobody has
+ * ordered, each with what it needs and the command to give it.
+ */
+import { type UnknownWinners, unknownWinners } from '../bidding/unknown-winners.ts';
 import type { FlowKind, FlowRecord, FlowStep } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
@@ -10,6 +14,7 @@ import { needsKnownPerson, type StepSettings, waitsFor, waitsForPerson } from '.
 import type { OpenSealed } from '../origination/shown-flows.ts';
 import { needsCode } from '../origination/steps.ts';
 import { readUnfolded } from '../origination/unfolded.ts';
+import { type UnorderedBid, unorderedBids } from '../origination/unordered-bids.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
 import {
   commandOf,
@@ -20,6 +25,7 @@ import {
   stepRequest,
   waitingText,
   whyText,
+  wordOf,
 } from './flows.ts';
 import type { Format } from './format.ts';
 import { proseText } from './terminal.ts';
@@ -58,11 +64,15 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
     const now = world.clock.now();
     const isShown = (state: FlowState) => waitsForPerson(state, settings, open, now);
     const unfolded = await readUnfolded({ flows, log });
-    const begun = (await unfolded.begun()).filter(isShown);
+    const unread = await unfolded.begun();
+    const begun = unread.filter(isShown);
     const all = { flow: null, phase: null, code: null, limit: Number.MAX_SAFE_INTEGER, before: null };
     const { states } = await latestFlows(flows, all, isShown);
     const waiting = [...states, ...begun].sort((one, other) => one.startedAt - other.startedAt);
     const shown = waiting.slice(0, limit);
+    const { bids, whole } = await unorderedBids({ views, flows: stored }, unread);
+    const shownBids = bids.slice(0, limit - shown.length);
+    const winners = await unknownWinners({ log, views });
     const handedIn = new Map<string, HandedIn>();
     for (const { flowId } of shown) {
       const { records, state } = await unfolded.read(flowId);
@@ -89,12 +99,55 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
         const deadlines = deadlinesOf(handedIn.get(flowId)?.state ?? state, settings, bidEnds.get(flowId) ?? null);
         terminal.write(JSON.stringify({ ...facts, handedIn: asked, needs, deadlines }));
       }
+      for (const bid of shownBids) {
+        const { phase: state, ...facts } = bid;
+        const [example, start] = orderCommands(bid, texts.fields);
+        const needs: readonly Need[] = [
+          { step: 'example', command: example, request: null },
+          { step: 'start', command: start, request: null },
+        ];
+        terminal.write(JSON.stringify({ wonBid: { ...facts, state, needs } }));
+      }
+      for (const winner of winners.winners.slice(0, limit)) terminal.write(JSON.stringify({ unknownWinner: winner }));
       return;
     }
-    terminal.write(shown.length === 0 ? texts.none : nextText(format, shown, seen));
-    if (waiting.length > shown.length) terminal.say(texts.more(waiting.length - shown.length));
-    if (shown.some(({ frozen }) => frozen === undefined)) terminal.say(texts.fieldsFrom);
+    const parts = [
+      ...(shown.length === 0 ? [] : [nextText(format, shown, seen)]),
+      ...shownBids.map((bid) => unorderedText(format, bid, now)),
+      ...winnersText(format, winners),
+    ];
+    terminal.write(parts.length === 0 ? texts.none : parts.join('\n\n'));
+    const left = waiting.length - shown.length + bids.length - shownBids.length;
+    if (left > 0) terminal.say(texts.more(left));
+    if (!whole) terminal.say(texts.moreBids);
+    if (shown.some(({ flow, frozen }) => flow !== 'event' && frozen === undefined)) terminal.say(texts.fieldsFrom);
   });
+}
+
+/** A won bid whose contract nobody has ordered, and the commands that order it. */
+export function unorderedText(format: Format, bid: UnorderedBid, now: EpochMs): string {
+  const { requestId, phase, decidedAt, endsAt } = bid;
+  const { states, flows } = format.texts;
+  const { fields, unordered } = flows.next;
+  const decided = decidedAt === null ? null : format.minute(decidedAt);
+  const until = endsAt === null ? unordered.order : unordered.until(format.minute(endsAt), endsAt <= now);
+  return [
+    proseText(unordered.head(requestId, states[phase], decided), width),
+    proseText(`  ${until}`, width),
+    proseText(`  ${unordered.step}:`, width),
+    ...orderCommands(bid, fields).map(brokenCommand),
+  ].join('\n');
+}
+
+function orderCommands({ requestId }: UnorderedBid, { name }: Fields): readonly [example: string, start: string] {
+  return [`lance contracts example ${requestId} > order.json`, `lance contracts start --file order.json --by ${name}`];
+}
+
+/** Winner events of bids that nobody knows: their list says what to do. */
+function winnersText({ texts }: Format, { winners, whole }: UnknownWinners): string[] {
+  if (winners.length === 0 && whole) return [];
+  const { next } = texts.flows;
+  return [[proseText(next.unknownWinners(winners.length, whole), width), '    lance events list'].join('\n')];
 }
 
 export function nextText(format: Format, states: readonly FlowState[], seen: Seen): string {
@@ -117,15 +170,17 @@ export function nextText(format: Format, states: readonly FlowState[], seen: See
       .map((what) => proseText(`  ${texts.next.handedIn(what)}`, width));
     const needs = needsOf(state, texts.next.fields, seen).flatMap(({ step, command, request }) => {
       const named =
-        ahead.frozen === undefined
-          ? namedStep(texts, ahead, step as FlowStep)
-          : texts.next.thaws[step as 'retry' | 'cancel'];
+        ahead.frozen !== undefined
+          ? texts.next.thaws[step as 'retry' | 'cancel']
+          : ahead.flow === 'event'
+            ? texts.next.closes
+            : namedStep(texts, ahead, step as FlowStep);
       if (command === null) return [proseText(`  ${named}: ${texts.knownPerson(request)}`, width)];
       return [proseText(`  ${named}:`, width), brokenCommand(command)];
     });
     const around = { settings, now: now ?? ahead.changedAt, bidEndsAt: bidEnds?.get(flowId) ?? null };
     const until = deadlineTexts(format, ahead, around).map((text) => proseText(`  ${text}`, width));
-    const reason = ahead.frozen === undefined ? whyText(format, ahead, seen) : null;
+    const reason = ahead.frozen === undefined ? (eventText(format, ahead) ?? whyText(format, ahead, seen)) : null;
     // A note that was told more than once has a line for each.
     const why =
       reason === null
@@ -136,6 +191,13 @@ export function nextText(format: Format, states: readonly FlowState[], seen: See
     return [proseText(head, width), ...why, ...waiting, ...until, ...needs].join('\n');
   });
   return paragraphs.join('\n\n');
+}
+
+/** What the service told under a code that no flow knows; null: it is no event. */
+function eventText({ texts }: Format, { told, note }: FlowState): string | null {
+  if (told === null) return null;
+  const { next, factValues } = texts.flows;
+  return next.told(wordOf(factValues, told.of), note?.noteNumber ?? null);
 }
 
 /** Asked for without any field they do what is mostly meant. */
@@ -153,6 +215,8 @@ function needsOf(found: FlowState, fields: Fields, { open, settings, now, handed
     });
   }
   return waitsFor(state, settings, open, now).map((step) => {
+    if (flow === 'event')
+      return { step, command: `lance events close ${flowId} --by ${name} --reason ${reason}`, request: null };
     if (needsKnownPerson(state, step)) return { step, command: null, request: hidden(stepRequest(state, step), open) };
     const needsFile = step === 'confirm' && needsCode(state);
     const takesReason = !needsFile && stepBodies[step].safeParse({ reason: 'x' }).success;

@@ -10,7 +10,7 @@ export const flowsEn: Texts['flows'] = {
     events: 'what the service told under a code that no flow knows',
     close: "ends an event that is no flow's; who did it and why is recorded",
     lookups: 'links of a worker, asked for on demand; who reads the answer is recorded',
-    next: 'shows what waits for a person, of all kinds, the oldest first: what it needs, and the command',
+    next: 'shows what waits for a person, of all kinds, and won bids without an order: what it needs, and the command',
     list: 'shows flows, latest first',
     show: 'shows one flow: where it stands, why, and what may be done next',
     history: 'shows the records of one flow, in log order',
@@ -53,8 +53,26 @@ export const flowsEn: Texts['flows'] = {
     handedIn: (what) => `handed in, not read by the desk yet: ${what}`,
     fields: { name: 'NAME', reason: 'TEXT', file: 'FIELDS' },
     thaws: { retry: 'read its records again (frozen)', cancel: 'end it (frozen)' },
+    closes: 'close it, if it is of no flow',
+    told: (of, noteNumber) =>
+      `told under a code that no flow knows: ${of}${noteNumber === null ? '' : `, note ${noteNumber}`}`,
+    unordered: {
+      head: (requestId, state, decided) =>
+        `${requestId}: ${state}, no contract ordered${decided === null ? '' : ` (bid ${decided})`}`,
+      order: 'Order its contract once the worker has taken the proposal.',
+      until: (at, isPast) =>
+        isPast
+          ? `The validity of the bid and its time of grace ended ${at}: it is about to count as expired.`
+          : `Order its contract once the worker has taken the proposal, before ${at}: then the bid counts as expired.`,
+      step: 'order',
+    },
+    unknownWinners: (count, whole) =>
+      whole
+        ? `${count === 1 ? 'One winner event is' : `${count} winner events are`} of a bid that nobody knows here:`
+        : 'There may be winner events of bids that nobody knows here:',
     none: 'Nothing waits for a person.',
     more: (count) => `And ${count} more; --limit shows more.`,
+    moreBids: 'Not all won bids were looked at; lance bids list --state proposed shows the others.',
     fieldsFrom:
       'FIELDS is a file with the fields of the step: lance contracts example ID --step STEP shows them, and of amend what the flow has; for the other kinds it goes without ID, as lance renegotiations example --step STEP.',
   },

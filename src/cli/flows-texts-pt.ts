@@ -11,7 +11,7 @@ export const flowsPt = {
     events: 'o que o serviço informou sob um código que nenhum fluxo conhece',
     close: 'encerra um evento que não é de nenhum fluxo; quem o fez e por quê fica registrado',
     lookups: 'vínculos de um trabalhador, consultados a pedido; quem lê o resultado fica registrado',
-    next: 'lista o que espera por uma pessoa, de todos os tipos, o mais antigo primeiro: o que falta e o comando',
+    next: 'lista o que espera por uma pessoa, de todos os tipos, e lances vencidos sem pedido: o que falta e o comando',
     list: 'lista fluxos, os últimos primeiro',
     show: 'mostra um fluxo: onde está, por quê, e o que se pode fazer em seguida',
     history: 'mostra os registros de um fluxo, na ordem em que foram gravados',
@@ -54,8 +54,26 @@ export const flowsPt = {
     handedIn: (what: string) => `entregue, ainda não lido pela mesa: ${what}`,
     fields: { name: 'NOME', reason: 'TEXTO', file: 'CAMPOS' },
     thaws: { retry: 'ler de novo os registros (congelado)', cancel: 'encerrar (congelado)' },
+    closes: 'encerrar, se não for de nenhum fluxo',
+    told: (of: string, noteNumber: string | null) =>
+      `informado sob um código que nenhum fluxo conhece: ${of}${noteNumber === null ? '' : `, CCB ${noteNumber}`}`,
+    unordered: {
+      head: (requestId: string, state: string, decided: string | null) =>
+        `${requestId}: ${state}, sem contrato pedido${decided === null ? '' : ` (lance de ${decided})`}`,
+      order: 'Peça o contrato assim que o trabalhador aceitar a proposta.',
+      until: (at: string, isPast: boolean) =>
+        isPast
+          ? `A validade do lance e a sua tolerância terminaram em ${at}: ele está para contar como expirado.`
+          : `Peça o contrato assim que o trabalhador aceitar a proposta, antes de ${at}: depois o lance conta como expirado.`,
+      step: 'pedir o contrato',
+    },
+    unknownWinners: (count: number, whole: boolean) =>
+      whole
+        ? `${count === 1 ? 'Um evento de vencedor é' : `${count} eventos de vencedor são`} de um lance que ninguém aqui conhece:`
+        : 'Pode haver eventos de vencedor de lances que ninguém aqui conhece:',
     none: 'Nada espera por uma pessoa.',
     more: (count: number) => `E mais ${count}; --limit mostra mais.`,
+    moreBids: 'Nem todos os lances vencidos foram vistos; lance bids list --state proposed mostra os outros.',
     fieldsFrom:
       'CAMPOS é um arquivo com os campos do passo: lance contracts example ID --step PASSO mostra quais são, e de amend o que o fluxo tem; para os outros tipos é sem ID, como lance renegotiations example --step PASSO.',
   },

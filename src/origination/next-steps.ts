@@ -204,6 +204,8 @@ export function waitsFor(
   at: EpochMs = state.changedAt,
 ): readonly FlowStep[] {
   const possible = nextSteps(state, settings, open, at);
+  // The desk looks for its flow by itself; from the alarm on a person looks too.
+  if (state.flow === 'event') return at < state.startedAt + settings.noteTimeoutMs ? [] : possible;
   if (state.operation?.status === 'unclear') return possible.filter((step) => step === 'confirm' || step === 'deny');
   if (isBusy(state)) return [];
   if (lateSuccessOf(state) !== null) return possible.filter((step) => step === 'confirm' || step === 'accept');
