@@ -174,12 +174,18 @@ function addAsking(
     const { step: named = null, set } = options as { step?: string; set: string[] };
     return showExample(world, flow, (given as string | undefined) ?? null, { step: named, set });
   });
-  common(add(parent, 'step', flows.help.step, `lance ${name} step ${id} ${step} --file passo.json --by ana`))
+  const steps = common(
+    add(parent, 'step', flows.help.step, `lance ${name} step ${id} ${step} --file passo.json --by ana`),
+  )
     .argument('<id>', flows.help.flowId)
     .argument('<step>', `${flows.help.stepName}: ${stepsOf(flow).join(', ')}`)
     .option('--file <path>', flows.help.file)
-    .option('--reason <text>', flows.help.stepReason, said)
-    .action((flowId: string, named: string, options: AskingOptions & { file?: string; reason?: string }) =>
-      takeStep(world, flow, { ...options, flowId, step: named }),
-    );
+    .option('--reason <text>', flows.help.stepReason, said);
+  // Nothing comes late of the others.
+  if (flow === 'contract' || flow === 'renegotiation')
+    steps.option('--figures', flows.help.acceptsFigures).option('--late', flows.help.acceptsLate);
+  type StepOptions = AskingOptions & { file?: string; reason?: string; figures?: true; late?: true };
+  steps.action((flowId: string, named: string, options: StepOptions) =>
+    takeStep(world, flow, { ...options, flowId, step: named }),
+  );
 }

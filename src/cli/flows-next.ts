@@ -8,9 +8,16 @@ import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { stepBodies } from '../http/api/schemas.ts';
 import { bidEndsOf, type DeadlineSettings, deadlinesOf } from '../origination/flow-deadlines.ts';
+import { lateSuccessOf } from '../origination/late-successes.ts';
 import { latestFlows } from '../origination/latest-flows.ts';
 import { withLostBids } from '../origination/lost-bids.ts';
-import { needsKnownPerson, type StepSettings, waitsFor, waitsForPerson } from '../origination/next-steps.ts';
+import {
+  kindsToAccept,
+  needsKnownPerson,
+  type StepSettings,
+  waitsFor,
+  waitsForPerson,
+} from '../origination/next-steps.ts';
 import type { OpenSealed } from '../origination/shown-flows.ts';
 import { needsCode } from '../origination/steps.ts';
 import { readUnfolded } from '../origination/unfolded.ts';
@@ -220,7 +227,10 @@ function needsOf(found: FlowState, fields: Fields, { open, settings, now, handed
     if (needsKnownPerson(state, step)) return { step, command: null, request: hidden(stepRequest(state, step), open) };
     const needsFile = step === 'confirm' && needsCode(state);
     const takesReason = !needsFile && stepBodies[step].safeParse({ reason: 'x' }).success;
-    const given = fieldless.has(step) ? '' : takesReason ? ` --reason ${reason}` : ` --file ${fields.file}`;
+    // A late note is looked at by itself, and before the other one, as `whyText` says it.
+    const isLateFirst = step === 'accept' && lateSuccessOf(state) === null && kindsToAccept(state, settings).length > 1;
+    const late = isLateFirst ? ' --late' : '';
+    const given = fieldless.has(step) ? '' : takesReason ? `${late} --reason ${reason}` : ` --file ${fields.file}`;
     return { step, command: `lance ${kindOf(flow)} step ${flowId} ${step}${given} --by ${name}`, request: null };
   });
 }

@@ -28,6 +28,8 @@ export const flowsEn: Texts['flows'] = {
     key: 'names this one order or step; asked again with the same key it is not done again',
     by: 'who asks',
     stepReason: 'why: enough for a step that asks for a reason alone, such as cancel, without a file',
+    acceptsFigures: 'of accept, where a note came late too: take the note of the flow as it stands',
+    acceptsLate: 'of accept, where the note of the flow is not as ordered too: the note that came late was seen',
     yes: 'send it: without this the order is only shown, with the instalment that it may come to',
     waiting: 'only those that wait for a person',
     phase: 'only flows in this phase',
@@ -242,6 +244,7 @@ export const flowsEn: Texts['flows'] = {
   },
   fileOrReason: 'Write --file or --reason, not both.',
   needsReason: (step) => `${step} needs --reason TEXT, for the record.`,
+  onlyAccepted: (step) => `${step} takes neither --figures nor --late: they say what accept takes.`,
   noReason: (step) => `${step} takes no --reason: leave it out.`,
   refusedLater: 'taken at first, then refused by the service',
   serviceKeeps: (noteNumber) =>

@@ -29,6 +29,8 @@ export const flowsPt = {
     key: 'nomeia esta ordem ou este passo; pedido de novo com a mesma chave, não se repete',
     by: 'quem pede',
     stepReason: 'por quê: basta para um passo que só pede um motivo, como cancel, sem arquivo',
+    acceptsFigures: 'de accept, quando outra CCB chegou tarde: aceitar a CCB do fluxo como está',
+    acceptsLate: 'de accept, quando a CCB do fluxo também não está como pedida: a CCB que chegou tarde foi vista',
     yes: 'envia: sem isto o pedido só é mostrado, com a parcela a que pode chegar',
     waiting: 'só os que esperam por uma pessoa',
     phase: 'só fluxos nesta fase',
@@ -264,6 +266,7 @@ export const flowsPt = {
   },
   fileOrReason: 'Escreva --file ou --reason, não os dois.',
   needsReason: (step: string) => `${step} precisa de --reason TEXTO, para o registro.`,
+  onlyAccepted: (step: string) => `${step} não usa --figures nem --late: eles dizem o que accept aceita.`,
   noReason: (step: string) => `${step} não leva --reason: retire-o.`,
   refusedLater: 'aceito de início, depois recusado pelo serviço',
   serviceKeeps: (noteNumber: string | null) =>

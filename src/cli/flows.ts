@@ -57,7 +57,7 @@ import { type CommandWorld, type DeskReader, vaultOf, withReader } from './world
 
 type Order = { key?: string; by: string; json: boolean };
 /** Where the fields stand; a step that needs nothing but a reason takes that alone. */
-type StepFields = { file?: string; reason?: string };
+type StepFields = { file?: string; reason?: string; figures?: true; late?: true };
 
 export async function listFlows(
   world: CommandWorld,
@@ -801,12 +801,15 @@ export async function takeStep(
 const stepPatienceMs = 5_000;
 const stepPollMs = 50;
 
-function readStep(world: CommandWorld, step: FlowStep, { file, reason }: StepFields): unknown {
+function readStep(world: CommandWorld, step: FlowStep, { file, reason, figures, late }: StepFields): unknown {
   const { flows } = world.format.texts;
-  if (file !== undefined && reason !== undefined) throw new Fault('not-allowed', flows.fileOrReason);
+  const named = { ...(figures ? { figures } : {}), ...(late ? { late } : {}) };
+  const isNamed = figures === true || late === true;
+  if (isNamed && step !== 'accept') throw new Fault('not-allowed', flows.onlyAccepted(step));
+  if (file !== undefined && (reason !== undefined || isNamed)) throw new Fault('not-allowed', flows.fileOrReason);
   const schema = stepBodies[step];
   if (file !== undefined) return readBody(world, file, schema);
-  const fields = reason === undefined ? {} : { reason };
+  const fields = { ...(reason === undefined ? {} : { reason }), ...named };
   const read = schema.safeParse(fields);
   if (read.success) return read.data;
   if (reason !== undefined && schema.safeParse({}).success) throw new Fault('not-allowed', flows.noReason(step));

@@ -743,6 +743,10 @@ const whole: readonly Sentence[] = [
     'a CCB desta renegociação vai além do que foi pedido, ou não se lê ($1): ela já está no serviço, e nada dela é assinado aqui. Leia a CCB impressa e resolva com o serviço; a etapa accept, com um motivo, diz então que ela é aceita como está impressa',
   ],
   [
+    /^the note (.*) came late, and the note of this flow is not as ordered \((.*)\): look at both, and send late \(--late\) for the first alone, then figures \(--figures\); or both at once$/,
+    'a CCB $1 chegou tarde, e a CCB deste fluxo não está como pedida ($2): veja as duas e envie late (--late) só para a primeira, depois figures (--figures); ou os dois juntos',
+  ],
+  [
     /^the note is not as ordered \((.*)\): take it as it is with the step accept and a reason, or have it generated again with the step regenerate$/,
     'a CCB não está como pedida ($1): aceite-a como está com a etapa accept e um motivo, ou gere-a de novo com a etapa regenerate',
   ],

@@ -22,6 +22,7 @@ import type { EpochMs } from '../domain/glossary.ts';
 import { exampleOf } from '../http/api/described.ts';
 import { stepBodies } from '../http/api/schemas.ts';
 import type { DeadlineSettings } from '../origination/flow-deadlines.ts';
+import { lateSuccessOf } from '../origination/late-successes.ts';
 import { nextSteps, type StepSettings, waitsFor } from '../origination/next-steps.ts';
 import type { OpenSealed } from '../origination/shown-flows.ts';
 import { isShownEndorsed, needsCode } from '../origination/steps.ts';
@@ -32,7 +33,15 @@ import { type Html, html, outside } from './html.ts';
 import { csrfField, layout, type Shown, timeText } from './pages.ts';
 
 /** What a step is asked for with: fields of its body of the same name; `fields` is the whole body, as JSON. */
-export type StepField = 'reason' | 'requestCode' | 'signedAt' | 'content' | 'fields' | 'despiteEvents';
+export type StepField =
+  | 'reason'
+  | 'requestCode'
+  | 'signedAt'
+  | 'content'
+  | 'fields'
+  | 'figures'
+  | 'late'
+  | 'despiteEvents';
 /** `field`: of the form; null: none of them. `name`: the part of it that is meant, where it is not all of it. */
 export type StepFault = { field: StepField | null; name: string | null; text: string };
 /** As it was sent, by the name of the field. */
@@ -60,7 +69,7 @@ export function stepFields(step: FlowStep): readonly StepField[] {
     case 'regenerate':
       return ['reason', 'despiteEvents'];
     case 'accept':
-      return ['reason'];
+      return ['reason', 'late', 'figures'];
     case 'confirm':
       return ['requestCode', 'reason', 'despiteEvents'];
     case 'sign':
@@ -363,7 +372,10 @@ function stepForm(
   const { note, generations } = state;
   const keeps = step === 'cancel' && generations > 0;
   const isHarmful = step === 'cancel' || step === 'deny';
-  const fields = stepFields(step).filter((field) => field !== 'despiteEvents' || events.length > 0);
+  const isOfBoth = lateSuccessOf(state) === null && state.lateNote != null && state.phase !== 'cancelled';
+  const fields = stepFields(step).filter((field) =>
+    field === 'despiteEvents' ? events.length > 0 : (field !== 'late' && field !== 'figures') || isOfBoth,
+  );
   return html`<form method="post" action="${flowAddress(state)}/steps/${step}">
 ${csrfField(person!.csrfToken)}<input type="hidden" name="key" value="${tried?.key ?? freshKey}">
 ${keeps && html`<p class="help">${format.texts.flows.serviceKeeps(note?.noteNumber ?? null)}</p>`}
@@ -379,7 +391,8 @@ function stepFieldOf(shown: Shown, state: FlowState, step: FlowStep, field: Step
   const faults = (tried?.faults ?? []).filter((fault) => fault.field === field);
   const invalid = faults.length > 0 && html` aria-invalid="true"`;
   const label = html`<label for="${id}">${words.fields[field]}</label>`;
-  const help = field === 'despiteEvents' ? null : words.help[field];
+  const isBox = field === 'despiteEvents' || field === 'late' || field === 'figures';
+  const help = isBox ? null : words.help[field];
   const under = html`${help !== null && html`<p class="help" id="${id}-help">${help}</p>`}${faultList(shown.format, id, faults)}`;
   const described = html` aria-describedby="${faults.length > 0 ? `${id}-fault ` : ''}${id}-help"${invalid}`;
   switch (field) {
@@ -393,8 +406,10 @@ function stepFieldOf(shown: Shown, state: FlowState, step: FlowStep, field: Step
       return html`<div class="field">${label}<textarea id="${id}" name="content" rows="8" class="code" spellcheck="false" required${described}>${typed ?? JSON.stringify({ numeroContrato: state.note?.noteNumber ?? '' }, null, 2)}</textarea>${under}</div>`;
     case 'fields':
       return html`<div class="field">${label}<textarea id="${id}" name="fields" rows="10" class="code" spellcheck="false"${described}>${typed ?? exampleFields(state, step)}</textarea>${under}</div>`;
+    case 'figures':
+    case 'late':
     case 'despiteEvents':
-      return html`<p><label class="check"><input type="checkbox" id="${id}" name="despiteEvents" value="yes"> ${words.fields.despiteEvents}</label></p>`;
+      return html`<p><label class="check"><input type="checkbox" id="${id}" name="${field}" value="yes"> ${words.fields[field]}</label></p>`;
     default:
       return field satisfies never;
   }

@@ -280,8 +280,10 @@ function readStep(
       case 'requestCode':
         body.requestCode = typed.trim();
         break;
+      case 'figures':
+      case 'late':
       case 'despiteEvents':
-        body.despiteEvents = true;
+        body[field] = true;
         break;
       case 'signedAt': {
         const at = wallTime(typed);

@@ -224,6 +224,8 @@ export const consoleEn: ConsoleTexts = {
       signedAt: 'Signed at (Brasília time)',
       content: 'Content of the signature (JSON)',
       fields: 'Fields of the step (JSON)',
+      late: 'The note that came late was seen',
+      figures: 'Take the note of this flow as it stands',
       despiteEvents: 'Go on although events may tell of this flow',
     },
     help: {

@@ -223,6 +223,8 @@ export const consolePt = {
       signedAt: 'Assinado em (horário de Brasília)',
       content: 'Conteúdo da assinatura (JSON)',
       fields: 'Campos do passo (JSON)',
+      late: 'A CCB que chegou tarde foi vista',
+      figures: 'Aceitar a CCB deste fluxo como está',
       despiteEvents: 'Seguir mesmo com eventos que podem falar deste fluxo',
     },
     help: {

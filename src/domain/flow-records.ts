@@ -109,6 +109,9 @@ export type FlowStarted = OfFlow & {
   sealed: string;
 };
 
+/** `figures`: the note, or what is said of the proposal, as it stands. `late`: a note that nobody waited for any more. */
+export type AcceptedKind = 'figures' | 'late';
+
 /** `stepId` is the asker's idempotency key: asked twice it is one step. */
 export type FlowAsked = OfFlow & {
   kind: 'asked';
@@ -138,6 +141,8 @@ export type FlowAsked = OfFlow & {
   via?: Via;
   /** Of `accept` and `confirm`: the intent of the late success that it settles; absent: it is about none. */
   lateIntentId?: string;
+  /** Of `accept`: what it takes; absent: it settles a late success, or an earlier version wrote it, which took both. */
+  accepts?: readonly AcceptedKind[];
   /** Of `amend`: the link from now on, as a pseudonym; absent: it stays. */
   linkKey?: string;
   /** Of `simulation` and `signers`, and of `amend` with a link: whose, as pseudonyms. */

@@ -411,6 +411,7 @@ const flowRecord = byName('kind', {
       via,
     },
     lateIntentId: added(text),
+    accepts: added(list(oneOf('figures', 'late'))),
   }),
   intended: object({
     ...{ ...ofFlow, intentId: id, instance: id, operation, slot, idempotencyKey: nullable(id), path: id },

@@ -43,6 +43,7 @@ import {
 import { isSameNote, noteCodes, notesToldAgain, unreadMark, withToldAgain } from './notes.ts';
 import {
   allowsRecord,
+  isAsOrdered,
   isMarkedShown,
   isSaidFinalised,
   isShownDone,
@@ -432,7 +433,7 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
       return { ...anew(move(state, 'regenerate')!), steps: entry('done'), marginAsks: null };
     case 'accept':
       if (record.lateIntentId !== undefined) return acceptLate({ ...state, steps: entry('done') }, record.lateIntentId);
-      return { ...acceptNote(state, by, at), steps: entry('done') };
+      return { ...acceptNote(state, record), steps: entry('done') };
     case 'confirm':
       if (record.lateIntentId !== undefined) return takeOver({ ...state, steps: entry('done') }, record.lateIntentId);
       if (record.corrects) return correct({ ...state, steps: entry('done') }, record);
@@ -935,9 +936,14 @@ function takeLateNote(state: FlowState, { at, of, requestCode, note, holder }: F
 }
 
 /** Somebody has looked: the note is taken as it is, or the late one of a cancelled flow in its place. */
-function acceptNote(state: FlowState, by: string, at: number): FlowState {
+function acceptNote(state: FlowState, { by, at, accepts }: Pick<FlowAsked, 'by' | 'at' | 'accepts'>): FlowState {
   const { lateNote, phase } = state;
   const late = lateNote == null ? {} : { lateNote: null, earlierNotes: withNote(state, lateNote.note.noteNumber) };
+  // The note of the flow still waits to be looked at, unless nothing is doubtful about it.
+  if (phase !== 'cancelled' && accepts?.includes('figures') === false) {
+    const left = { ...state, ...late };
+    return isAsOrdered(left) ? { ...left, noteAccepted: { by, at } } : left;
+  }
   const seen = unreadMark(state) === null ? late : { ...late, unread: null };
   if (phase !== 'cancelled')
     return { ...move(withProposalSettled(state), 'accept')!, ...seen, noteAccepted: { by, at } };

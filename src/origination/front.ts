@@ -53,7 +53,7 @@ import {
 } from './late-successes.ts';
 import { keyIndex, workerIndex } from './ledger.ts';
 import { withLostBids } from './lost-bids.ts';
-import { barriersTo, nextSteps } from './next-steps.ts';
+import { barriersTo, kindsToAccept, nextSteps, ownDoubts } from './next-steps.ts';
 import { holdersOf, noteIndex, noteProposalIndex, notesToldAgain, stillHolds, unreadMark } from './notes.ts';
 import {
   type Asker,
@@ -872,6 +872,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const step = record as FlowAsked;
     const known = repeated(state, step);
     if (known !== null) return known;
+    const both = asked.step === 'accept' && late === null ? bothToAccept(state, asked) : null;
+    if (both !== null) return both;
     const awaited = noteAwaited(state, asked.step);
     if (awaited !== null) return awaited;
     const foreign =
@@ -904,6 +906,20 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const own = folds.steps.find(isOwn)!;
     if (own.requestHash !== step.requestHash) return repeated(folds, step)!;
     return own.outcome === 'ignored' ? notAllowed(folds, asked.step, possible(folds)) : { kind: 'taken', state: folds };
+  }
+
+  /** One word of a person would take two notes: each is named. */
+  function bothToAccept(
+    state: FlowState,
+    { figures, late }: Extract<StepAsked, { step: 'accept' }>,
+  ): FrontResult | null {
+    const { lateNote } = state;
+    if (lateNote == null || late === true) return null;
+    const isNamed = figures === true || kindsToAccept(state, settings).length > 1;
+    if (!isNamed) return null;
+    const doubts = ownDoubts(state, settings).join(', ');
+    const text = `the note ${lateNote.note.noteNumber} came late, and the note of this flow is not as ordered (${doubts}): look at both, and send late (--late) for the first alone, then figures (--figures); or both at once`;
+    return refusal('breach', 'accept-each', 'late', text);
   }
 
   async function balanceBeside(next: FlowState): Promise<readonly FlowBreach[]> {
@@ -998,8 +1014,14 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       case 'cancel':
       case 'regenerate':
         return { ...base, sealedReason: sealReason(asked.reason) };
-      case 'accept':
-        return { ...base, ...ofLate(state), sealedReason: sealReason(asked.reason) };
+      case 'accept': {
+        const named = (['figures', 'late'] as const).filter((kind) => asked[kind] === true);
+        const present = kindsToAccept(state, settings);
+        // What differs by no more than rounding is taken with the figures.
+        const accepts = named.length > 0 ? named : present.length > 0 ? present : (['figures'] as const);
+        const what = lateSuccessOf(state) === null ? { accepts } : ofLate(state);
+        return { ...base, ...what, sealedReason: sealReason(asked.reason) };
+      }
       case 'confirm': {
         if (mayTakeOver(state)) {
           if (asked.requestCode !== null && !isSameCode(asked.requestCode, lateSuccessOf(state)!.code ?? '')) {

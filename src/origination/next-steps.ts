@@ -1,6 +1,6 @@
 /** Which steps would be taken of a flow where it stands, and why those that are due would be refused. Pure. */
 import type { FlowSettings } from '../config/sections.ts';
-import { type FlowBreach, type FlowStep, flowSteps } from '../domain/flow-records.ts';
+import { type AcceptedKind, type FlowBreach, type FlowStep, flowSteps } from '../domain/flow-records.ts';
 import type { FlowPhase, FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { Check } from '../wire/checks/breach.ts';
@@ -96,6 +96,22 @@ function withNoteToTake(state: FlowState): FlowState {
 /** What is doubtful about the note, and nobody has taken as it is. */
 export function noteDoubts(state: FlowState, settings: Pick<FlowSettings, 'noteTolerance'>): readonly string[] {
   return state.noteAccepted ? [] : doubtsOf(state, settings);
+}
+
+/** What there is to be taken by the step `accept`, where no success that was told late is settled by it first. */
+export function kindsToAccept(
+  state: FlowState,
+  settings: Pick<FlowSettings, 'noteTolerance'>,
+): readonly AcceptedKind[] {
+  const { lateNote, phase } = state;
+  const late: readonly AcceptedKind[] = lateNote == null ? [] : ['late'];
+  // The late note of a cancelled flow takes the place of its own.
+  return phase === 'cancelled' || ownDoubts(state, settings).length === 0 ? late : ['figures', ...late];
+}
+
+/** What is doubtful about the note of the flow itself. */
+export function ownDoubts(state: FlowState, settings: Pick<FlowSettings, 'noteTolerance'>): readonly string[] {
+  return noteDoubts({ ...state, lateNote: null }, settings);
 }
 
 /** What nobody has taken as it is; and what nobody may take so. */

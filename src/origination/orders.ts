@@ -91,7 +91,8 @@ export type StepAsked =
     }
   /** `despiteEvents`: as of the steps below, where an endorsement was refused. */
   | { step: 'sign'; signedAt: EpochMs; content: Record<string, unknown>; despiteEvents?: boolean }
-  | { step: 'accept'; reason: string }
+  /** `figures` and `late`: where both are to be taken, each is named. */
+  | { step: 'accept'; reason: string; figures?: true; late?: true }
   /** `despiteEvents`: whoever asks knows that no event that waits tells of the operation. */
   | { step: 'cancel' | 'deny' | 'regenerate'; reason: string; despiteEvents?: boolean }
   | { step: 'confirm'; reason: string; requestCode: string | null; despiteEvents?: boolean }

@@ -189,7 +189,10 @@ function isOfEarlierVersion({ denied }: LateSuccess, { via }: Pick<FlowAsked, 'v
 /** What a step that is written means stands in its record: since it was asked for the flow may have gone on. */
 export function allowsRecord(
   state: FlowState,
-  record: Pick<FlowAsked, 'step' | 'at' | 'by' | 'via' | 'corrects' | 'lateIntentId' | 'ofAwaited' | 'ofContradicted'>,
+  record: Pick<
+    FlowAsked,
+    'step' | 'at' | 'by' | 'via' | 'corrects' | 'lateIntentId' | 'accepts' | 'ofAwaited' | 'ofContradicted'
+  >,
 ): boolean {
   const { step, at, corrects, lateIntentId, ofAwaited, ofContradicted } = record;
   if (state.frozen !== undefined) return false;
@@ -205,7 +208,13 @@ export function allowsRecord(
     return isNext && late.operation === 'endorsement' && mayTakeOver(state);
   }
   if (step === 'confirm') return corrects ? mayCorrect(state) : mayConfirm(state);
-  return step === 'accept' ? mayAccept(state) : allowsStep(state, step, at);
+  return step === 'accept' ? mayAccept(state) && isNamedFor(state, record) : allowsStep(state, step, at);
+}
+
+/** A note that came late is taken by no step that does not name it: whoever asked may not have seen it. */
+function isNamedFor({ lateNote }: FlowState, { accepts }: Pick<FlowAsked, 'accepts'>): boolean {
+  if (accepts === undefined) return true;
+  return lateNote == null ? accepts.includes('figures') : accepts.includes('late');
 }
 
 /** The service refused the finalisation as done already, and nothing else is under way: a person who has seen that it is confirms it. */
@@ -218,10 +227,14 @@ function mayConfirm(state: FlowState): boolean {
   return state.operation?.status === 'unclear' || mayBeEndorsed(state) || isSaidFinalised(state);
 }
 
+/** To the last cent, and nothing is doubtful about its note or proposal. */
+export function isAsOrdered(state: FlowState): boolean {
+  return [state.differences, unsaidIn(state), marksOf(state)].every(({ length }) => length === 0);
+}
+
 /** The note, or what is said of the proposal, as it is. */
 function mayAccept(state: FlowState): boolean {
-  const isAsOrdered = [state.differences, unsaidIn(state), marksOf(state)].every(({ length }) => length === 0);
-  if (isAsOrdered || state.noteAccepted) return false;
+  if (isAsOrdered(state) || state.noteAccepted) return false;
   if (state.phase === 'cancelled' && state.lateNote == null) return false;
   return transitions[state.flow][state.phase]?.accept !== undefined;
 }

@@ -105,7 +105,7 @@ const readers: { readonly [S in keyof Bodies]: (body: Bodies[S]) => StepAsked } 
   cancel: (body) => ({ step: 'cancel', ...given(body) }),
   deny: (body) => ({ step: 'deny', ...given(body) }),
   regenerate: (body) => ({ step: 'regenerate', ...given(body) }),
-  accept: ({ reason }) => ({ step: 'accept', reason }),
+  accept: (body) => ({ step: 'accept', ...given(body) }),
   confirm: ({ requestCode = null, ...body }) => ({ step: 'confirm', ...given(body), requestCode }),
   simulation: ({ balanceAlone, ...body }) => ({
     step: 'simulation',

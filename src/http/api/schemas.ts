@@ -426,8 +426,6 @@ const reason = said(
   'none',
 );
 
-const reasoned = (title: string, text: string) => order(z.strictObject({ reason }), title, text);
-
 /** By step; of `amend` by kind of flow. */
 export const stepBodies = {
   amend: order(
@@ -513,7 +511,26 @@ export const stepBodies = {
     'An unclear operation was not done',
   ),
   regenerate: order(z.strictObject({ reason, despiteEvents }), 'RegenerateStep', 'Why it is generated again'),
-  accept: reasoned('AcceptStep', 'Why the note is taken although it differs'),
+  accept: order(
+    z.strictObject({
+      reason,
+      figures: said(
+        z.literal(true).optional(),
+        'The note, or what is said of the proposal, is taken as it stands. Needed only where a note that came late waits beside it (`lateNote`): that one is taken first, or with it',
+        true,
+        'none',
+      ),
+      late: said(
+        z.literal(true).optional(),
+        'The note that came late was seen. Needed only where the note of the flow is not as ordered too: alone it takes that one note, together with `figures` both',
+        true,
+        'none',
+      ),
+    }),
+    'AcceptStep',
+    'Why the note is taken although it differs',
+    { reason: '<why>' },
+  ),
   simulation: order(
     z.strictObject({
       balanceCents: said(cents.optional(), 'Balance to reckon with; given, the real one is not used', 500_000, 'Saldo'),
@@ -1038,7 +1055,7 @@ export const flowSchema = answerNamed(
           ),
         })
         .nullable(),
-      'A note that came after the flow was cancelled or generated again; null: none, or somebody has seen it. It stands at the service and is never signed by itself. While it stands here nothing else is signed either: the step `accept`, with a reason, takes it up where the flow is cancelled and it is the latest, and else says that it was seen',
+      'A note that came after the flow was cancelled or generated again; null: none, or somebody has seen it. It stands at the service and is never signed by itself. While it stands here nothing else is signed either: the step `accept`, with a reason, takes it up where the flow is cancelled and it is the latest, and else says that it was seen. Where `note` is not as ordered too, the step names what it takes (`figures`, `late`)',
     ),
     lateSuccesses: saidOfParts(
       z.array(
