@@ -69,10 +69,14 @@ export async function showExample(
     ...ofNote,
   ];
   const invented = placesOf(example).filter(
-    (place) => !open.includes(place) && !given.some((path) => place === path || place.startsWith(`${path}.`)),
+    (place) =>
+      place !== accepted &&
+      !open.includes(place) &&
+      !given.some((path) => place === path || place.startsWith(`${path}.`)),
   );
   if (invented.length > 0) world.terminal.say(texts.invented(invented.join(', ')));
   if (open.length > 0) world.terminal.say(texts.leftOpen(open.join(', ')));
+  if (example[accepted] === false) world.terminal.say(texts.notAcceptedYet);
   const read = schema.safeParse(example);
   if (!read.success) {
     const problems = issueTexts(read.error, example, schema).map(
@@ -83,6 +87,8 @@ export async function showExample(
   world.terminal.write(JSON.stringify(example, null, 2));
 }
 
+/** What the orderer of a contract says of the worker. */
+const accepted = 'workerAccepted';
 /** The note of the flow that is signed. */
 const ownNote = 'content.numeroContrato';
 
@@ -95,6 +101,8 @@ function placesOf(fields: object): readonly string[] {
 function madeUpFor(schema: z.ZodType, flow: StartedKind, step: string | null, own: Fields | null): Fields {
   // Nobody goes on despite events before he has been refused for them.
   const { despiteEvents: _, ...example } = structuredClone(exampleOf(schema)) as Fields;
+  // Nobody says so unread: the order is refused until somebody has looked.
+  if (accepted in example) example[accepted] = false;
   const made = termsToAmend(flow, step) ?? example;
   if (own === null) return made;
   const { contract, link } = stepBodies.amend.shape;

@@ -326,6 +326,8 @@ export const flowsPt = {
   exampleOf: (requestId: string) => `Da solicitação ${requestId}, a última com proposta.`,
   madeUp: 'Não há lance com proposta aqui: o exemplo é inventado, troque requestId e condições.',
   invented: (fields: string) => `Inventado, a trocar antes de enviar ao serviço real: ${fields}.`,
+  notAcceptedYet:
+    'workerAccepted é false, e com isso o pedido é recusado: confira se o trabalhador aceitou a proposta no aplicativo e mude para true, no arquivo ou com --set workerAccepted=true.',
   leftOpen: (fields: string) => `Em aberto, recusado até ser preenchido, no arquivo ou com --set: ${fields}.`,
   noNote: (flowId: string) => `O fluxo ${flowId} ainda não tem CCB; veja lance contracts show ${flowId}.`,
   noBid: (requestId: string) => `Não há lance da solicitação ${requestId}.`,

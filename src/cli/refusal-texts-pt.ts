@@ -320,6 +320,11 @@ const whole: readonly Sentence[] = [
   [/^leave the locator out: the proposal is the one of this flow$/, 'omita o localizador: a proposta é a deste fluxo'],
   // Contract, endorsement, renegotiation
   [
+    /^the order says \(workerAccepted: false\) that the worker has not taken the proposal in the app; look there, and send true once it is taken$/,
+    'o pedido diz (workerAccepted: false) que o trabalhador não aceitou a proposta no aplicativo; confira lá e envie true quando ela estiver aceita',
+  ],
+  // Of earlier versions.
+  [
     /^the worker has not taken the proposal in the app; wait for it$/,
     'o trabalhador ainda não aceitou a proposta no aplicativo; aguarde',
   ],

@@ -59,8 +59,10 @@ test('what example prints works against the sandbox, once what it leaves open is
   assert.ok(person !== undefined);
   const asItIs = await exampleFile('as-it-is', 'contracts', 'example', person.requestId);
   assert.match(asItIs.said, /Made up, .*agentCpf/);
-  for (const field of ['workerAccepted', 'account.accountType'])
-    assert.match(asItIs.said, new RegExp(`Made up, .*${field}`));
+  assert.match(asItIs.said, /Made up, .*account\.accountType/);
+  // Whether the worker has taken the proposal somebody has to say.
+  for (const { said } of [madeUp, asItIs]) assert.match(said, /workerAccepted is false, and the order is refused/);
+  assert.doesNotMatch(asItIs.said, /Made up, .*workerAccepted/);
   const ofNobody = await exampleFile('of-nobody', 'withdrawals', 'example');
   assert.match(ofNobody.said, /Made up, .*cpf, birthDate/);
   assert.match(asItIs.said, /Left open, .* account\.branch, account\.branchDigit, account\.account/);
@@ -75,7 +77,13 @@ test('what example prints works against the sandbox, once what it leaves open is
   await refusedAsItIs(asItIs.path, ['account.branch', 'account.account'], 'contracts', 'start');
   const parts = { branch: '0001', branchDigit: '9', account: '123456', accountDigit: '0', bankNumber: '341' };
   const paid = Object.entries(parts).flatMap(([name, value]) => ['--set', `account.${name}=${value}`]);
-  const order = await exampleFile('order', 'contracts', 'example', person.requestId, ...paid);
+  const undecided = await exampleFile('undecided', 'contracts', 'example', person.requestId, ...paid);
+  const refusedFirst = await lance(environment, 'contracts', 'start', '--file', undecided.path, '--by', 'ana');
+  assert.equal(refusedFirst.code, 65, refusedFirst.stdout);
+  assert.match(refusedFirst.stderr, /the order says \(workerAccepted: false\) that the worker has not taken/);
+  const taken = ['--set', 'workerAccepted=true'];
+  const order = await exampleFile('order', 'contracts', 'example', person.requestId, ...paid, ...taken);
+  assert.doesNotMatch(order.said, /workerAccepted is false/);
   assert.doesNotMatch(order.said, /Left open/);
   const { flowId } = await ask('contracts', 'start', '--file', order.path);
   assert.equal(flowId, `c-${person.requestId}`);

@@ -88,7 +88,11 @@ export function prepareContract(
     ...accountWhole(request.account),
     facts.acceptedByWorker
       ? null
-      : breach('worker-accepted', 'requestId', 'the worker has not taken the proposal in the app; wait for it'),
+      : breach(
+          'worker-accepted',
+          'requestId',
+          'the order says (workerAccepted: false) that the worker has not taken the proposal in the app; look there, and send true once it is taken',
+        ),
     ...linkUsable(facts.margin, facts.workerKey),
     marginKnown(facts.margin),
     marginFresh(facts.margin, facts.now),
