@@ -3,6 +3,7 @@ import type { Clock } from '../domain/clock.ts';
 import type { FlowAnswered, FlowResult, LoanFigure, ProposalSaid } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState } from '../domain/flow-states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
+import { withoutAccents } from '../wire/accents.ts';
 import { saidBesideErrors } from '../wire/endorsement-words.ts';
 import { parseJson } from '../wire/json.ts';
 import {
@@ -120,17 +121,33 @@ const doneAlready: { readonly [O in OperationName]?: { words: RegExp; code: stri
   finalisation: { words: saysFinalised, code: alreadyFinalised },
 };
 
-/** Said of what lends: another one could be a second loan. */
-const saysExists = /(?:\b|_)j[aá][ _-]?exist(?:e|em|ente)(?![a-z])|\balready exists?\b/i;
-const saysDuplicate =
-  /(?:contrato|proposta|opera[cç][aã]o|solicita[cç][aã]o|averba[cç][aã]o|renegocia[cç][aã]o|empr[eé]stimo|inclus[aã]o|requisi[cç][aã]o)[ _-]?(?:em[ _-])?duplic(?:ad[ao]|idade)/i;
+/**
+ * Said of what lends: another one could be a second loan. Without accents and in small letters. That something exists already may be
+ * said of anything; the other words only of what lends, right beside them: workers, accounts and margins are registered too.
+ */
+const lent =
+  '(?:(?:contrato|proposta|emprestimo|ccb)s?|(?:operac|solicitac|averbac|renegociac|requisic|inclus)(?:ao|oes))';
+const isThere =
+  'ja[ _-]?(?:(?:foi|foram|esta|estao|se encontra|se encontram)[ _-])?(?:cadastrad|incluid|registrad)[ao]s?';
+const saysThere: readonly RegExp[] = [
+  /(?:\b|_)ja[ _-]?exist(?:e|em|entes?)(?![a-z])|\balready exists?\b/,
+  new RegExp(`${lent}[ _-]?(?:em[ _-])?duplic(?:ad[ao]s?|idade)`),
+  new RegExp(`\\bduplicidade[ _-]d[aeo]s?[ _-]${lent}(?![a-z])`),
+  // With a number between them at most.
+  new RegExp(`(?:\\b|_)${lent}[ _-](?:(?:n[oº°.]* ?)?\\d+[ ,]*)?${isThere}(?![a-z])`),
+  new RegExp(`(?:\\b|_)${isThere}[ _-](?:(?:a|o|as|os|uma?|ess[ae]|est[ae]) )?${lent}(?![a-z])`),
+  new RegExp(`^\\W*${isThere}\\W*$`),
+  new RegExp(`(?:\\b|_)${lent}[ _-]existentes?(?![a-z])(?!,? (?:nao|sem)\\b)`),
+];
 const lends: ReadonlySet<OperationName> = new Set(['contract', 'renegotiation', 'endorsement', 'inclusion']);
 
 /** A conflict says so whatever its words are. */
 function isSaidToExist(operation: OperationName, status: number | null, words: readonly (string | null)[]): boolean {
   if (readsOnly(operation)) return false;
   if (status === conflict) return true;
-  return lends.has(operation) && words.some((text) => saysExists.test(text ?? '') || saysDuplicate.test(text ?? ''));
+  if (!lends.has(operation)) return false;
+  const plain = words.map((text) => withoutAccents(text ?? '').toLowerCase());
+  return plain.some((text) => saysThere.some((pattern) => pattern.test(text)));
 }
 
 const conflict = 409;

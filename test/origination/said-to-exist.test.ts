@@ -84,6 +84,49 @@ test('a contract that is said to exist goes on under the code that a person give
   await reaches('c-721', 'awaiting-signature');
 });
 
+/** Of a refusal: its words, and whether they are taken to say that what lends is there already. */
+const wordings: readonly (readonly [text: string, isTaken: boolean])[] = [
+  ['Ja existe contrato para esta solicitacao', true],
+  ['JÁ EXISTE PROPOSTA EM ANDAMENTO', true],
+  ['Já existem contratos para esta solicitação', true],
+  ['Contratos já existentes', true],
+  // Of what does not lend, too, as before: nobody knows what it stands for, and a person looks.
+  ['Já existe consignado ativo no vínculo', true],
+  ['Proposta já cadastrada', true],
+  ['PROPOSTA_JA_CADASTRADA', true],
+  ['Operação já incluída', true],
+  ['Solicitação já foi registrada', true],
+  ['Contrato nº 123 já registrado', true],
+  ['Já foi registrada uma solicitação', true],
+  ['Já cadastrada', true],
+  ['Proposta existente', true],
+  ['SOLICITACAO EXISTENTE', true],
+  ['Propostas duplicadas', true],
+  ['OPERACAO DUPLICADA', true],
+  ['Duplicidade de proposta', true],
+  ['CPF já cadastrado em outra instituição', false],
+  ['Conta já cadastrada para outro titular', false],
+  ['Proposta recusada: trabalhador já cadastrado', false],
+  ['Trabalhador já incluído no cadastro', false],
+  ['Contrato inexistente', false],
+  ['Contrato não existente', false],
+  ['Proposta existente não localizada', false],
+  ['Proposta ainda não cadastrada', false],
+  ['Margem existente insuficiente', false],
+  ['Contatos duplicados', false],
+];
+
+test('of the wordings of a refusal these say that it is there already, and those do not', async (context) => {
+  const { answer, start, reaches, state } = await refusing(context, 'contract', 422, '');
+  for (const [index, [text, isTaken]] of wordings.entries()) {
+    answer.body = refusal(['E9', text]);
+    const flowId = `c-${801 + index}`;
+    await start(String(801 + index));
+    await reaches(flowId, isTaken ? 'unclear' : 'refused').catch(() => assert.fail(text));
+    assert.equal((await state(flowId))!.operation?.reason, isTaken ? 'said-to-exist' : 'E9', text);
+  }
+});
+
 test('a plain refusal stays one', async (context) => {
   const { answer, start, reaches, state } = await refusing(context, 'contract', 422, '');
   const plain = [
