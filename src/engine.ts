@@ -17,6 +17,7 @@ import {
   type ControlState,
   type EventLog,
   type House,
+  isCallbackPartition,
   lastChanges,
   type MarginCache,
   type OperatorChange,
@@ -564,11 +565,18 @@ function doubtText({ doubt, movedMs }: NonNullable<DeskStatus['timeDoubt']>): st
   return `this machine's clock is ${moved} the time kept; it is followed when it is back or the service's time agrees with it`;
 }
 
+function ofAllOwners(views: Views, askedBids: AskedBids): Views & AskedBids {
+  // How far callbacks are dealt with each process knows for itself.
+  const applied: Views['applied'] = (partition) =>
+    (isCallbackPartition(partition) ? views : askedBids).applied(partition);
+  return { ...views, ...askedBids, applied };
+}
+
 function apiOf(parts: EngineParts, tokenWatch: TokenWatch, logId: string): Omit<ApiParts, 'status'> {
   const { store, config, vault, clock, mapping, journal, version, readBody } = parts;
   const append = store.appendAtDoor;
   // Whatever process folds them.
-  const views = store.askedBids == null ? store.views : { ...store.views, ...store.askedBids };
+  const views = store.askedBids == null ? store.views : ofAllOwners(store.views, store.askedBids);
   const front = createFlowFront({
     ...{ append, log: store.log, flows: store.flows, views: store.views, margins: store.margins, vault, clock },
     logId: async () => logId,

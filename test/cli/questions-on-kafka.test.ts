@@ -157,6 +157,8 @@ await describeOnStack('two processes with views in files are asked for the reque
       if (body.missing === undefined && body.bids.length === requests) break;
       await sleep(200);
     }
+    const events = await ask<{ unknownWinnersWhole: boolean }>(0, 'events?phase=unclaimed');
+    assert.deepEqual([events.status, events.body.unknownWinnersWhole], [200, true]);
     await desks[0]!.stop();
     const list = await lance(environment, 'bids', 'list', '--json', '--limit', '1000');
     assert.deepEqual([list.code, list.stderr], [0, '']);
