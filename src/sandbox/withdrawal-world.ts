@@ -86,7 +86,7 @@ export function simulate(
   const most = releasedOf(whole, terms.feeCents);
   const { amountCents } = terms;
   const share = amountCents === null || most <= 0 ? 1 : (amountCents + terms.feeCents) / (most + terms.feeCents);
-  const rows = share === 1 ? whole : rowsOf(transfers.slice(0, period), share, terms, now);
+  const rows = share === 1 ? whole : rowsCrediting(amountCents!, transfers.slice(0, period), share, terms, now);
   const sum = (pick: (row: (typeof rows)[number]) => number) => rows.reduce((total, row) => total + pick(row), 0);
   const financedCents = sum((row) => row.principalCents);
   const transferCents = sum((row) => row.cents);
@@ -116,11 +116,19 @@ function additionalIofCents(principalCents: AmountCents): AmountCents {
  * The additional IOF is rounded once, on the whole principal. Each row has what the principal up to it comes to beyond the rows before it,
  * which is never below nothing, and within a cent of its own tax.
  */
-function rowsOf(transfers: readonly Transfer[], share: number, terms: SimulationTerms, now: EpochMs) {
+function rowsOf(
+  transfers: readonly Transfer[],
+  share: number,
+  terms: SimulationTerms,
+  now: EpochMs,
+  /** Of the last transfer, beyond its share. */
+  moreCents: AmountCents = 0,
+) {
   let sumCents = 0;
-  return transfers.map(({ onDay, cents }) => {
+  return transfers.map(({ onDay, cents }, index) => {
     const days = daysBetween(now, onDay);
-    const used = Math.round(cents * share);
+    const isLast = index === transfers.length - 1;
+    const used = Math.min(cents, Math.round(cents * share) + (isLast ? moreCents : 0));
     const principalCents = Math.round(used / (1 + terms.ratePercent / 100) ** (days / 30));
     const beforeCents = additionalIofCents(sumCents);
     sumCents += principalCents;
@@ -132,6 +140,24 @@ function rowsOf(transfers: readonly Transfer[], share: number, terms: Simulation
       additionalIofCents: additionalIofCents(sumCents) - beforeCents,
     };
   });
+}
+
+/** Each row rounds by itself: what all of them miss of the amount is taken from the last transfer, as long as that brings it nearer. */
+function rowsCrediting(
+  amountCents: AmountCents,
+  transfers: readonly Transfer[],
+  share: number,
+  terms: SimulationTerms,
+  now: EpochMs,
+) {
+  const missing = (rows: ReturnType<typeof rowsOf>) => amountCents - releasedOf(rows, terms.feeCents);
+  let rows = rowsOf(transfers, share, terms, now);
+  for (let moreCents = missing(rows); missing(rows) !== 0; moreCents += Math.sign(missing(rows))) {
+    const moved = rowsOf(transfers, share, terms, now, moreCents);
+    if (Math.abs(missing(moved)) >= Math.abs(missing(rows))) return rows;
+    rows = moved;
+  }
+  return rows;
 }
 
 function releasedOf(rows: ReturnType<typeof rowsOf>, feeCents: AmountCents): AmountCents {

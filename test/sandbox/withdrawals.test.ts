@@ -119,7 +119,7 @@ test('a proposal credits what was asked for, where that is less than was simulat
     const { proposalCode } = answered(await perform('inclusion', asked));
     const record = answered(await perform('proposal', { dto: { CodigoProposta: proposalCode! } }));
     const credited = record.totalCreditCents ?? 0;
-    assert.ok(Math.abs(credited - 20_000) <= 3, `${credited}: each transfer is rounded to the cent`);
+    assert.ok(Math.abs(credited - 20_000) <= 1, `${credited}: each transfer is rounded to the cent`);
     assert.equal(record.installments, 3);
   });
 });
