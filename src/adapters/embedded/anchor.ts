@@ -25,7 +25,6 @@ import {
   readSync,
   renameSync,
   rmSync,
-  statSync,
   writeSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -133,12 +132,16 @@ function readBytes(path: string): Buffer {
   try {
     return existsSync(path) ? readRegularBytes(path) : Buffer.alloc(0);
   } catch (cause) {
-    throw new Fault(
-      'anchor-unusable',
-      `The anchor of the log cannot be read: ${(cause as Error).message}. Remove what stands there, or name a file that this user may read and write in LANCE_AUDIT_ANCHOR (audit.anchorFile), best on another disk than the data directory.`,
-      cause,
-    );
+    throw unreadable(cause);
   }
+}
+
+function unreadable(cause: unknown): Fault {
+  return new Fault(
+    'anchor-unusable',
+    `The anchor of the log cannot be read: ${(cause as Error).message}. Remove what stands there, or name a file that this user may read and write in LANCE_AUDIT_ANCHOR (audit.anchorFile), best on another disk than the data directory.`,
+    cause,
+  );
 }
 
 /** What comes after the last line break was being written when the process died. */
@@ -330,8 +333,10 @@ export function knownHeads({ file, key }: AnchorPlace): ChainHeads | null {
 type ListStand = 'fits' | 'short' | 'edited' | 'unsigned' | 'unknown';
 
 const newline = 10;
-/** That the count at the beginning of a line takes at most. */
+/** What the count at the beginning of a line takes at most. */
 const countBytes = 20;
+/** Of a list, read at first. */
+const endBytes = 65_536;
 
 /** The files of the list as they are, each empty where it is not there. */
 type ListBytes = { newer: Buffer; older: Buffer };
@@ -365,14 +370,48 @@ function listStand(file: string, key: AuditKey | null, { newer, older }: ListByt
 /** How many records of `auctions` the store had when the list was written to last; null: it does not say. */
 function listedCount(file: string): { count: number; at: number } | null {
   for (const path of [claimsPath(file), olderClaimsPath(file)]) {
-    const bytes = readBytes(path);
-    for (let end = bytes.lastIndexOf(newline); end > 0; ) {
-      const start = bytes.lastIndexOf(newline, end - 1) + 1;
-      const [, count] =
-        /^\[(\d{1,15})[,\]]/.exec(bytes.toString('latin1', start, Math.min(end, start + countBytes))) ?? [];
-      if (count !== undefined) return { count: Number(count), at: Math.round(statSync(path).mtimeMs) };
-      end = start - 1;
+    if (!existsSync(path)) continue;
+    const list = openListed(path);
+    try {
+      const { size, mtimeMs } = fstatSync(list);
+      const count = lastCountIn(list, size);
+      if (count !== null) return { count, at: Math.round(mtimeMs) };
+    } finally {
+      closeSync(list);
     }
+  }
+  return null;
+}
+
+/** Throws `anchor-unusable`. */
+function openListed(path: string): number {
+  try {
+    return openRegular(path, 'read');
+  } catch (cause) {
+    throw unreadable(cause);
+  }
+}
+
+/** A list may hold 64 MB, and is asked at each start: its end is read, and more only where that holds no whole line with a count. */
+function lastCountIn(list: number, size: number): number | null {
+  for (let length = Math.min(size, endBytes); ; length = Math.min(size, 2 * length)) {
+    const bytes = Buffer.alloc(length);
+    const end = bytes.subarray(0, readSync(list, bytes, 0, length, size - length));
+    const count = lastCount(end, length === size);
+    if (count !== null || length === size) return count;
+  }
+}
+
+/** `isWhole`: the bytes begin with a line. */
+function lastCount(bytes: Buffer, isWhole: boolean): number | null {
+  for (let end = bytes.lastIndexOf(newline); end > 0; ) {
+    const before = bytes.lastIndexOf(newline, end - 1);
+    if (before < 0 && !isWhole) return null;
+    const start = before + 1;
+    const [, count] =
+      /^\[(\d{1,15})[,\]]/.exec(bytes.toString('latin1', start, Math.min(end, start + countBytes))) ?? [];
+    if (count !== undefined) return Number(count);
+    end = before;
   }
   return null;
 }

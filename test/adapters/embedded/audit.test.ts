@@ -1,6 +1,16 @@
 /** What the chains and the anchor outside of the directory tell of a store that was edited or set back. */
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -559,6 +569,9 @@ test('a store and its anchor that are older than the list of claims were set bac
   }
   for (const _ of ['first start', 'second start'])
     await assert.rejects(open(place), isFault('store-set-back', 65, /auctions has 1 records, and had 3/));
+  // Longer than what is read of its end at first.
+  appendFileSync(`${place.file}.claims`, `${'x'.repeat(200_000)}\n`);
+  await assert.rejects(open(place), isFault('store-set-back', 65, /auctions has 1 records, and had 3/));
   const setBack = await openSetBack({ ...place, onFault, anchor: anchor(place.file), emptied: false });
   assert(setBack !== null);
   assert.deepEqual([[...setBack.claimed.claims.keys()], setBack.claimed.complete], [['sent-1', 'sent-2'], false]);
