@@ -19,6 +19,8 @@ export async function acceptRestore(
 ): Promise<void> {
   const { clock, format, terminal } = world;
   const { store: place, audit } = world.place();
+  // Auctions that were open in the lost part have ended by then, where they last as long as the settings say.
+  const quietMs = Math.max(audit.restoreQuietMs, world.writing().bidding.windowMs);
   const store = await world.openSetBack(place, emptied);
   if (store === null) {
     terminal.write(json ? JSON.stringify({ kind: 'nothing-to-accept' }) : format.texts.audit.nothingToAccept);
@@ -40,8 +42,7 @@ export async function acceptRestore(
       reason,
       heads: store.heads,
       lost: store.lost,
-      // Until the last of the auctions that were open in the lost part has ended, if it lasts as long as they do by the settings.
-      noBidReceivedBefore: complete ? at : at + Math.max(audit.restoreQuietMs, world.writing().bidding.windowMs),
+      noBidReceivedBefore: complete ? at : at + quietMs,
     };
     await store.house.addOrigin(accepted);
     // What was promised in the part that was lost is under no cap: a person has to look before bids go out again.

@@ -423,7 +423,7 @@ const audit = section({
   anchorMs: wholeNumber('ms', secondMs, dayMs),
   key: optional(text(pseudonymKeyProblem)).describe('Signs the heads. Not set: derived from the pseudonym key.'),
   restoreQuietMs: wholeNumber('ms', 0, 30 * dayMs).describe(
-    'After an accepted restore, where it is not known which requests were bid for: so long nothing is bid for what comes.',
+    'After an accepted restore, where it is not known which requests were bid for: so long, and at least bidding.windowMs, nothing is bid for what comes.',
   ),
 }).describe("Where the heads of the log's chains are kept outside of it, and how they are signed.");
 
