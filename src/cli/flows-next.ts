@@ -19,7 +19,7 @@ import {
   waitsForPerson,
 } from '../origination/next-steps.ts';
 import type { OpenSealed } from '../origination/shown-flows.ts';
-import { needsCode } from '../origination/steps.ts';
+import { fieldless, needsCode } from '../origination/steps.ts';
 import { readUnfolded } from '../origination/unfolded.ts';
 import { type UnorderedBid, unorderedBids } from '../origination/unordered-bids.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
@@ -206,9 +206,6 @@ function eventText({ texts }: Format, { told, note }: FlowState): string | null 
   const { next, factValues } = texts.flows;
   return next.told(wordOf(factValues, told.of), note?.noteNumber ?? null);
 }
-
-/** Asked for without any field they do what is mostly meant. */
-const fieldless: ReadonlySet<FlowStep> = new Set(['simulation', 'proposal', 'installments', 'finalisation']);
 
 function needsOf(found: FlowState, fields: Fields, { open, settings, now, handedIn }: Seen): readonly Need[] {
   const state = handedIn?.get(found.flowId)?.state ?? found;

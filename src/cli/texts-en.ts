@@ -1,4 +1,5 @@
 /** The catalogue in English. */
+import { unaskedTexts } from '../queries/owners.ts';
 import { backtestEn } from './backtest-texts-en.ts';
 import { biddingEn } from './bidding-texts-en.ts';
 import { demoEn } from './demo-texts-en.ts';
@@ -128,14 +129,7 @@ export const en: Texts = {
       `Requests of partition ${partition} are missing: ${why}${instance === null ? '' : ` (${instance})`}. Ask again.`,
     cpfNotAsked:
       'A desk is not asked by CPF over LANCE_URL. Name its store and LANCE_PSEUDONYM_KEY, and leave LANCE_URL out.',
-    unaskedWhy: {
-      'no-owner': 'no running process owns it',
-      moved: 'it is changing hands',
-      gone: 'its process cannot be reached',
-      'time-limit': 'its process did not answer in time',
-      busy: 'its process answers too many questions already',
-      refused: 'its process gave no answer that counts',
-    },
+    unaskedWhy: unaskedTexts,
   },
   states: {
     'early-ended': 'ended before it came',

@@ -25,7 +25,7 @@ import type { DeadlineSettings } from '../origination/flow-deadlines.ts';
 import { lateSuccessOf } from '../origination/late-successes.ts';
 import { nextSteps, type StepSettings, waitsFor } from '../origination/next-steps.ts';
 import type { OpenSealed } from '../origination/shown-flows.ts';
-import { isShownEndorsed, needsCode } from '../origination/steps.ts';
+import { fieldless, isShownEndorsed, needsCode } from '../origination/steps.ts';
 import { isFinished } from '../origination/transitions.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
 import type { JsonValue } from '../wire/json.ts';
@@ -419,9 +419,6 @@ function faultList(format: Format, id: string, faults: readonly StepFault[]): Ht
   if (faults.length === 0) return false;
   return html`<ul class="reasons wrong" id="${id}-fault">${faults.map((each) => html`<li>${faultText(format, each)}</li>`)}</ul>`;
 }
-
-/** Asked for without any field they do what is mostly meant. */
-const fieldless: ReadonlySet<FlowStep> = new Set(['simulation', 'proposal', 'installments', 'finalisation']);
 
 /** As the API takes them; what is made up is to be replaced, and the server refuses what is left open. */
 function exampleFields({ flow }: FlowState, step: FlowStep): string {

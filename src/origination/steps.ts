@@ -26,6 +26,9 @@ import {
   transitions,
 } from './transitions.ts';
 
+/** Asked for without any field they do what is mostly meant. */
+export const fieldless: ReadonlySet<FlowStep> = new Set(['simulation', 'proposal', 'installments', 'finalisation']);
+
 /** An operation is under way: nothing else may be begun before it has ended. */
 export function isBusy(state: FlowState): boolean {
   const status = state.operation?.status;

@@ -49,5 +49,5 @@ export async function unorderedBids(
     }
   }
   const ending = ({ endsAt }: UnorderedBid) => endsAt ?? Number.POSITIVE_INFINITY;
-  return { bids: bids.sort((one, other) => (ending(one) < ending(other) ? -1 : 1)), whole };
+  return { bids: bids.sort((one, other) => Math.sign(ending(one) - ending(other)) || 0), whole };
 }

@@ -14,7 +14,7 @@ import {
   mergeFound,
   mostIds,
 } from './bid-questions.ts';
-import { type Asked, askOwners } from './owners.ts';
+import { type Asked, askOwners, unaskedTexts } from './owners.ts';
 
 /** What a process is asked, and answers, about its partitions of one topic. */
 export type Question = { topic: 'auctions'; partitions: readonly number[]; question: BidQuestion };
@@ -172,20 +172,13 @@ function* inParts(ids: readonly string[]): Generator<readonly string[]> {
   for (let first = 0; first < ids.length; first += mostIds) yield ids.slice(first, first + mostIds);
 }
 
-/** In words, for a fault or a log line. */
-const whyTexts = {
-  'no-owner': 'no running process owns it',
-  moved: 'it is changing hands',
-  gone: 'its process cannot be reached',
-  'time-limit': 'its process did not answer in time',
-  busy: 'its process answers too many questions already',
-  refused: 'its process gave no answer that counts',
-} as const satisfies Record<UnaskedPartition['why'], string>;
-
 function refuseUnasked(unasked: readonly UnaskedPartition[]): void {
   const [first] = unasked;
   if (first === undefined) return;
   const { partition, instance, why } = first;
   const who = instance === null ? '' : ` (${instance})`;
-  throw new Fault('owner-unasked', `Partition ${partition} of auctions could not be asked: ${whyTexts[why]}${who}.`);
+  throw new Fault(
+    'owner-unasked',
+    `Partition ${partition} of auctions could not be asked: ${unaskedTexts[why]}${who}.`,
+  );
 }

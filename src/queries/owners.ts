@@ -4,6 +4,16 @@
  */
 import type { OwnedTopic, Owner, UnaskedPartition, UnaskedReason } from '../bidding/ports.ts';
 
+/** Why a partition could not be asked, in words. */
+export const unaskedTexts: Readonly<Record<UnaskedReason, string>> = {
+  'no-owner': 'no running process owns it',
+  moved: 'it is changing hands',
+  gone: 'its process cannot be reached',
+  'time-limit': 'its process did not answer in time',
+  busy: 'its process answers too many questions already',
+  refused: 'its process gave no answer that counts',
+};
+
 /** What asking one process came to. `elsewhere`: partitions of the question that it does not own, or not any more. */
 export type Asked<Answer> =
   | { kind: 'answered'; answer: Answer; elsewhere: readonly number[] }

@@ -2,14 +2,21 @@
 import { randomUUID } from 'node:crypto';
 import type { Owner, UnaskedReason } from '../../bidding/ports.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
-import { answerTo, openPeerText, type PeerKeys, peerPath, questionFor, sealPeerText } from './seal.ts';
+import {
+  answerTo,
+  mostAnswerBytes,
+  openPeerText,
+  type PeerKeys,
+  peerPath,
+  questionFor,
+  readUpTo,
+  sealPeerText,
+} from './seal.ts';
 
 export type PeerClient = (
   owner: Owner,
   question: object,
 ) => Promise<{ kind: 'answered'; answer: unknown } | { kind: 'failed'; why: UnaskedReason }>;
-
-const mostAnswerBytes = 16_777_216;
 
 export function createPeerClient({
   keys,
@@ -36,7 +43,7 @@ export function createPeerClient({
         await answer.body?.cancel();
         return { kind: 'failed', why: answer.status === 503 ? 'busy' : 'refused' };
       }
-      const bytes = await readUpTo(answer, mostAnswerBytes);
+      const bytes = answer.body === null ? null : await readUpTo(answer.body, mostAnswerBytes);
       const text = bytes === null ? null : openPeerText(keys.answer, answerTo(instance, id), bytes);
       return text === null ? { kind: 'failed', why: 'refused' } : { kind: 'answered', answer: JSON.parse(text) };
     } catch (fault) {
@@ -44,16 +51,4 @@ export function createPeerClient({
       return { kind: 'failed', why: isLate ? 'time-limit' : 'gone' };
     }
   };
-}
-
-/** Null: there are more. */
-async function readUpTo(answer: Response, most: number): Promise<Buffer | null> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of answer.body ?? []) {
-    length += chunk.length;
-    if (length > most) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

@@ -1,6 +1,7 @@
 /**
  * How questions between processes of one desk and their answers are sealed: under keys derived from the pseudonym key, which all of them
- * have. Nobody else can read, forge or change them. A question is for one process and one moment, an answer for one question.
+ * have. Nobody else can read, forge or change them. A question is for one process and one moment, an answer for one question. And how much
+ * of either is read.
  */
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
 
@@ -41,5 +42,20 @@ export function openPeerText(key: KeyObject, boundTo: string, bytes: Buffer): st
 }
 
 export const peerPath = '/questions';
+export const mostQuestionBytes = 262_144;
+export const mostAnswerBytes = 16_777_216;
+
+/** Null: there are more. What is left is not read. */
+export async function readUpTo(chunks: AsyncIterable<Uint8Array>, mostBytes: number): Promise<Buffer | null> {
+  const read: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    length += chunk.length;
+    if (length > mostBytes) return null;
+    read.push(chunk);
+  }
+  return Buffer.concat(read);
+}
+
 export const questionFor = (instance: string) => `question\n${instance}`;
 export const answerTo = (instance: string, questionId: string) => `answer\n${instance}\n${questionId}`;

@@ -6,7 +6,17 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { EpochMs } from '../../domain/glossary.ts';
-import { answerTo, openPeerText, type PeerKeys, peerPath, questionFor, sealPeerText } from './seal.ts';
+import {
+  answerTo,
+  mostAnswerBytes,
+  mostQuestionBytes,
+  openPeerText,
+  type PeerKeys,
+  peerPath,
+  questionFor,
+  readUpTo,
+  sealPeerText,
+} from './seal.ts';
 
 export type PeerServerParts = {
   host: string;
@@ -24,8 +34,6 @@ export type PeerServerParts = {
 /** `host` and `port`: where others reach it. */
 export type PeerServer = { host: string; port: number; close: () => Promise<void> };
 
-const mostQuestionBytes = 262_144;
-const mostAnswerBytes = 16_777_216;
 const mostAtOnce = 8;
 const mostConnections = 64;
 const requestTimeoutMs = 5_000;
@@ -95,18 +103,6 @@ function listening(server: Server, host: string, port: number): Promise<void> {
       resolve();
     });
   });
-}
-
-/** Null: there are more. What is left is not read. */
-async function readUpTo(request: IncomingMessage, most: number): Promise<Buffer | null> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request) {
-    length += (chunk as Buffer).length;
-    if (length > most) return null;
-    chunks.push(chunk as Buffer);
-  }
-  return Buffer.concat(chunks);
 }
 
 /** Whether a question is of now and has not come before. What is too old to be answered need not be remembered. */
