@@ -52,6 +52,19 @@ export type FlowStore = {
   findByCode: (codes: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   /** By time of beginning, latest first. */
   query: (query: FlowQuery) => Promise<FlowState[]>;
+  /**
+   * Where each process folds the flows of all partitions by itself; left out where all processes share them. `read`, `findByCode` and
+   * `query` then wait until everything is folded that the log held when they were asked: of two orders that were written in the same
+   * moment, wherever they are worked on, at least one is decided beside the other.
+   */
+  own?: {
+    /** Before anything is folded of the partition. Resolves to how far it is folded. */
+    take: (partition: number) => Promise<number>;
+    /** It cannot be read any further: what is folded of it counts from now on. */
+    giveUp: (partition: number) => void;
+    /** Resolves when everything is folded that the log holds now; rejects with `views-unavailable` where that takes too long. */
+    caughtUp: () => Promise<void>;
+  };
 };
 
 /** Sort key and page cursor of a flow, comparable as text. */

@@ -1,10 +1,11 @@
 /**
- * The file of one partition: the tables of its views, and what the file says of itself, in the same transaction. It is a copy of what
- * the log says, so whatever does not fit is thrown away and folded again.
+ * The file of one partition, of requests or of flows: the tables of its rows, and what the file says of itself, in the same transaction.
+ * It is a copy of what the log says, so whatever does not fit is thrown away and folded again.
  */
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { HalfLives } from '../domain/histogram.ts';
+import { createFlowWriter, type FlowFlush, flowFigures, flowTables } from './flow-rows.ts';
 import type { OperationFlush, StoredOperations } from './kept-operations.ts';
 import { inTransaction, keepPrivate, pragma, sqliteCode, sqliteCorrupt, sqliteNotADatabase } from './sqlite.ts';
 import { createViewWriter, type ViewFlush, viewFigures, viewTables } from './view-rows.ts';
@@ -16,7 +17,15 @@ import { createViewWriter, type ViewFlush, viewFigures, viewTables } from './vie
  * not say enough. Of winner events they do not say which kind an error was of, nor which proposals were told before it
  * (`test/bidding/transitions.test.ts`).
  */
-export const foldVersion = 4;
+const foldVersion = 4;
+
+/** The same for flows: raised, the whole topic is folded again by every process. */
+const flowFoldVersion = 1;
+
+/** The topics that are folded into files. */
+export type FoldedTopic = 'auctions' | 'flows';
+
+export const foldVersions: Readonly<Record<FoldedTopic, number>> = { auctions: foldVersion, flows: flowFoldVersion };
 
 /** What a file was folded from, and how far. */
 export type StateOrigin = {
@@ -29,10 +38,13 @@ export type StateOrigin = {
   lastHash: string | null;
 };
 
+/** As the file of its topic takes it. */
+export type StateFlush = ViewFlush | FlowFlush;
+
 export type StateFile = {
   origin: StateOrigin;
   /** Stores a flush in one transaction; `lastHash` undefined: `applied` stays what it was. */
-  write: (flush: ViewFlush, lastHash: string | null | undefined) => void;
+  write: (flush: StateFlush, lastHash: string | null | undefined) => void;
   /** All of the file is in its main part, and stays there byte for byte until `unpin`: what is written meanwhile stands beside it. */
   pin: () => StateOrigin;
   unpin: () => void;
@@ -47,17 +59,80 @@ const busyTimeoutMs = 2_000;
 /** Of a statement that does not fit the tables. */
 const sqliteError = 1;
 
-const tables = `
+const originTable = `
   CREATE TABLE origin (
     id INTEGER PRIMARY KEY CHECK (id = 1), fold_version INTEGER NOT NULL, genesis TEXT NOT NULL, part INTEGER NOT NULL,
     last_hash TEXT, acknowledged INTEGER NOT NULL, figures TEXT NOT NULL
-  ) STRICT;
-  CREATE TABLE cap_operations (offset INTEGER PRIMARY KEY, operation TEXT NOT NULL) STRICT;
-  CREATE TABLE half_lives (key TEXT PRIMARY KEY, ms REAL NOT NULL, results REAL NOT NULL) STRICT;
-  ${viewTables}`;
+  ) STRICT;`;
+
+/** What a file holds beside what it says of itself. */
+type Content = {
+  tables: string;
+  /** Each figure, and how it is counted anew. */
+  figures: Readonly<Record<string, string>>;
+  /** The table that says how far each partition is folded in. */
+  positions: string;
+  /** Stores a flush inside the caller's transaction, and hands on what it adds to the figures. */
+  createWriter: (database: DatabaseSync, partition: number, add: AddFigures) => (flush: StateFlush) => void;
+};
+
+type AddFigures = (
+  applied: readonly (readonly [partition: number, next: number])[],
+  added: Figures,
+  /** All rows that were counted before are gone. */
+  restart?: boolean,
+) => void;
+
+const operationsName = 'operations';
+const halfLivesName = 'half-lives';
+
+const contents: Readonly<Record<FoldedTopic, Content>> = {
+  auctions: {
+    tables: `
+      CREATE TABLE cap_operations (offset INTEGER PRIMARY KEY, operation TEXT NOT NULL) STRICT;
+      CREATE TABLE half_lives (key TEXT PRIMARY KEY, ms REAL NOT NULL, results REAL NOT NULL) STRICT;
+      ${viewTables}`,
+    figures: {
+      ...viewFigures,
+      [operationsName]: 'SELECT count(*) AS n FROM cap_operations',
+      [halfLivesName]: 'SELECT count(*) AS n FROM half_lives',
+    },
+    positions: 'applied',
+    createWriter: (database, _partition, add) => {
+      const writeOperations = createOperationWriter(database);
+      const writeHalfLives = createHalfLifeWriter(database);
+      let beside: Figures = {};
+      const writeViews = createViewWriter(database, null, (applied, added) => add(applied, { ...added, ...beside }));
+      return (given) => {
+        const flush = given as ViewFlush;
+        const operations = flush.operations === undefined ? 0 : writeOperations(flush.operations);
+        beside = { [operationsName]: operations, [halfLivesName]: writeHalfLives(flush.statistics) };
+        writeViews(flush);
+      };
+    },
+  },
+  flows: {
+    tables: flowTables,
+    figures: flowFigures,
+    positions: 'flow_applied',
+    createWriter: (database, partition, add) => {
+      const write = createFlowWriter(database, partition, add);
+      return (given) => {
+        const flush = given as FlowFlush;
+        const stood = write(flush);
+        // Only one fold writes into a file, and it has asked where the file is.
+        if (stood !== flush.first)
+          throw new Error(`the file is at ${stood}, and what is to be stored begins at ${flush.first}`);
+      };
+    },
+  },
+};
 
 /** Why a file is of no use: it is thrown away, and this is told to people. */
 export class Unusable extends Error {}
+
+/** What the file has to be of. */
+type FileOwner = { topic: FoldedTopic; genesis: string; partition: number };
 
 export function removeFile(path: string): void {
   for (const ending of ['', '-wal', '-shm', '-journal']) rmSync(path + ending, { force: true });
@@ -67,7 +142,7 @@ export function removeFile(path: string): void {
  * Opens the file, or makes an empty one of this partition and log. Throws `Unusable` where it is damaged or lacks rows, and what the disk
  * says where it cannot be opened.
  */
-export function openStateFile(path: string, own: { genesis: string; partition: number }): StateFile {
+export function openStateFile(path: string, own: FileOwner): StateFile {
   keepPrivate(path);
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
   try {
@@ -80,33 +155,34 @@ export function openStateFile(path: string, own: { genesis: string; partition: n
   }
 }
 
-function begin(database: DatabaseSync, path: string, own: { genesis: string; partition: number }): StateFile {
+function begin(database: DatabaseSync, path: string, own: FileOwner): StateFile {
+  const content = contents[own.topic];
   database.exec(`PRAGMA page_size = ${pageBytes}`);
   // What a power cut loses of the last moments is folded again.
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -${cacheKibibytes}`);
   database.exec(`PRAGMA wal_autocheckpoint = ${Math.floor(checkpointBytes / pragma(database, 'page_size'))}`);
   if (!hasTables(database)) {
     inTransaction(database, () => {
-      database.exec(tables);
+      database.exec(originTable + content.tables);
       const put = database.prepare('INSERT INTO origin VALUES (1, ?, ?, ?, NULL, 0, ?)');
-      put.run(foldVersion, own.genesis, own.partition, JSON.stringify(countedIn(database)));
+      const counted = JSON.stringify(countedIn(database, content));
+      put.run(foldVersions[own.topic], own.genesis, own.partition, counted);
     });
   }
-  const origin = originIn(database);
-  const figures = countedIn(database);
+  const origin = originIn(database, content);
+  const figures = countedIn(database, content);
   const stored = storedFigures(database);
   for (const [name, count] of Object.entries(figures)) {
     if (count !== stored[name]) throw new Unusable(`${name} is ${count}, and ${stored[name] ?? 'nothing'} was stored`);
   }
   const setHash = database.prepare('UPDATE origin SET last_hash = ? WHERE id = 1');
   const setFigures = database.prepare('UPDATE origin SET figures = ? WHERE id = 1');
-  const writeViews = createViewWriter(database, null, (applied, added) => {
+  const writeContent = content.createWriter(database, own.partition, (applied, added, restart = false) => {
+    if (restart) for (const name of Object.keys(content.figures)) figures[name] = 0;
     for (const [name, more] of Object.entries(added)) figures[name]! += more;
     for (const [partition, next] of applied) figures[positionName(partition)] = next;
     setFigures.run(JSON.stringify(figures));
   });
-  const writeOperations = createOperationWriter(database);
-  const writeHalfLives = createHalfLifeWriter(database);
   let pinned: DatabaseSync | null = null;
 
   function unpin(): void {
@@ -120,9 +196,7 @@ function begin(database: DatabaseSync, path: string, own: { genesis: string; par
       const before = { ...figures };
       try {
         inTransaction(database, () => {
-          if (flush.operations !== undefined) figures[operationsName]! += writeOperations(flush.operations);
-          figures[halfLivesName]! += writeHalfLives(flush.statistics);
-          writeViews(flush);
+          writeContent(flush);
           if (lastHash !== undefined) setHash.run(lastHash);
         });
       } catch (cause) {
@@ -138,7 +212,7 @@ function begin(database: DatabaseSync, path: string, own: { genesis: string; par
         if (checkpoint?.busy !== 0) throw new Error('the file is being read by somebody else');
         reading.exec('BEGIN');
         pinned = reading;
-        return originIn(reading);
+        return originIn(reading, content);
       } catch (cause) {
         reading.close();
         throw cause;
@@ -204,13 +278,13 @@ function hasTables(database: DatabaseSync): boolean {
   return database.prepare('SELECT 1 FROM sqlite_master LIMIT 1').get() !== undefined;
 }
 
-function originIn(database: DatabaseSync): StateOrigin {
+function originIn(database: DatabaseSync, { positions }: Content): StateOrigin {
   const row = database.prepare('SELECT fold_version, genesis, part, last_hash FROM origin WHERE id = 1').get() as
     | { fold_version: number; genesis: string; part: number; last_hash: string | null }
     | undefined;
   if (row === undefined) throw new Unusable('it does not say what it was folded from');
   const { fold_version: foldVersion, genesis, part: partition, last_hash: lastHash } = row;
-  const position = database.prepare('SELECT next FROM applied WHERE partition = ?').get(partition) as
+  const position = database.prepare(`SELECT next FROM ${positions} WHERE partition = ?`).get(partition) as
     | { next: number }
     | undefined;
   return { foldVersion, genesis, partition, applied: position?.next ?? 0, lastHash };
@@ -218,9 +292,6 @@ function originIn(database: DatabaseSync): StateOrigin {
 
 /** By name: those of the views, and where each partition is. */
 type Figures = Record<string, number>;
-
-const operationsName = 'operations';
-const halfLivesName = 'half-lives';
 
 function positionName(partition: number): string {
   return `applied of ${partition}`;
@@ -235,13 +306,12 @@ function storedFigures(database: DatabaseSync): Figures {
   }
 }
 
-function countedIn(database: DatabaseSync): Figures {
-  const count = (sql: string) => Number((database.prepare(sql).get() as { n: number }).n);
+function countedIn(database: DatabaseSync, content: Content): Figures {
   const figures: Figures = {};
-  for (const [name, sql] of Object.entries(viewFigures)) figures[name] = count(sql);
-  figures[operationsName] = count('SELECT count(*) AS n FROM cap_operations');
-  figures[halfLivesName] = count('SELECT count(*) AS n FROM half_lives');
-  const positions = database.prepare('SELECT partition, next FROM applied').all() as {
+  for (const [name, sql] of Object.entries(content.figures)) {
+    figures[name] = Number((database.prepare(sql).get() as { n: number }).n);
+  }
+  const positions = database.prepare(`SELECT partition, next FROM ${content.positions}`).all() as {
     partition: number;
     next: number;
   }[];

@@ -1,5 +1,6 @@
 /**
- * The state of the partitions that this process folds: the views of each in memory and in one file of its own, whatever keeps the log.
+ * The state of the partitions that this process folds: the views of each in memory and in one file of its own, whatever keeps the log;
+ * and the flows of each in a file of their own.
  * A file is a copy of what the log says. One that fits is gone on with; one of another log, of another fold or with damage is thrown
  * away, and the partition is restored from the latest snapshot or folded from the beginning. A log that lacks what a file was folded
  * from is refused: what was sent since would be sent again with other bytes.
@@ -9,10 +10,17 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { KeptOperation, Snapshots, ViewCopy, Views } from '../bidding/ports.ts';
 import { Fault } from '../errors.ts';
+import { createFlowReader, type FlowFlush, type FlowReader } from './flow-rows.ts';
 import { createKeptOperations, type StoredOperations } from './kept-operations.ts';
 import { piecesOf, readSnapshot } from './snapshot.ts';
 import { isRefusedByDisk, lockDirectory, unusable } from './sqlite.ts';
-import { createHalfLifeReader, foldVersion, type StateOrigin, storedOperations } from './state-file.ts';
+import {
+  createHalfLifeReader,
+  type FoldedTopic,
+  foldVersions,
+  type StateOrigin,
+  storedOperations,
+} from './state-file.ts';
 import { type StateWriter, startStateWriter } from './state-writer.ts';
 import { createViewReader, type ViewFlush } from './view-rows.ts';
 import { type Caps, createViews, type PartitionViews, type ViewLimits } from './views.ts';
@@ -52,6 +60,14 @@ export type PartitionState = {
   close: () => Promise<void>;
 };
 
+/** The flows of one partition. What is applied is in the file when `apply` has resolved. */
+export type PartitionFlows = {
+  reader: FlowReader;
+  /** The caller has asked `reader.applied` where it begins, and applies one flush after the other. */
+  apply: (flush: FlowFlush) => Promise<void>;
+  close: () => Promise<void>;
+};
+
 export type StateStore = {
   /**
    * Takes the partition up from its file, or from its latest snapshot where that is far ahead. Waits where it is still being closed.
@@ -59,6 +75,8 @@ export type StateStore = {
    * file, and with the faults of the log and of the snapshots.
    */
   open: (partition: number, log: PartitionLog) => Promise<PartitionState>;
+  /** The same for a partition of `flows`, once. There are no snapshots of it: a file that does not fit is folded again from the log. */
+  openFlows: (partition: number, log: PartitionLog) => Promise<PartitionFlows>;
   close: () => Promise<void>;
 };
 
@@ -70,7 +88,7 @@ export type StateStoreOptions = {
   /** A snapshot is put in the place of a file where it is at least this much ahead: folding a few records is cheaper. */
   snapshotAheadRecords: number;
   /** A file or a snapshot was not used, and why; its partition is folded again from what there is. */
-  onDiscarded: (partition: number, reason: string) => void;
+  onDiscarded: (partition: number, reason: string, topic: FoldedTopic) => void;
   /** While a snapshot is put back: bytes of it so far. */
   onRestoring: (partition: number, bytes: number) => void;
   /** Records of the partition before `applied` were folded, and yielded these operations: told in the turn in which its sums have them. */
@@ -91,14 +109,15 @@ const defaultLimits: ViewLimits = {
 };
 const readerKibibytes = 8_000;
 
-function pathOf(directory: string, partition: number): string {
-  return join(directory, `auctions-${partition}.sqlite`);
+function pathOf(directory: string, topic: FoldedTopic, partition: number): string {
+  return join(directory, `${topic}-${partition}.sqlite`);
 }
 
-function setBack(partition: number, what: string): Fault {
+function setBack(topic: FoldedTopic, partition: number, what: string): Fault {
+  const sent = topic === 'auctions' ? 'A bid' : 'An operation';
   return new Fault(
     'store-set-back',
-    `The log lacks records that were dealt with: partition ${partition} of auctions was folded here, and ${what}. A bid that was sent since would be sent again with other bytes. Put the topic back; where that cannot be, accept what is there with: lance audit accept-restore --by NAME --reason TEXT.`,
+    `The log lacks records that were dealt with: partition ${partition} of ${topic} was folded here, and ${what}. ${sent} that was sent since would be sent again with other bytes. Put the topic back; where that cannot be, accept what is there with: lance audit accept-restore --by NAME --reason TEXT.`,
   );
 }
 
@@ -106,18 +125,23 @@ function setBack(partition: number, what: string): Fault {
  * Why views of this origin do not fit the log, and are of no use; null where they fit. Throws `store-set-back` where it is the log that
  * lacks something.
  */
-async function misfitOf(origin: StateOrigin, partition: number, log: PartitionLog): Promise<string | null> {
+async function misfitOf(
+  origin: StateOrigin,
+  topic: FoldedTopic,
+  partition: number,
+  log: PartitionLog,
+): Promise<string | null> {
   const { applied, lastHash } = origin;
-  if (origin.foldVersion !== foldVersion) return 'another version of the program folded it';
+  if (origin.foldVersion !== foldVersions[topic]) return 'another version of the program folded it';
   if (origin.partition !== partition) return `it is of partition ${origin.partition}`;
   if (origin.genesis !== log.genesis) return 'it is of another log';
   if (applied === 0) return null;
   const { first, end } = await log.extent();
-  if (end < applied) throw setBack(partition, `up to ${applied}, and the log ends at ${end}`);
+  if (end < applied) throw setBack(topic, partition, `up to ${applied}, and the log ends at ${end}`);
   if (first > applied) return `it ends at ${applied}, and the log begins at ${first}`;
   const found = await log.hashAt(applied - 1);
   if (lastHash === null || found === null) return `the record at ${applied - 1} cannot be compared`;
-  if (found !== lastHash) throw setBack(partition, `the log has another record at ${applied - 1}`);
+  if (found !== lastHash) throw setBack(topic, partition, `the log has another record at ${applied - 1}`);
   return null;
 }
 
@@ -131,10 +155,11 @@ export async function openStateStore(options: StateStoreOptions): Promise<StateS
   const writer = startStateWriter(onFault);
   /** Each settles when the partition is closed. */
   const held = new Map<number, { state: PartitionState; closed: Promise<void> }>();
+  const flowsHeld: PartitionFlows[] = [];
 
   async function open(partition: number, log: PartitionLog): Promise<PartitionState> {
     await held.get(partition)?.closed;
-    const own = await ownFile(partition, log);
+    const own = await ownFile('auctions', partition, log);
     const origin = (await restored(partition, log, own)) ?? own;
     const closing = Promise.withResolvers<void>();
     const state = await openState({ ...options, partition, log, origin, writer, onClosed: closing.resolve });
@@ -142,14 +167,45 @@ export async function openStateStore(options: StateStoreOptions): Promise<StateS
     return state;
   }
 
-  async function ownFile(partition: number, log: PartitionLog): Promise<StateOrigin> {
-    const place = { kind: 'open', path: pathOf(directory, partition), genesis: log.genesis, partition } as const;
+  async function openFlows(partition: number, log: PartitionLog): Promise<PartitionFlows> {
+    await ownFile('flows', partition, log);
+    const path = pathOf(directory, 'flows', partition);
+    const database = new DatabaseSync(path, { readOnly: true });
+    database.exec(`PRAGMA cache_size = -${readerKibibytes}`);
+    let closing: Promise<unknown> | null = null;
+    const close = async () => {
+      database.close();
+      await writer.run({ kind: 'close', path });
+    };
+    const state: PartitionFlows = {
+      reader: createFlowReader(database),
+      apply: async (flush) => {
+        const isOwn = flush.partition === partition && flush.next > 0;
+        const lastHash = isOwn ? await log.hashAt(flush.next - 1) : undefined;
+        try {
+          await writer.run({ kind: 'flush', path, flush, lastHash });
+        } catch (cause) {
+          throw isRefusedByDisk(cause) ? diskFull(directory, cause) : cause;
+        }
+      },
+      close: async () => {
+        closing ??= close();
+        await closing;
+      },
+    };
+    flowsHeld.push(state);
+    return state;
+  }
+
+  async function ownFile(topic: FoldedTopic, partition: number, log: PartitionLog): Promise<StateOrigin> {
+    const path = pathOf(directory, topic, partition);
+    const place = { kind: 'open', path, topic, genesis: log.genesis, partition } as const;
     try {
       const { origin, unusable } = await writer.run({ ...place, from: 'own' });
-      if (unusable !== null) options.onDiscarded(partition, unusable);
-      const misfit = await misfitOf(origin, partition, log);
+      if (unusable !== null) options.onDiscarded(partition, unusable, topic);
+      const misfit = await misfitOf(origin, topic, partition, log);
       if (misfit === null) return origin;
-      options.onDiscarded(partition, misfit);
+      options.onDiscarded(partition, misfit, topic);
       return (await writer.run({ ...place, from: 'nothing' })).origin;
     } catch (cause) {
       throw cause instanceof Fault ? cause : unusable(directory, cause);
@@ -167,29 +223,30 @@ export async function openStateStore(options: StateStoreOptions): Promise<StateS
       await snapshot.leave();
       return null;
     }
-    const misfit = await misfitOf(snapshot.origin, partition, log);
+    const misfit = await misfitOf(snapshot.origin, 'auctions', partition, log);
     if (misfit !== null) {
-      options.onDiscarded(partition, `the latest snapshot: ${misfit}`);
+      options.onDiscarded(partition, `the latest snapshot: ${misfit}`, 'auctions');
       await snapshot.leave();
       return null;
     }
-    const path = pathOf(directory, partition);
+    const path = pathOf(directory, 'auctions', partition);
     const arrived = `${path}.restoring`;
     let bytes = 0;
     await snapshot.writeTo(arrived, (more) => {
       bytes += more;
       options.onRestoring(partition, bytes);
     });
-    const from = { path: arrived };
-    const { origin, unusable } = await writer.run({ kind: 'open', path, genesis: log.genesis, partition, from });
-    if (unusable !== null) options.onDiscarded(partition, `the latest snapshot: ${unusable}`);
+    const place = { kind: 'open', path, topic: 'auctions', genesis: log.genesis, partition } as const;
+    const { origin, unusable } = await writer.run({ ...place, from: { path: arrived } });
+    if (unusable !== null) options.onDiscarded(partition, `the latest snapshot: ${unusable}`, 'auctions');
     return origin;
   }
 
   return {
     open,
+    openFlows,
     close: async () => {
-      await Promise.all([...held.values()].map(({ state }) => state.close()));
+      await Promise.all([...[...held.values()].map(({ state }) => state), ...flowsHeld].map((state) => state.close()));
       await writer.close();
       lock.release();
     },
@@ -205,7 +262,7 @@ type OpenOptions = StateStoreOptions & {
 };
 
 async function openState({ partition, log, writer, ...options }: OpenOptions): Promise<PartitionState> {
-  const path = pathOf(options.directory, partition);
+  const path = pathOf(options.directory, 'auctions', partition);
   const limits = { ...defaultLimits, ...options.limits };
   // Closing any descriptor of a file gives up the locks that SQLite holds on it in this process: this one stays to the end.
   const bytes: FileHandle = await openFile(path, 'r');

@@ -4,15 +4,29 @@ import { flushCompileCache } from 'node:module';
 import { dirname } from 'node:path';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { syncDirectory } from './sqlite.ts';
-import { openStateFile, removeFile, type StateFile, type StateOrigin, Unusable } from './state-file.ts';
-import type { ViewFlush } from './view-rows.ts';
+import {
+  type FoldedTopic,
+  openStateFile,
+  removeFile,
+  type StateFile,
+  type StateFlush,
+  type StateOrigin,
+  Unusable,
+} from './state-file.ts';
 
 /** `path` names the file. Tasks of one file are done in the order in which they come. */
 export type StateTask =
   /** Opens or makes the file. `from` `nothing`: one that is there is thrown away; a path: that file takes its place. */
-  | { kind: 'open'; path: string; genesis: string; partition: number; from: 'own' | 'nothing' | { path: string } }
+  | {
+      kind: 'open';
+      path: string;
+      topic: FoldedTopic;
+      genesis: string;
+      partition: number;
+      from: 'own' | 'nothing' | { path: string };
+    }
   /** See `StateFile.write`. */
-  | { kind: 'flush'; path: string; flush: ViewFlush; lastHash: string | null | undefined }
+  | { kind: 'flush'; path: string; flush: StateFlush; lastHash: string | null | undefined }
   | { kind: 'pin' | 'unpin' | 'close'; path: string }
   /** Closes every file and ends the thread. */
   | { kind: 'end' };
@@ -65,7 +79,7 @@ function serve(port: MessagePort): void {
     }
   }
 
-  function opened(path: string, own: { genesis: string; partition: number }): StateOrigin {
+  function opened(path: string, own: Parameters<typeof openStateFile>[1]): StateOrigin {
     const file = openStateFile(path, own);
     files.set(path, file);
     return file.origin;

@@ -75,6 +75,11 @@ export type ViewsKind = Pick<BackendKind, 'name' | 'createPlace' | 'crash' | 'bu
   open: (place: string) => Promise<Pick<Store, 'views' | 'close'>>;
 };
 
+/** What the suite of the flows alone needs. */
+export type FlowsKind = Pick<BackendKind, 'name' | 'createPlace' | 'burnViews'> & {
+  open: (place: string) => Promise<Pick<Store, 'flows' | 'close'>>;
+};
+
 export type StoreKind = Pick<BackendKind, 'name' | 'createPlace' | 'crash' | 'burnViews'> & {
   open: (place: string) => Promise<Store>;
   beside: (place: string) => Promise<Pick<Beside, 'control' | 'close'>>;

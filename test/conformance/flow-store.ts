@@ -6,7 +6,7 @@ import { type FlowState, flowPhases } from '../../src/domain/flow-states.ts';
 import { evolve } from '../../src/origination/evolve.ts';
 import { type FlowRow, flowCursor } from '../../src/origination/ports.ts';
 import { settings, started } from '../origination/orders.ts';
-import { rowsAt, type Store, type StoreKind, withBackend } from './backend.ts';
+import { type FlowsKind, rowsAt, type Store, withBackend } from './backend.ts';
 
 const at = 1_763_700_000_000;
 const kinds = ['contract', 'renegotiation', 'withdrawal'] as const;
@@ -44,7 +44,11 @@ const latestFirst = (states: readonly FlowState[]) =>
   [...states].sort((one, other) => (flowCursor(one) < flowCursor(other) ? 1 : -1));
 const byId = (states: readonly FlowState[]) => [...states].sort((one, other) => (one.flowId < other.flowId ? -1 : 1));
 
-async function assertSame({ flows }: Store, rows: ReadonlyMap<string, FlowRow>, applied: number): Promise<void> {
+async function assertSame(
+  { flows }: Pick<Store, 'flows'>,
+  rows: ReadonlyMap<string, FlowRow>,
+  applied: number,
+): Promise<void> {
   const states = [...rows.values()].map(({ state }) => state);
   const read = await flows.read([...rows.keys(), 'nobody']);
   assert.deepEqual(byId([...read.values()]), byId(states));
@@ -81,7 +85,7 @@ const rows = fc
     fc.tuple(...ids.map((id) => fc.tuple(fc.nat(14), fc.nat(3)).map(([phase, strays]) => rowOf(id, phase, strays)))),
   );
 
-export function testFlowStore(kind: StoreKind): void {
+export function testFlowStore(kind: FlowsKind): void {
   test(`${kind.name}: flows are found as they were folded last, by id, code, kind and phase, after a restart too`, () =>
     fc.assert(
       fc.asyncProperty(fc.array(rows, { minLength: 1, maxLength: 6 }), fc.boolean(), async (batches, restarts) => {

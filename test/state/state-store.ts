@@ -3,12 +3,15 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { type CapOperation, createCapBook } from '../../src/domain/cap-book.ts';
+import type { FlowBatch, FlowStore } from '../../src/origination/ports.ts';
 import type { CapKeeper } from '../../src/state/cap-keeper.ts';
+import { createOwnFlows } from '../../src/state/own-flows.ts';
 import { createOwnedViews } from '../../src/state/owned-views.ts';
 import type { SharedLearning } from '../../src/state/shared-learning.ts';
 import { openStateStore, type PartitionLog, type StateStoreOptions } from '../../src/state/state-store.ts';
-import type { ViewsKind } from '../conformance/backend.ts';
+import type { FlowsKind, ViewsKind } from '../conformance/backend.ts';
 
 const places: string[] = [];
 process.once('exit', () => {
@@ -81,6 +84,47 @@ export const viewsKind: ViewsKind = {
     return left;
   },
   burnViews: async (place) => removeFiles(place, 1),
+};
+
+/** Where all processes keep how far callbacks are dealt with. */
+export function sharedPositions(): Pick<FlowStore, 'applied' | 'apply'> {
+  const positions = new Map<number, number>();
+  return {
+    applied: async (partition) => positions.get(partition) ?? 0,
+    apply: async ({ partition, next }: FlowBatch) => {
+      positions.set(partition, next);
+      return { kind: 'applied' };
+    },
+  };
+}
+
+/** Flows of several partitions with their store, none of them taken up. */
+export async function openFlows(
+  place: string,
+  over: Partial<Parameters<typeof createOwnFlows>[0]> & Pick<Partial<StateStoreOptions>, 'onDiscarded'> = {},
+) {
+  const { onDiscarded, ...given } = over;
+  const store = await openStore(place, onDiscarded === undefined ? {} : { onDiscarded });
+  const flows = createOwnFlows({
+    ...{ store, logOf: () => endlessLog(), ends: async () => new Map(), shared: sharedPositions() },
+    clock: createSystemClock(),
+    ...given,
+  });
+  return { flows, close: store.close };
+}
+
+/** Four partitions, all of them taken up; the suite folds into the first one. */
+export const flowsKind: FlowsKind = {
+  name: 'flows in files',
+  createPlace: async () => createPlace(),
+  open: async (place) => {
+    const { flows, close } = await openFlows(place);
+    await Promise.all([0, 1, 2, 3].map(flows.own.take));
+    return { flows, close };
+  },
+  burnViews: async (place) => {
+    for (const ending of ['', '-wal', '-shm']) rmSync(join(place, `flows-0.sqlite${ending}`), { force: true });
+  },
 };
 
 /** Views of several partitions with their store. `caps` count over all of them. */

@@ -1,7 +1,7 @@
 /** The states of flows on the embedded backend: written through the one writer, read from the file. */
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
-import { type FlowReader, flushOf } from './flow-rows.ts';
+import { type FlowReader, flushOf } from '../../state/flow-rows.ts';
 import type { Writer } from './writer.ts';
 
 async function guarded<R>(work: () => R | Promise<R>): Promise<R> {

@@ -29,6 +29,7 @@ import { readKeptDetail } from '../../domain/record-shapes.ts';
 import type { LostClaim } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
+import { createFlowReader } from '../../state/flow-rows.ts';
 import { lockDirectory, unusable } from '../../state/sqlite.ts';
 import { createViewReader } from '../../state/view-rows.ts';
 import { createViews } from '../../state/views.ts';
@@ -40,7 +41,6 @@ import { type ControlChange, type ControlRows, createControlRows } from './contr
 import { damageIn, watchDamage } from './damage.ts';
 import { databasePath, holdsDesk, openReadOnly, refuseLiving, tooLittleSpace, writeFault } from './database.ts';
 import { type FileWatch, identityOf, watchFiles } from './file-watch.ts';
-import { createFlowReader } from './flow-rows.ts';
 import { createFlows } from './flows.ts';
 import { clearHalfImport, readImportMark, removeImportMark, writeImportMark } from './import-mark.ts';
 import { createLog } from './log.ts';

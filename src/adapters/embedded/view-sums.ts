@@ -5,6 +5,7 @@
 import { createHmac, hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { AuditKey } from '../../domain/audit.ts';
+import { flowFigures } from '../../state/flow-rows.ts';
 import { digestNumbers, digestSum, type RowDigest, viewFigures } from '../../state/view-rows.ts';
 
 /** `views`: the requests; `flows`: what follows a win. Each has positions of its own, by partition. */
@@ -13,11 +14,7 @@ type Part = 'views' | 'flows';
 /** Each figure, and how it is counted anew. */
 const figures = {
   views: viewFigures,
-  flows: {
-    flows: 'SELECT count(*) AS n FROM flow_states',
-    open: 'SELECT count(*) AS n FROM flow_states WHERE open = 1',
-    codes: 'SELECT count(*) AS n FROM flow_codes',
-  },
+  flows: flowFigures,
 } as const;
 const tables = {
   views: { positions: 'applied', log: 'auctions', rows: ['ledger', 'bid_index', 'exposure', 'statistics'] },

@@ -4,10 +4,10 @@ import type { ChainHeads, OriginEntry } from '../../domain/audit.ts';
 import type { LostClaim } from '../../domain/records.ts';
 import type { TokenEntry } from '../../domain/roles.ts';
 import { Fault, type FaultCode } from '../../errors.ts';
+import type { FlowFlush } from '../../state/flow-rows.ts';
 import type { ViewFlush } from '../../state/view-rows.ts';
 import type { AnchorPlace } from './anchor.ts';
 import type { Acknowledgement, ControlChange } from './control-rows.ts';
-import type { FlowFlush } from './flow-rows.ts';
 import type { EncodedEntries } from './log-rows.ts';
 import type { MarginFlush } from './margin-rows.ts';
 

@@ -4,6 +4,7 @@
  */
 import { flushCompileCache } from 'node:module';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { createFlowWriter } from '../../state/flow-rows.ts';
 import { inTransaction } from '../../state/sqlite.ts';
 import { createViewWriter } from '../../state/view-rows.ts';
 import { type AnchorWriter, createAnchorWriter } from './anchor.ts';
@@ -11,7 +12,6 @@ import { claimLostText } from './changed-texts.ts';
 import { createControlRows } from './control-rows.ts';
 import { watchDamage } from './damage.ts';
 import { openWritable } from './database.ts';
-import { createFlowWriter } from './flow-rows.ts';
 import { ClaimRepeated, createLogWriter, type EncodedEntries } from './log-rows.ts';
 import { createDirectQueryCounter, createMarginWriter } from './margin-rows.ts';
 import { createSumsWriter, discardViews, emptyUnfit, rowDigest } from './view-sums.ts';
@@ -73,7 +73,7 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
   );
   // Of what follows a win no money counts under a cap: it is not signed.
   const flowSums = createSumsWriter(database, 'flows', null);
-  const writeFlows = createFlowWriter(database, flowSums.add);
+  const writeFlows = createFlowWriter(database, 0, flowSums.add);
   const writeMargins = createMarginWriter(database);
   const takeDirectQuery = createDirectQueryCounter(database);
   const control = createControlRows(database);

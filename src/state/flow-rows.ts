@@ -1,9 +1,32 @@
 /** States of flows as rows: one transaction a batch, checked against where the view stands. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { FlowState } from '../../domain/flow-states.ts';
-import { type FlowBatch, type FlowQuery, flowCursor } from '../../origination/ports.ts';
-import { storedState } from '../../state/view-rows.ts';
-import type { SumsWriter } from './view-sums.ts';
+import type { FlowState } from '../domain/flow-states.ts';
+import { type FlowBatch, type FlowQuery, flowCursor } from '../origination/ports.ts';
+import { storedState } from './view-rows.ts';
+
+/** Missing ones are made when a file is opened: what stood in them is folded again. */
+export const flowTables = `
+  CREATE TABLE IF NOT EXISTS flow_applied (partition INTEGER PRIMARY KEY, next INTEGER NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS flow_states (
+    flow_id TEXT PRIMARY KEY, flow TEXT NOT NULL, phase TEXT NOT NULL, open INTEGER NOT NULL, cursor TEXT NOT NULL, state TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS flow_states_open ON flow_states (flow_id) WHERE open = 1;
+  CREATE INDEX IF NOT EXISTS flow_states_cursor ON flow_states (cursor);
+  CREATE TABLE IF NOT EXISTS flow_codes (code TEXT NOT NULL, flow_id TEXT NOT NULL, PRIMARY KEY (code, flow_id)) STRICT;`;
+
+/** As `viewFigures`. */
+export const flowFigures = {
+  flows: 'SELECT count(*) AS n FROM flow_states',
+  open: 'SELECT count(*) AS n FROM flow_states WHERE open = 1',
+  codes: 'SELECT count(*) AS n FROM flow_codes',
+} as const;
+
+type AddFigures = (
+  applied: readonly (readonly [partition: number, next: number])[],
+  added: Record<keyof typeof flowFigures, number>,
+  /** What was counted before is gone. */
+  restart: boolean,
+) => void;
 
 /** A batch as the writer thread takes it: states are text already. */
 export type FlowFlush = {
@@ -32,10 +55,14 @@ export function flushOf({ partition, first, next, rows }: FlowBatch): FlowFlush 
   };
 }
 
-/** Returns where the view stood: `first` when the batch was folded in. Inside the caller's transaction. */
+/**
+ * Returns where the view stood: `first` when the batch was folded in. Inside the caller's transaction. `own`: the partition whose flows
+ * the tables hold.
+ */
 export function createFlowWriter(
   database: DatabaseSync,
-  addSums: SumsWriter<'flows'>['add'],
+  own: number,
+  addFigures: AddFigures,
 ): (flush: FlowFlush) => number {
   const applied = database.prepare('SELECT next FROM flow_applied WHERE partition = ?');
   const advance = database.prepare(
@@ -52,7 +79,7 @@ export function createFlowWriter(
     const stood = Number((applied.get(partition) as { next: number } | undefined)?.next ?? 0);
     if (stood !== first) return stood;
     // Begun anew: what an earlier fold left is not built upon.
-    const restart = first === 0 && partition === 0;
+    const restart = first === 0 && partition === own;
     if (restart) database.exec('DELETE FROM flow_states; DELETE FROM flow_codes;');
     const added = { flows: 0, open: 0, codes: 0 };
     for (const { flowId, flow, phase, open, cursor, state, codes, givenUp } of rows) {
@@ -64,7 +91,7 @@ export function createFlowWriter(
       for (const code of codes) added.codes += Number(name.run(code, flowId).changes);
     }
     advance.run(partition, next);
-    addSums([[partition, next]], added, restart);
+    addFigures([[partition, next]], added, restart);
     return first;
   };
 }
