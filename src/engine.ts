@@ -215,12 +215,14 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     onEvent: ruleJournal(tellers),
   });
   const orders = createOrderJournal(journal);
+  /** Each hears when a partition of `auctions` goes. */
+  const onPartitionLost: (() => void)[] = [];
   const { desk, keeper } = config.roles.includes('desk')
-    ? deskOf(parts, tellers, rules, orders, restored)
+    ? deskOf(parts, tellers, rules, orders, restored, onPartitionLost)
     : { desk: null, keeper: null };
   // A process that only takes webhooks in stamps them with a time that has to be right.
   const doorTime = desk === null ? doorTimeOf(parts, tellers) : null;
-  const flowDesk = desk === null ? null : flowDeskOf(parts, desk, tellers);
+  const flowDesk = desk === null ? null : flowDeskOf(parts, desk, tellers, onPartitionLost);
   const refusals = createRefusals(() => performance.now());
   const door = parts.readBody === null ? null : doorOf(parts, parts.readBody, tellers, refusals);
   const checks = [
@@ -427,8 +429,10 @@ function deskOf(
   rules: RuleDesk,
   orders: OrderJournal,
   restored: EpochMs,
+  onPartitionLost: readonly (() => void)[],
 ): { desk: Desk; keeper: SnapshotKeeper | null } {
   const { config, store, journal, clock } = parts;
+  const { own } = store;
   const onProgress = ({ partition, applied, restored }: RebuildProgress) =>
     journal.info('rebuilding', { partition, offset: applied, count: restored });
   const keeper =
@@ -461,7 +465,16 @@ function deskOf(
     encodeBid: (requestId, offer) => encodeBid({ requestId, offer, contacts: config.contacts }),
     observer: observerOf(tellers, parts.onStep),
     ...(keeper === null ? {} : { restoreViews: keeper.restore, onRebuild: onProgress }),
-    ...(store.own === null ? {} : { restoreViews: store.own.take, leaveViews: store.own.leave, onRebuild: onProgress }),
+    ...(own === null
+      ? {}
+      : {
+          restoreViews: own.take,
+          leaveViews: (partition) => {
+            for (const hear of onPartitionLost) hear();
+            return own.leave(partition);
+          },
+          onRebuild: onProgress,
+        }),
   });
   return { desk, keeper };
 }
@@ -471,7 +484,12 @@ function loanAddressesOf({ service }: Config): LoanAddresses {
 }
 
 /** Contracts and withdrawals; a pause of the desk keeps them from writing too. */
-function flowDeskOf({ store, config, journal, onStep, ...parts }: DeskParts, desk: Desk, tellers: Tellers): FlowDesk {
+function flowDeskOf(
+  { store, config, journal, onStep, ...parts }: DeskParts,
+  desk: Desk,
+  tellers: Tellers,
+  onPartitionLost: (() => void)[],
+): FlowDesk {
   return createFlowDesk({
     ...parts,
     ...store,
@@ -479,6 +497,11 @@ function flowDeskOf({ store, config, journal, onStep, ...parts }: DeskParts, des
     pricing: config.pricing,
     addresses: loanAddressesOf(config),
     isOpen: () => desk.gate() === null,
+    carried: {
+      partitionOf: (key) => store.partitionOf('auctions', key),
+      owned: desk.partitions,
+      onLost: (hear) => onPartitionLost.push(hear),
+    },
     observer: (event) => {
       if (event.kind === 'step') onStep(event.step);
       else if (event.kind === 'alarm') {
@@ -578,7 +601,7 @@ function apiOf(parts: EngineParts, tokenWatch: TokenWatch, logId: string): Omit<
   // Whatever process folds them.
   const views = store.askedBids == null ? store.views : ofAllOwners(store.views, store.askedBids);
   const front = createFlowFront({
-    ...{ append, log: store.log, flows: store.flows, views: store.views, margins: store.margins, vault, clock },
+    ...{ append, log: store.log, flows: store.flows, views, margins: store.margins, vault, clock },
     logId: async () => logId,
     unfolded: null,
     settings: config.flows,

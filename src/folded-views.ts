@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLedger } from './bidding/ledger.ts';
 import { type EventLog, isCallbackPartition, type Views } from './bidding/ports.ts';
-import { createCapBook } from './domain/cap-book.ts';
 import type { FoldTerms } from './domain/records.ts';
 import { Fault } from './errors.ts';
+import { withoutCaps } from './state/own-partitions.ts';
 import { createOwnedViews } from './state/owned-views.ts';
 import { openStateStore } from './state/state-store.ts';
 
@@ -57,7 +57,7 @@ async function foldAll(log: Log, terms: FoldTerms): Promise<FoldedViews> {
   const directory = mkdtempSync(join(tmpdir(), 'lance-views-'));
   const remove = () => rmSync(directory, { recursive: true, force: true });
   try {
-    const caps = { ...createCapBook(), complete: false };
+    const caps = withoutCaps();
     const store = await openStateStore({
       ...{ directory, caps, snapshots: null, snapshotAheadRecords: 0 },
       ...{ onDiscarded: () => undefined, onRestoring: () => undefined },

@@ -29,7 +29,7 @@ import { createAuditKey } from './adapters/vault/audit-key.ts';
 import { createVault } from './adapters/vault/vault.ts';
 import { away } from './bidding/house.ts';
 import { refuseOtherKey } from './bidding/key-check.ts';
-import type { ControlCopies, HouseMark, Views } from './bidding/ports.ts';
+import type { ControlCopies, EventLog, HouseMark, Views } from './bidding/ports.ts';
 import { refuseViewsAhead } from './bidding/views-ahead.ts';
 import type { DaemonPlace } from './cli/daemon.ts';
 import { type DemoOptions, demoAuction, demoConfig, demoPace, runStream } from './cli/demo.ts';
@@ -69,6 +69,7 @@ import type { Journal } from './http/journal.ts';
 import { createWaitingServer, storeUnreachable } from './http/waiting.ts';
 import { readMappingText, shippedMappingFile } from './mapping-file.ts';
 import { living } from './operating/living.ts';
+import type { FlowStore } from './origination/ports.ts';
 import { prepareCalendar } from './pricing/schedule.ts';
 import type { PricingSettings } from './pricing/settings.ts';
 import type { AskedBids, createAskedBids } from './queries/asked-bids.ts';
@@ -118,7 +119,9 @@ const sharedAdapters = {
   anchors: () => import('./adapters/kafka/anchors.ts'),
   log: () => import('./adapters/kafka/log.ts'),
   ownPartitions: () => import('./state/own-partitions.ts'),
+  foldedFlows: () => import('./folded-flows.ts'),
   foldedViews: () => import('./folded-views.ts'),
+  ownFlows: () => import('./state/own-flows.ts'),
   reader: () => import('./adapters/kafka/reader.ts'),
   redis: () => import('./adapters/redis/store.ts'),
   peers: async () => ({
@@ -419,8 +422,8 @@ async function openSharedStore(
     const audit = anchors === null ? null : openAnchors({ ...kafka, appendTimeoutMs }, anchors.key, onLine);
     try {
       // A file is compared with the log when its partition is taken up.
-      const views = stateDir === null ? shared.views : { applied: async () => 0 };
-      const refusal = audit === null ? null : await refusalBy(audit, { log: records.log, flows: shared.flows, views });
+      const { views, flows } = stateDir === null ? shared : { views: compared, flows: compared };
+      const refusal = audit === null ? null : await refusalBy(audit, { log: records.log, flows, views });
       if (refusal !== null) {
         // With another pseudonym key the anchors seem to be another's too.
         await refuseOtherKey(records.log, vault);
@@ -432,7 +435,7 @@ async function openSharedStore(
       throw fault;
     }
     if (anchors !== null) audit?.start(anchors.everyMs, anchors.onFault);
-    const { margins, queryBudget, flows, control } = shared;
+    const { margins, queryBudget, control } = shared;
     const own = await ownViews({ kafka, stateDir, records, shared, folds }).catch(async (fault: unknown) => {
       await audit?.close();
       await records.close();
@@ -451,7 +454,7 @@ async function openSharedStore(
       views: own?.views ?? shared.views,
       margins,
       queryBudget,
-      flows,
+      flows: own?.flows ?? shared.flows,
       control,
       copies: own === null ? { views: shared.copies, snapshots: records.snapshots } : null,
       own: own?.partitions ?? null,
@@ -476,6 +479,8 @@ async function openSharedStore(
   }
 }
 
+const compared = { applied: async () => 0 };
+
 const inFiles = new Fault(
   'configuration-invalid',
   'The views of this log are kept in files (kafka.views), and this process is to keep them in Redis: it would not know what the others have promised. Set LANCE_KAFKA_VIEWS to files.',
@@ -494,15 +499,13 @@ async function ownViews({
   folds: Folds | null;
 }): Promise<{
   views: Views;
+  flows: FlowStore;
   partitions: Store['own'];
   askedBids: AskedBids | null;
   close: () => Promise<void>;
 } | null> {
   if (stateDir === null) return null;
-  if (folds === null) {
-    const { createFoldedViews } = await sharedAdapters.foldedViews();
-    return { ...createFoldedViews(records.log, model(process.env).bidding), partitions: null, askedBids: null };
-  }
+  if (folds === null) return { ...(await foldedHere(records.log, shared.flows)), partitions: null, askedBids: null };
   const { journal, onFault, onTrouble } = folds;
   const { openOwnPartitions, noPartitions } = await sharedAdapters.ownPartitions();
   const { partitions } = kafka;
@@ -510,8 +513,10 @@ async function ownViews({
   const ends = () => records.log.ends('auctions');
   const asking = { partitions: async () => partitions, partitionOf, owners: shared.owners.read };
   if (!folds.here) {
+    const { noFlows } = await sharedAdapters.ownFlows();
+    const [views, flows] = [noPartitions(partitions), noFlows(shared.flows)];
     const askedBids = await openAskedBids(folds.pseudonymKey, asking);
-    return { views: noPartitions(partitions), partitions: null, askedBids, close: async () => undefined };
+    return { views, flows, partitions: null, askedBids, close: async () => undefined };
   }
   if ((await records.genesis.read()) === null && (await living(shared.control, clock)).length > 0) {
     throw new Fault(
@@ -527,7 +532,7 @@ async function ownViews({
     logOf: (partition) => records.partitionLog(partition, id),
     partitionOf,
     ends,
-    onDiscarded: (partition, text) => journal.warn('views-discarded', { partition, text }),
+    onDiscarded: (partition, text, kind) => journal.warn('views-discarded', { partition, kind, text }),
     onRestoring: (partition, count) => journal.info('restoring', { partition, count }),
     onSnapshot: (partition, offset) => journal.info('snapshot-taken', { partition, offset }),
     onLoss: ({ epoch }, text) => journal.warn('cap-book-lost', { count: epoch, text }),
@@ -538,7 +543,12 @@ async function ownViews({
     await own.close();
     throw fault;
   });
-  return { views: own.views, ...asked };
+  const flows = own.flowsOf({
+    logOf: (partition) => records.partitionLog(partition, id, 'flows'),
+    ends: () => records.log.ends('flows'),
+    shared: shared.flows,
+  });
+  return { views: own.views, flows, ...asked };
 }
 
 type Asking = Omit<Parameters<typeof createAskedBids>[0], 'ask' | 'here'>;
@@ -610,6 +620,24 @@ async function answerOthers(parts: {
       await own.close();
     },
   };
+}
+
+/** What a command folds for itself. */
+async function foldedHere(
+  log: Pick<EventLog, 'read' | 'readKey' | 'ends'>,
+  shared: Pick<FlowStore, 'applied'>,
+): Promise<{ views: Views; flows: FlowStore; close: () => Promise<void> }> {
+  const [{ createFoldedViews }, { createFoldedFlows }] = await Promise.all([
+    sharedAdapters.foldedViews(),
+    sharedAdapters.foldedFlows(),
+  ]);
+  const views = createFoldedViews(log, model(process.env).bidding);
+  const flows = createFoldedFlows(log, shared, clock);
+  const close = async () => {
+    await views.close();
+    await flows.close();
+  };
+  return { views: views.views, flows: flows.flows, close };
 }
 
 /** For commands that move a desk: no daemon has it open, where that can be told. `arriving`: a store is made where there is none. */
@@ -739,14 +767,13 @@ async function openReader(place: StorePlace): Promise<DeskReader> {
     throw fault;
   });
   const { flows, control } = shared;
-  const { createFoldedViews } = await sharedAdapters.foldedViews();
-  const folded = place.stateDir === null ? null : createFoldedViews(records.log, model(process.env).bidding);
+  const folded = place.stateDir === null ? null : await foldedHere(records.log, flows);
   const askedBids = folded === null ? null : await askedBeside(records, shared);
   return {
     ...records,
     views: folded?.views ?? shared.views,
     askedBids,
-    flows,
+    flows: folded?.flows ?? flows,
     control,
     verifyChain: async (onProgress) => {
       const settings = { ...place.kafka, appendTimeoutMs: commandTimeoutMs };

@@ -21,7 +21,7 @@ export type OperationsParts = TokenParts &
   Pick<BidRouteParts, 'append' | 'vault' | 'mapping' | 'readBody' | 'replayLimit' | 'onReplay'> & {
     log: Pick<EventLog, 'read' | 'ends'>;
     views: Pick<Views, 'applied' | 'missing'>;
-    flows: Pick<FlowStore, 'applied'>;
+    flows: Pick<FlowStore, 'applied' | 'own'>;
     tokenWatch: Pick<TokenWatch, 'look'>;
     status: () => DaemonStatus;
     /** What `/readyz` asks, with what is said where nothing is missing. */
@@ -57,12 +57,13 @@ export function addOperationsPages({ page, action }: ConsoleRoutes, parts: Opera
   async function partitionsNow(): Promise<readonly PartitionShown[] | null> {
     const elsewhere = new Set(views.missing?.());
     const topics = [
-      { topic: 'auctions', applied: views.applied },
-      { topic: 'flows', applied: flows.applied },
+      { topic: 'auctions', applied: views.applied, elsewhere },
+      // Whoever has files of flows has those of all partitions.
+      { topic: 'flows', applied: flows.applied, elsewhere: flows.own === undefined ? elsewhere : new Set<number>() },
     ] as const;
     try {
       const found: PartitionShown[] = [];
-      for (const { topic, applied } of topics) {
+      for (const { topic, applied, elsewhere } of topics) {
         const ends = [...(await log.ends(topic))].sort(([one], [other]) => one - other);
         for (const [partition, end] of ends) {
           const isHere = !elsewhere.has(partition);

@@ -25,6 +25,7 @@ import { bodyKeyOf, workerKeyOf } from '../wire/identity.ts';
 import { parseJson } from '../wire/json.ts';
 import { errorsOf } from '../wire/service-errors.ts';
 import { createFlowCallbacks } from './callbacks.ts';
+import { type CarriedPartitions, createCarriedFlows } from './carried-flows.ts';
 import { eventsOfNobody } from './events-of-nobody.ts';
 import { evolveAll, proposalIndex } from './evolve.ts';
 import { isTurnedAway } from './fold-answers.ts';
@@ -40,6 +41,7 @@ import {
 } from './preparation.ts';
 import { alarmsOf, type FlowAlarm, type FlowCommand, maySend, react } from './react.ts';
 import { createFlowSender, isSameIntent } from './sender.ts';
+import { isFinished } from './transitions.ts';
 import { decideInclusion, isReleased, withdrawalsOfWorker } from './withdrawals-beside.ts';
 
 /** For other inclusions of the same worker to be decided. They are within a second, where anybody decides them. */
@@ -75,6 +77,8 @@ type FlowDeskWorld = {
   settings: FlowSettings;
   pricing: PricingSettings;
   addresses: Addresses;
+  /** Where each process folds all flows by itself (`FlowStore.own`): which of them this one carries on. */
+  carried?: CarriedPartitions;
   /** False: operators have paused the desk, or it is not known whether they have. */
   isOpen: () => boolean;
   observer: (event: FlowEvent) => void;
@@ -126,6 +130,18 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     onFault,
   });
 
+  const carried =
+    world.carried === undefined || flows.own === undefined
+      ? null
+      : createCarriedFlows({
+          partitions: world.carried,
+          caughtUp: flows.own.caughtUp,
+          clock,
+          onGained: () => act(ledger.all()),
+          onLost: sender.partitionsGone,
+          onFault,
+        });
+
   async function onLive(partition: number, position: number): Promise<void> {
     const states = await ledger.load(partition, position);
     // What was on its way before may have been read back by another owner alone; a second record is absorbed by the fold.
@@ -140,29 +156,40 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
 
   function owns(flowId: string): boolean {
     const partition = ledger.partitionOf(flowId);
-    return partition !== null && intake.owns(partition);
+    return partition !== null && intake.owns(partition) && carried?.owns(flowId) !== false;
+  }
+
+  /** What another process works on is no business of this one until it comes. */
+  async function workedOnHere(states: readonly FlowState[]): Promise<readonly FlowState[]> {
+    if (carried === null) return states;
+    await carried.learn(states);
+    return states.filter(({ flowId }) => carried.owns(flowId));
   }
 
   async function onBatch(batch: LogBatch<FlowRecord>, live: boolean): Promise<void> {
     const folds = await ledger.fold(batch);
+    await carried?.learn(folds.map(({ state }) => state));
     for (const { state, before, record } of folds) {
       // Another record may come before the one that is on its way.
       if (record === null || record.kind === busy.get(state.flowId)) busy.delete(state.flowId);
       const earlier = before?.operation?.intent?.intentId;
       const sent = state.operation?.status !== 'intended' || state.operation.intent?.intentId !== earlier;
       if (earlier !== undefined && sent) sender.forget(earlier);
-      if (!live) continue;
+      if (ledger.get(state.flowId) === null) agenda.remove(state.flowId);
+      // Whoever works on it tells of it.
+      if (!live || carried?.owns(state.flowId) === false) continue;
       if (record?.kind === 'intended') observer({ kind: 'step', step: 'flow-intent-read-back' });
       // What others folded, they told.
       const alarms = record === null ? [] : alarmsOf(before, state, settings);
       for (const code of alarms) observer({ kind: 'alarm', code, flowId: state.flowId });
-      if (ledger.get(state.flowId) === null) agenda.remove(state.flowId);
     }
-    if (live)
-      await act([...new Set(folds.map(({ state }) => state.flowId))].flatMap((flowId) => ledger.get(flowId) ?? []));
+    const flowIds = [...new Set(folds.map(({ state }) => state.flowId))];
+    for (const flowId of flowIds) if (ledger.get(flowId) === null) carried?.forget(flowId);
+    if (live) await act(flowIds.flatMap((flowId) => ledger.get(flowId) ?? []));
   }
 
-  async function act(states: readonly FlowState[]): Promise<void> {
+  async function act(given: readonly FlowState[]): Promise<void> {
+    const states = await workedOnHere(given);
     if (states.length === 0 || stopping) return;
     const now = clock.now();
     const margins = await marginsOf(states, now);
@@ -544,15 +571,23 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     }
   }
 
+  function here(is: (state: FlowState) => boolean): number {
+    return ledger.all().filter((state) => owns(state.flowId) && is(state)).length;
+  }
+
   function spawn(work: Promise<unknown>): void {
     underWay.add(work);
     void work.finally(() => underWay.delete(work));
   }
 
   return {
-    start: intake.start,
+    start: async () => {
+      await intake.start();
+      carried?.start();
+    },
     stop: async () => {
       stopping = true;
+      carried?.stop();
       agenda.close();
       await intake.stop();
       await outbox.close();
@@ -560,8 +595,8 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     },
     status: () => ({
       live: intake.isLive(),
-      open: ledger.count(),
-      frozen: ledger.frozenCount(),
+      open: carried === null ? ledger.count() : here(({ phase }) => !isFinished(phase)),
+      frozen: carried === null ? ledger.frozenCount() : here(({ frozen }) => frozen !== undefined),
       closed: intake.closed(),
       sending: sender.count(),
     }),

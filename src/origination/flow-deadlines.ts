@@ -1,9 +1,9 @@
 /** Until when a flow may stay where it stands: what ends by itself, and when. What follows is said by the texts. Pure, but for the look at the bids. */
-import type { Views } from '../bidding/ports.ts';
 import type { FlowSettings } from '../config/sections.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { competenceTurn } from '../wire/checks/worker-credit.ts';
+import { bidsToShow, type ShownBids } from './lost-bids.ts';
 import { generatesWhenTurned, unclaimedLookMs } from './react.ts';
 import { answerLateAt, noteLateAt } from './steps.ts';
 import { isFinished } from './transitions.ts';
@@ -39,17 +39,14 @@ function hangsOnValidity({ flow, phase, lostBid }: FlowState): boolean {
 }
 
 /** When the bids of these flows expire, by the flow's id. */
-export async function bidEndsOf(
-  views: Pick<Views, 'read'>,
-  states: readonly FlowState[],
-): Promise<ReadonlyMap<string, EpochMs>> {
+export async function bidEndsOf(views: ShownBids, states: readonly FlowState[]): Promise<ReadonlyMap<string, EpochMs>> {
   const hanging = states.flatMap((state) =>
     hangsOnValidity(state) && state.subject.requestId !== null
       ? [[state.flowId, state.subject.requestId] as const]
       : [],
   );
   if (hanging.length === 0) return new Map();
-  const rows = await views.read([...new Set(hanging.map(([, requestId]) => requestId))]);
+  const rows = await bidsToShow(views, [...new Set(hanging.map(([, requestId]) => requestId))]);
   return new Map(
     hanging.flatMap(([flowId, requestId]) => {
       const timer = rows.get(requestId)?.state.timer ?? null;

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { unreadClaimId } from '../bidding/evolve.ts';
-import type { EventLog, MarginCache, NewEntry, Views } from '../bidding/ports.ts';
+import type { EventLog, MarginCache, NewEntry } from '../bidding/ports.ts';
 import { isKnown } from '../bidding/rule-book.ts';
 import { sleep } from '../bidding/sleep.ts';
 import type { FlowSettings } from '../config/sections.ts';
@@ -52,7 +52,7 @@ import {
   unsettledBefore,
 } from './late-successes.ts';
 import { keyIndex, workerIndex } from './ledger.ts';
-import { withLostBids } from './lost-bids.ts';
+import { type ShownBids, withLostBids } from './lost-bids.ts';
 import { barriersTo, kindsToAccept, nextSteps, ownDoubts } from './next-steps.ts';
 import { holdersOf, noteIndex, noteProposalIndex, notesToldAgain, stillHolds, unreadMark } from './notes.ts';
 import {
@@ -138,7 +138,7 @@ type FrontWorld = {
   /** The id of the log, which has one from then on. */
   logId: () => Promise<string>;
   flows: Pick<FlowStore, 'read' | 'findByCode' | 'query'>;
-  views: Pick<Views, 'read'>;
+  views: ShownBids;
   margins: Pick<MarginCache, 'read'> | null;
   vault: Vault;
   clock: Clock;

@@ -10,7 +10,7 @@ import type { FlowStore } from './ports.ts';
 type FlowIntake = {
   start: () => Promise<void>;
   stop: () => Promise<void>;
-  /** This process may act now for the flows of a partition. */
+  /** This process may act now for the flows of a partition; where it folds all of them by itself, for those of it that it carries on. */
   owns: (partition: number) => boolean;
   isLive: () => boolean;
   /** Partitions that cannot be read any further, each with its cause. */
@@ -46,6 +46,7 @@ export function createFlowIntake(options: {
 
   async function take(partition: number): Promise<number> {
     const end = (await log.ends('flows')).get(partition) ?? 0;
+    await flows.own?.take(partition);
     const applied = await flows.applied(partition);
     targets.set(partition, end);
     if (applied >= end) await goLive(partition, applied);
@@ -72,6 +73,7 @@ export function createFlowIntake(options: {
   function closing(topic: string): (partition: number, cause: string) => void {
     return (partition, cause) => {
       const place = `${topic}/${partition}`;
+      if (topic === 'flows') flows.own?.giveUp(partition);
       if (closed.has(place)) return;
       closed.set(place, cause);
       options.onClosed(`${place}: ${cause}`);
@@ -80,9 +82,10 @@ export function createFlowIntake(options: {
 
   async function begin(): Promise<void> {
     closed.clear();
-    const common = { scope: 'owned', maxEntries, onFault: restarts.onFault } as const;
+    const common = { maxEntries, onFault: restarts.onFault } as const;
     owner = await log.consume({
       ...common,
+      scope: flows.own === undefined ? 'owned' : 'all',
       topic: 'flows',
       from: take,
       onLost: lose,
@@ -92,6 +95,7 @@ export function createFlowIntake(options: {
     consumers = [owner];
     const told = await log.consume({
       ...common,
+      scope: 'owned',
       topic: 'callbacks',
       reader: readerName,
       from: (partition) => flows.applied(callbackPartition(partition)),

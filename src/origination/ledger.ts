@@ -1,8 +1,7 @@
 /** Folds batches of the log into the store of flows, and keeps the open ones of this process at hand. */
 import { createKeptRows } from '../bidding/kept-rows.ts';
 import type { EventLog, LogBatch, LogEntry } from '../bidding/ports.ts';
-import type { FlowSettings } from '../config/sections.ts';
-import type { FlowKind, FlowRecord } from '../domain/flow-records.ts';
+import type { FlowFoldTerms, FlowKind, FlowRecord } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import { placesBefore, withPlace } from '../domain/record-places.ts';
 import { evolveAgain, evolveOrFreeze, proposalIndexes } from './evolve.ts';
@@ -22,6 +21,8 @@ type FlowLedger = {
   get: (flowId: string) => FlowState | null;
   partitionOf: (flowId: string) => number | null;
   lose: (partition: number) => string[];
+  /** All that are kept. */
+  all: () => FlowState[];
   count: () => number;
   frozenCount: () => number;
   clear: () => void;
@@ -81,7 +82,7 @@ export function keyIndex(flow: FlowKind, key: string): string {
   return `key:${flow}:${key}`;
 }
 
-export function createFlowLedger(store: FlowStore, settings: FlowSettings, log: Pick<EventLog, 'readKey'>): FlowLedger {
+export function createFlowLedger(store: FlowStore, terms: FlowFoldTerms, log: Pick<EventLog, 'readKey'>): FlowLedger {
   const kept = createKeptRows<FlowState, FlowRecord, 'frozen' | 'unfinished'>({
     readAt: store.readAt,
     idOfRow: (state) => state.flowId,
@@ -117,7 +118,7 @@ export function createFlowLedger(store: FlowStore, settings: FlowSettings, log: 
       const { partition, next } = batch;
       return kept.fold<FlowFold>(batch, {
         foldOnto: async (position, entries, states) => {
-          const { folds, rows } = foldEntries(entries, states, await historiesOf(entries, states), settings);
+          const { folds, rows } = foldEntries(entries, states, await historiesOf(entries, states), terms);
           const result = await store.apply({ partition, first: position, next, rows });
           if (result.kind === 'out-of-step') return result;
           for (const { state } of rows) kept.put(state, partition, next);
@@ -130,6 +131,7 @@ export function createFlowLedger(store: FlowStore, settings: FlowSettings, log: 
     get: kept.get,
     partitionOf: kept.partitionOf,
     lose: kept.lose,
+    all: kept.all,
     count: () => kept.countOf('unfinished'),
     frozenCount: () => kept.countOf('frozen'),
     clear: kept.clear,
@@ -140,7 +142,7 @@ function foldEntries(
   entries: readonly LogEntry<FlowRecord>[],
   known: ReadonlyMap<string, FlowState>,
   histories: ReadonlyMap<number, readonly FlowRecord[]>,
-  settings: FlowSettings,
+  terms: FlowFoldTerms,
 ): { folds: FlowFold[]; rows: FlowRow[] } {
   const current = new Map(known);
   const touched = new Set<string>();
@@ -150,8 +152,8 @@ function foldEntries(
     const history = record.kind === 'unfrozen' && before?.frozen !== undefined ? histories.get(offset) : undefined;
     const evolved =
       history !== undefined && record.kind === 'unfrozen'
-        ? evolveAgain(history, record, settings)
-        : evolveOrFreeze(before, record, settings);
+        ? evolveAgain(history, record, terms)
+        : evolveOrFreeze(before, record, terms);
     if (evolved === null) continue;
     const state = withPlace(evolved, before, offset);
     current.set(record.flowId, state);

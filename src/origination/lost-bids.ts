@@ -1,6 +1,6 @@
 /**
  * Flows as people read them, each with what keeps its contract back because of its bid: that stands with the bid, and in no record of
- * the flow.
+ * the flow. Where the process that has the bid cannot be asked, nothing is said of it: it works on the flow, and has the last word.
  */
 import type { Views } from '../bidding/ports.ts';
 import type { FlowState } from '../domain/flow-states.ts';
@@ -8,11 +8,19 @@ import type { FlowStore } from './ports.ts';
 import { isLost, notContemplated } from './preparation.ts';
 import { isFinished } from './transitions.ts';
 
-export function withLostBids<S extends Pick<FlowStore, 'read' | 'query'>>(flows: S, views: Pick<Views, 'read'>): S {
+/** `readKnown`: those that could be asked, where the bids of others are asked at their owners; left out: `read` knows all. */
+export type ShownBids = Pick<Views, 'read'> & { readKnown?: Views['read'] };
+
+/** For what is only shown. */
+export function bidsToShow(views: ShownBids, requestIds: readonly string[]): ReturnType<Views['read']> {
+  return (views.readKnown ?? views.read)(requestIds);
+}
+
+export function withLostBids<S extends Pick<FlowStore, 'read' | 'query'>>(flows: S, views: ShownBids): S {
   async function marked(states: readonly FlowState[]): Promise<FlowState[]> {
     const requestIds = states.flatMap((state) => (hangsOnBid(state) ? [state.subject.requestId!] : []));
     if (requestIds.length === 0) return [...states];
-    const bids = await views.read([...new Set(requestIds)]);
+    const bids = await bidsToShow(views, [...new Set(requestIds)]);
     return states.map((state) => {
       const bid = hangsOnBid(state) ? bids.get(state.subject.requestId!)?.state : undefined;
       return bid !== undefined && isLost(bid.phase) ? { ...state, lostBid: notContemplated(bid) } : state;

@@ -17,7 +17,7 @@ const pageEntries = 1_000;
 const mostRecords = 20_000;
 
 /** Of records that tell no terms, which versions wrote that left none of them unfolded. */
-const earlier: FlowFoldTerms = { stepsKept: 100, keyedAttempts: 1, retryMs: 60_000, retryMaxMs: 60_000 };
+export const termsOfEarlier: FlowFoldTerms = { stepsKept: 100, keyedAttempts: 1, retryMs: 60_000, retryMaxMs: 60_000 };
 
 type Reader = { flows: Pick<FlowStore, 'applied' | 'read' | 'readAt'>; log: Pick<EventLog, 'read' | 'ends'> };
 type Waiting = { partition: number; entries: LogEntry<FlowRecord>[] };
@@ -55,7 +55,7 @@ export async function readUnfolded({ flows, log }: Reader): Promise<UnfoldedFlow
     const [page] = await flows.readAt(known.partition, [flowId]);
     const row = page?.rows[0] ?? null;
     const records = known.entries.filter(({ offset }) => offset >= (page?.applied ?? 0)).map(({ record }) => record);
-    const state = records.reduce((before, record) => evolveOrFreeze(before, record, earlier), row);
+    const state = records.reduce((before, record) => evolveOrFreeze(before, record, termsOfEarlier), row);
     return { row, records, state };
   };
 

@@ -23,8 +23,10 @@ export type Answer = { elsewhere: readonly number[]; answer: BidAnswers[BidQuest
 export type FoundBids = { found: readonly RequestState[]; next: string | null; unasked: readonly UnaskedPartition[] };
 
 export type AskedBids = {
-  /** Rejects with `owner-unasked`, which names the partition, where one of them could not be asked. So do the next two. */
+  /** Rejects with `owner-unasked`, which names the partition, where one of them could not be asked. So do the last two before `learnt`. */
   read: Views['read'];
+  /** What could be asked of these requests: what else a page shows does not hang on them. */
+  readKnown: Views['read'];
   findByBid: Views['findByBid'];
   applied: Views['applied'];
   /** How many results all partitions have folded under a key; null: not all of them could be asked. */
@@ -125,17 +127,23 @@ export function createAskedBids(parts: {
 
   const everyPartition = async () => Array.from({ length: await parts.partitions() }, (_, partition) => partition);
 
+  async function readWith(
+    onUnasked: (unasked: readonly UnaskedPartition[]) => void,
+    requestIds: readonly RequestId[],
+  ): Promise<ReadonlyMap<RequestId, LedgerRow>> {
+    const rows = new Map<RequestId, LedgerRow>();
+    for (const some of inParts(requestIds)) {
+      const partitions = [...new Set(await Promise.all(some.map(partitionOf)))];
+      const { answers, unasked } = await askAll(partitions, { kind: 'read', requestIds: [...some] });
+      onUnasked(unasked);
+      for (const row of answers.flat()) rows.set(row.state.requestId, row);
+    }
+    return rows;
+  }
+
   return {
-    read: async (requestIds) => {
-      const rows = new Map<RequestId, LedgerRow>();
-      for (const some of inParts(requestIds)) {
-        const partitions = [...new Set(await Promise.all(some.map(partitionOf)))];
-        const { answers, unasked } = await askAll(partitions, { kind: 'read', requestIds: [...some] });
-        refuseUnasked(unasked);
-        for (const row of answers.flat()) rows.set(row.state.requestId, row);
-      }
-      return rows;
-    },
+    read: (requestIds) => readWith(refuseUnasked, requestIds),
+    readKnown: (requestIds) => readWith(() => undefined, requestIds),
     findByBid: async (bidIds) => {
       const holders: (readonly [string, readonly RequestId[]])[] = [];
       for (const some of inParts(bidIds)) {

@@ -160,6 +160,18 @@ export function createOwnFlows(options: {
   };
 }
 
+/** The flows of a process that works on none. */
+export function noFlows(shared: Pick<FlowStore, 'applied' | 'apply'>): FlowStore {
+  const nowhere = async () => {
+    throw new Fault(
+      'views-unavailable',
+      'This process takes webhooks alone and knows no contracts or withdrawals: ask one that has the role desk.',
+    );
+  };
+  const { applied, apply } = shared;
+  return { applied, apply, read: nowhere, readAt: nowhere, open: nowhere, findByCode: nowhere, query: nowhere };
+}
+
 function statesIn(readers: readonly FlowReader[], flowIds: readonly string[]): FlowState[] {
   return flowIds.flatMap((flowId) => readers.flatMap((reader) => reader.state(flowId) ?? []));
 }

@@ -8,12 +8,15 @@ import { type CapOperation, createCapBook } from '../domain/cap-book.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { Fault } from '../errors.ts';
+import type { FlowStore } from '../origination/ports.ts';
 import type { CapBook, CapBookLost } from './cap-book.ts';
 import { type CapControls, type CapKeeperSettings, createCapKeeper } from './cap-keeper.ts';
+import { createOwnFlows } from './own-flows.ts';
 import { createOwnedViews, type OwnedViews } from './owned-views.ts';
 import { createSharedLearning, type LearntBook, type SharedLearningTerms } from './shared-learning.ts';
 import { createSnapshotSchedule, type SnapshotTerms } from './snapshot-schedule.ts';
 import { openStateStore, type PartitionLog, type StateStoreOptions } from './state-store.ts';
+import type { Caps } from './views.ts';
 
 export type OwnPartitions = {
   views: Views;
@@ -21,6 +24,8 @@ export type OwnPartitions = {
   take: OwnedViews['take'];
   leave: OwnedViews['leave'];
   held: OwnedViews['held'];
+  /** The flows of all partitions, in files beside; `logOf` and `ends` of `flows`. */
+  flowsOf: (flows: Pick<Parameters<typeof createOwnFlows>[0], 'logOf' | 'ends' | 'shared'>) => FlowStore;
   /** Why no claim can get a verdict of the cap book, for people; null: verdicts can be had. */
   trouble: () => string | null;
   /** The book is kept and snapshots are taken from now on. */
@@ -68,11 +73,16 @@ const shippedTerms: OwnPartitionsTerms = {
   snapshotAheadRecords: 20_000,
 };
 
+/** Of partitions that are not all here, or of none: nothing is refused by them. */
+export function withoutCaps(): Caps {
+  return { ...createCapBook(), complete: false };
+}
+
 /** The views of a process that takes up no partition. */
 export function noPartitions(partitions: number): Views {
   const open = () => Promise.reject(new Error('no partition is taken up here'));
   const logOf = () => assert.fail('no partition is taken up here');
-  const caps = { ...createCapBook(), complete: false };
+  const caps = withoutCaps();
   // Whichever it is, it is not here.
   return createOwnedViews({ store: { open }, partitions, logOf, caps, partitionOf: async () => 0 }).views;
 }
@@ -87,7 +97,7 @@ export async function openOwnPartitions(options: OwnPartitionsOptions): Promise<
     onLoss: options.onLoss,
     onFault,
   });
-  const caps = { ...createCapBook(), complete: false };
+  const caps = withoutCaps();
   const store = await openStateStore({
     ...options,
     ...{ caps, snapshotAheadRecords: terms.snapshotAheadRecords },
@@ -116,6 +126,7 @@ export async function openOwnPartitions(options: OwnPartitionsOptions): Promise<
     take: owned.take,
     leave: owned.leave,
     held: owned.held,
+    flowsOf: (flows) => createOwnFlows({ store, clock, ...flows }),
     trouble: book.trouble,
     start: () => {
       book.start();

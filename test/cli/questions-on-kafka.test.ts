@@ -1,6 +1,6 @@
 /** Two processes with views in files of their own: the API of each and the command line answer for the partitions of both. */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -57,7 +57,10 @@ await describeOnStack('two processes with views in files are asked for the reque
   ): Promise<{ status: number; body: A }> {
     const answer = await fetch(`${new URL(desks[desk]!.url).origin}/v1/${path}`, {
       method,
-      headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body && { 'content-type': 'application/json', 'idempotency-key': randomUUID() }),
+      },
       ...(body && { body: JSON.stringify(body) }),
     });
     return { status: answer.status, body: (await answer.json()) as A };
@@ -109,6 +112,30 @@ await describeOnStack('two processes with views in files are asked for the reque
       assert.equal((await ask(desk, 'bids/99999999')).status, 404);
       const passed = (await ask<Page>(desk, 'bids?state=passed&limit=200')).body.bids;
       assert.ok(passed.every(({ state }) => state === 'passed'));
+    }
+    const account = {
+      accountType: 2,
+      branch: '0001',
+      branchDigit: '9',
+      account: '123456',
+      accountDigit: '7',
+      bankNumber: '341',
+    };
+    const terms = { amountCents: 100_000, installments: 12, rateHundredths: 200, agentCpf: '52998224725', account };
+    const begin = async (desk: number, requestId: string) => {
+      const { status, body } = await ask<object>(desk, 'contracts', 'POST', {
+        requestId,
+        workerAccepted: true,
+        ...terms,
+      });
+      return [status, body];
+    };
+    const passed = (await ask<Page>(0, 'bids?state=passed&limit=8')).body.bids;
+    assert.ok(passed.length > 0);
+    for (const { requestId } of passed) {
+      const answers = [await begin(0, requestId), await begin(1, requestId)];
+      assert.deepEqual(answers[0], answers[1]);
+      assert.equal(answers[0]![0], 409, JSON.stringify(answers[0]));
     }
     const list = await lance(environment, 'bids', 'list', '--json', '--limit', '1000');
     assert.deepEqual([list.code, list.stderr], [0, '']);

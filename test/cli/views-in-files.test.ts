@@ -64,7 +64,7 @@ await describeOnStack('a desk with views in files', (stack) => {
     const daemon = await coming;
     assert.ok(daemon.lines.some(({ msg, text }) => msg === 'waiting-for-store' && /still run/.test(String(text))));
     const { LANCE_DATA_DIR: directory } = stage.environment;
-    const files = () => readdirSync(directory).filter((name) => name.endsWith('.sqlite')).length;
+    const files = () => readdirSync(directory).filter((name) => /^auctions-.*\.sqlite$/.test(name)).length;
     // It has begun with the first partition that it was given; the others come in the same moment, or with the next round of the group.
     for (const untilMs = Date.now() + 20_000; files() < partitions && Date.now() < untilMs; ) await sleep(100);
     assert.equal(files(), partitions);

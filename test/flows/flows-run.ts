@@ -43,6 +43,8 @@ export async function runFlows(options: {
   seed: string;
   faults: boolean;
   place: SharedPlace | null;
+  /** With views in files: how many run from the beginning, and are asked in turn. Kills are of the first one. */
+  processes?: number;
   onStage: (text: string) => void;
 }): Promise<FlowsRun> {
   const startedAt = performance.now();
@@ -51,6 +53,7 @@ export async function runFlows(options: {
   const sandbox = createSandbox({ settings, seed: options.seed, clock: runningClock, rivals: noRivals });
   const port = await steadyPort(Math.random);
   let desk: DeskProcess | null = null;
+  const others: { port: number; process: DeskProcess }[] = [];
   try {
     const { url } = await sandbox.listen(0);
     sandbox.connect(`http://127.0.0.1:${port}/webhooks/${webhookToken}`);
@@ -68,8 +71,24 @@ export async function runFlows(options: {
     };
     const crashes = [...(options.crashAt ?? [])];
     await start(crashes.shift());
+    for (let each = 1; each < (options.processes ?? 1); each += 1) {
+      const otherPort = await steadyPort(Math.random);
+      const own = { directory, name: `data-${each}`, port: otherPort, place: options.place };
+      const other = startDesk({
+        environment: flowsEnvironment({ ...own, serviceUrl: url, accessToken }),
+        ...{ port: otherPort, output: openSync(join(directory, `desk-${each}.log`), 'a') },
+      });
+      others.push({ port: otherPort, process: other });
+      if ((await other.ready) === null)
+        throw new Error(`a desk ended: ${readFileSync(join(directory, `desk-${each}.log`), 'utf8').slice(-3_000)}`);
+    }
+    const ports = [port, ...others.map((other) => other.port)];
+    let calls = 0;
     const client = createClient(
-      () => `http://127.0.0.1:${port}`,
+      () => {
+        calls += 1;
+        return `http://127.0.0.1:${ports[calls % ports.length]}`;
+      },
       () => undefined,
     );
     options.onStage('auctions');
@@ -89,8 +108,10 @@ export async function runFlows(options: {
     };
   } finally {
     const last = desk as DeskProcess | null;
-    last?.signal('SIGTERM');
-    await last?.exited;
+    for (const each of [last, ...others.map((other) => other.process)]) {
+      each?.signal('SIGTERM');
+      await each?.exited;
+    }
     await sandbox.stop();
     rmSync(directory, { recursive: true, force: true });
   }

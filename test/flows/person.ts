@@ -63,7 +63,12 @@ export async function walkContract(client: ApiClient, sandbox: Sandbox, won: Won
   const { requestId, amountCents, installments, rateHundredths } = won;
   const { ask, rest, told } = createWalk(client, '/contracts');
   const terms = { amountCents, installments, rateHundredths, agentCpf, account };
-  const begun = await client.post('/contracts', `start-${requestId}`, { requestId, workerAccepted: true, ...terms });
+  const begin = () => client.post('/contracts', `start-${requestId}`, { requestId, workerAccepted: true, ...terms });
+  let begun = await begin();
+  // A process that has just been given the partition of the request may not have folded it yet.
+  for (const until = Date.now() + patienceMs; begun.status === 404 && Date.now() < until; begun = await begin()) {
+    await sleep(pollMs);
+  }
   if (begun.status !== 200 && begun.status !== 201) throw new Error(`${requestId}: ${JSON.stringify(begun)}`);
   const { flowId } = begun.body as Flow;
   // Nobody releases money before the endorsement is shown to be done.

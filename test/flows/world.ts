@@ -55,16 +55,20 @@ const shared = { partitions: 4, sessionTimeoutMs: 6_000 };
 /** Writes the settings under `directory`; gives the environment of a desk there. */
 export function flowsEnvironment(options: {
   directory: string;
+  /** Of the process, where there are several. */
+  name?: string;
   port: number;
   serviceUrl: string;
   accessToken: string;
   place: SharedPlace | null;
 }): Record<string, string> {
-  const { directory, place, serviceUrl } = options;
+  const { directory, name = 'data', place, serviceUrl } = options;
   const configFile = join(directory, 'flows.json');
   const names = place === null ? {} : { topicPrefix: place.prefix, groupId: `${place.prefix}desk`, replication: 1 };
   const settings = {
-    ...(place === null ? {} : { kafka: { ...shared, ...names }, redis: { keyPrefix: `{${place.prefix}}:` } }),
+    ...(place === null
+      ? {}
+      : { kafka: { ...shared, ...names, views: place.views ?? 'redis' }, redis: { keyPrefix: `{${place.prefix}}:` } }),
     service: { operationTimeoutMs: 1_500, idempotentRetryMs: 50, tokenRetryMs: 300, operationConnections: 32 },
     bidding: {
       windowMs,
@@ -95,7 +99,7 @@ export function flowsEnvironment(options: {
   const renewal = `fetch('${serviceUrl}/sandbox/token').then(async (answer) => console.log((await answer.json()).token))`;
   return {
     LANCE_CONFIG: configFile,
-    LANCE_DATA_DIR: join(directory, 'data'),
+    LANCE_DATA_DIR: join(directory, name),
     LANCE_RULES_DIR: fileURLToPath(new URL('../../rules', import.meta.url)),
     LANCE_HTTP_PORT: String(options.port),
     LANCE_WEBHOOK_TOKENS: webhookToken,

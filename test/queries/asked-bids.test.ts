@@ -107,6 +107,7 @@ test('what cannot be asked is named: beside a list, and instead of a request', a
     code: 'owner-unasked',
     message: 'Partition 1 of auctions could not be asked: its process cannot be reached (p1).',
   });
+  assert.deepEqual([...(await desk.asked.readKnown(['3', '4', '6'])).keys()], ['3', '6']);
   await assert.rejects(desk.asked.findByBid(['bid 3']), { code: 'owner-unasked' });
   assert.equal(await desk.asked.learnt('all'), null);
   await desk.close();

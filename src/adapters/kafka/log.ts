@@ -37,8 +37,8 @@ export type KafkaLog = {
   appendAtDoor: EventLog['append'];
   lag: () => ConsumerLag[];
   snapshots: Snapshots;
-  /** A partition of `auctions` as the state store has to know it; `genesis` names the log. */
-  partitionLog: (partition: number, genesis: string) => PartitionLog;
+  /** A partition of `auctions`, or of another topic, as the state store has to know it; `genesis` names the log. */
+  partitionLog: (partition: number, genesis: string, topic?: 'auctions' | 'flows') => PartitionLog;
   genesis: GenesisBook;
   house: House;
   ruleBook: RuleBook;
@@ -157,16 +157,17 @@ export async function openKafkaLog(options: {
     if (fault !== null) options.onStalled(fault);
   }, settings.stallTimeoutMs / 6);
 
-  const auctions = topicNameOf(settings, 'auctions');
-
   return {
     log,
     snapshots: copies.snapshots,
-    partitionLog: (partition, genesis) => ({
-      genesis,
-      extent: () => extentOf(reader, auctions, partition),
-      hashAt: (offset) => identity.hashAt(reader, auctions, partition, offset),
-    }),
+    partitionLog: (partition, genesis, topic = 'auctions') => {
+      const name = topicNameOf(settings, topic);
+      return {
+        genesis,
+        extent: () => extentOf(reader, name, partition),
+        hashAt: (offset) => identity.hashAt(reader, name, partition, offset),
+      };
+    },
     genesis: createGenesisBook(kafka, settings, reader),
     house: createHouse(kafka, settings, reader),
     ruleBook: createRuleBook(kafka, settings, reader),

@@ -1,5 +1,5 @@
 /** Flows as each role may see them: for the routes of the API and for the pages of the console. */
-import type { EventLog, Views } from '../../bidding/ports.ts';
+import type { EventLog } from '../../bidding/ports.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { FlowKind, FlowStep } from '../../domain/flow-records.ts';
 import type { FlowState } from '../../domain/flow-states.ts';
@@ -8,7 +8,7 @@ import type { Vault } from '../../domain/vault.ts';
 import { eventsToShow } from '../../origination/events-of-nobody.ts';
 import { latestFlows } from '../../origination/latest-flows.ts';
 import { requestIndex } from '../../origination/ledger.ts';
-import { withLostBids } from '../../origination/lost-bids.ts';
+import { type ShownBids, withLostBids } from '../../origination/lost-bids.ts';
 import { type StepSettings, waitsFor, waitsForPerson } from '../../origination/next-steps.ts';
 import { type FlowStore, flowCursor } from '../../origination/ports.ts';
 import { type OpenSealed, openedOnce, shownRecord } from '../../origination/shown-flows.ts';
@@ -18,7 +18,7 @@ import { waitsForAnybody } from './schemas.ts';
 export type FlowReaderParts = {
   flows: Omit<FlowStore, 'apply'>;
   log: Pick<EventLog, 'readKey'>;
-  views: Pick<Views, 'read'>;
+  views: ShownBids;
   vault: Vault;
   clock: Clock;
   flowSettings: StepSettings;

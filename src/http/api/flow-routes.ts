@@ -6,6 +6,7 @@ import type { Clock } from '../../domain/clock.ts';
 import type { FlowStep } from '../../domain/flow-records.ts';
 import type { Vault } from '../../domain/vault.ts';
 import type { FlowFront, FrontResult } from '../../origination/front.ts';
+import type { ShownBids } from '../../origination/lost-bids.ts';
 import type { StepSettings } from '../../origination/next-steps.ts';
 import { type Asker, flowMeant } from '../../origination/orders.ts';
 import type { FlowStore } from '../../origination/ports.ts';
@@ -48,7 +49,7 @@ export type FlowRouteParts = {
   front: FlowFront;
   flows: Omit<FlowStore, 'apply'>;
   log: Pick<EventLog, 'readKey' | 'read' | 'ends'>;
-  views: Pick<Views, 'applied' | 'findByBid' | 'missing' | 'read'>;
+  views: Pick<Views, 'applied' | 'findByBid' | 'missing'> & ShownBids;
   append: (entries: readonly NewEntry[]) => Promise<void>;
   clock: Clock;
   vault: Vault;
