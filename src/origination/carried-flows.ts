@@ -58,7 +58,13 @@ export function createCarriedFlows(options: {
     await options.caughtUp();
     if (losses !== before || stopped) return;
     for (const partition of gained) ready.add(partition);
-    await options.onGained();
+    try {
+      await options.onGained();
+    } catch (fault) {
+      // What was to be carried on is looked at once more.
+      for (const partition of gained) ready.delete(partition);
+      throw fault;
+    }
   }
 
   function lookLater(): void {
@@ -82,7 +88,11 @@ export function createCarriedFlows(options: {
     },
     owns: (flowId) => {
       const place = places.get(flowId);
-      return place !== undefined && ready.has(place) && partitions.owned().includes(place);
+      if (place === undefined || !ready.has(place)) return false;
+      if (partitions.owned().includes(place)) return true;
+      // A rebalance may give it back without having taken it away: what came meanwhile is looked at when it has come again.
+      ready.delete(place);
+      return false;
     },
     forget: (flowId) => {
       places.delete(flowId);

@@ -273,8 +273,15 @@ test('a partition that comes counts when everything is folded that the log held 
   catching[1]!();
   await eventually(() => carried.owns(flow.flowId));
   assert.equal(gained, 1);
+  // A rebalance gives it back and has never taken it away: what came meanwhile nobody else looked at.
   owned = [];
   assert.ok(!carried.owns(flow.flowId));
+  owned = [0];
+  assert.ok(!carried.owns(flow.flowId));
+  await eventually(() => catching.length === 3);
+  catching[2]!();
+  await eventually(() => gained === 2);
+  assert.ok(carried.owns(flow.flowId));
 });
 
 test('what is not sent yet when its partition goes is sent by the next owner alone', async (context) => {
