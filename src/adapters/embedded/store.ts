@@ -494,7 +494,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
   const { arriving = null } = options;
   const lock = lockDirectory(directory, [path]);
   let writer: Writer | null = null;
-  let database: DatabaseSync | null = null;
+  let database = null as DatabaseSync | null;
   let files: FileWatch | null = null;
   try {
     const lockIdentity = identityOf(lock.path);
@@ -524,9 +524,41 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     const tellLost = (text: string | null) => options.onLostFiles?.(text);
     let changed: string | null = null;
     const lostClaims = new Map<RequestId, LostClaim | null>();
+    const memoryRows = options.memoryRows ?? 16_384;
+    let isOpen = false;
+    const openViews = (opened: DatabaseSync) =>
+      createViews({
+        partition: 0,
+        reader: createViewReader(opened),
+        store: (flush) => writer!.submit({ kind: 'views', flush }),
+        caps: { ...createCapBook(), complete: true },
+        limits: {
+          rows: memoryRows,
+          statistics: 4_096,
+          filterBits: 26,
+          dirtyRows: memoryRows,
+          unstoredRows: memoryRows,
+          flushIntervalMs: options.flushIntervalMs ?? 250,
+        },
+      });
+    const openReader = () => {
+      database ??= watchDamage(openReadOnly(path), path, (fault) => {
+        if (isOpen) onFault(fault);
+      });
+      return database;
+    };
+    let early = null as ReturnType<typeof openViews> | null;
     writer = await startWriter(
       { path, anchor: anchor === null ? null : { ...anchor, restored }, lockIdentity },
       {
+        // Reading the views takes as long as looking whether they fit, which the writer does meanwhile.
+        onOpened: () => {
+          try {
+            early = openViews(openReader());
+          } catch {
+            // What is unreadable is met by the writer as well, or once more below, and told there.
+          }
+        },
         onDeath: onFault,
         onAnchorFault: options.onAnchorFault ?? (() => undefined),
         onAnchorChanged: (text) => {
@@ -535,7 +567,10 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
         },
         onLogChanged: meet,
         onLostClaim: (requestId, claim) => lostClaims.set(requestId, claim),
-        onUnfitViews: options.onUnfitViews ?? (() => undefined),
+        onUnfitViews: (problem) => {
+          early = null;
+          options.onUnfitViews?.(problem);
+        },
       },
     );
     const opening = writer;
@@ -551,24 +586,10 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
         return why === null ? opening.submit(task) : Promise.reject(new Error(why));
       },
     };
-    const opened = watchDamage(openReadOnly(path), path, onFault);
-    database = opened;
-    const memoryRows = options.memoryRows ?? 16_384;
+    isOpen = true;
+    const opened = openReader();
     const running = writer;
-    const views = createViews({
-      partition: 0,
-      reader: createViewReader(opened),
-      store: (flush) => running.submit({ kind: 'views', flush }),
-      caps: { ...createCapBook(), complete: true },
-      limits: {
-        rows: memoryRows,
-        statistics: 4_096,
-        filterBits: 26,
-        dirtyRows: memoryRows,
-        unstoredRows: memoryRows,
-        flushIntervalMs: options.flushIntervalMs ?? 250,
-      },
-    });
+    const views = early ?? openViews(opened);
     const margins = createMargins({ read: createMarginReader(opened), writer, memoryRows });
     const rows = createControlRows(opened);
     const readState = readHeard(rows, opened, meet);

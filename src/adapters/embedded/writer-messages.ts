@@ -71,6 +71,8 @@ export type WriterRuns = {
 export type TaskResult<K extends WriterTask['kind'] = WriterTask['kind']> = ReturnType<WriterRuns[K]>;
 
 export type WriterReply =
+  /** The file is there with all its tables. What it holds is looked at next. */
+  | { kind: 'opened' }
   /** `unfitViews`: what was wrong with views that were emptied, to be made again from the log. */
   | { kind: 'ready'; unfitViews: readonly string[] }
   | { kind: 'unusable'; what: 'store' | 'anchor'; fault: StoreFault }

@@ -46,6 +46,7 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
   const database = watchDamage(openWritable(path), path, ({ code, message }) => {
     if (isReady) reply({ kind: 'damaged', code, message });
   });
+  reply({ kind: 'opened' });
   let anchor: AnchorWriter | null = null;
   try {
     if (place !== null) {
@@ -160,6 +161,8 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
   });
   isReady = true;
   reply({ kind: 'ready', unfitViews });
+  // While the desk begins, and before it has anything to write.
+  anchor?.readNames();
   // A thread keeps what it alone has loaded; see `main.ts`.
   flushCompileCache();
 }

@@ -27,6 +27,7 @@ type Waiting = { resolve: (result: TaskResult) => void; reject: (fault: Error) =
 export async function startWriter(
   options: WriterOptions,
   {
+    onOpened,
     onDeath,
     onAnchorFault,
     onAnchorChanged,
@@ -34,6 +35,8 @@ export async function startWriter(
     onLostClaim,
     onUnfitViews,
   }: {
+    /** The file can be read by others, and nothing is written to it yet. What it holds may still turn out to be unfit. */
+    onOpened: () => void;
     onDeath: (fault: Fault) => void;
     onAnchorFault: (message: string) => void;
     onAnchorChanged: (text: string | null) => void;
@@ -63,6 +66,9 @@ export async function startWriter(
   };
   const settle = (reply: WriterReply) => {
     switch (reply.kind) {
+      case 'opened':
+        onOpened();
+        break;
       case 'ready':
         for (const problem of reply.unfitViews) onUnfitViews(problem);
         opening.resolve();
