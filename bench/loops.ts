@@ -134,10 +134,10 @@ function fileLoop(
 }
 
 /** Arguments of Node that run the daemon, under the profiler where `BENCH_PROFILE` names a directory. */
-export function daemonArguments(): string[] {
+export function daemonArguments(main = sourceOf('../src/main.ts')): string[] {
   const directory = process.env.BENCH_PROFILE;
   const profile = directory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${directory}`];
-  return [...profile, sourceOf('../src/main.ts'), 'run'];
+  return [...profile, main, 'run'];
 }
 
 export async function startOurs(options: {
@@ -145,13 +145,15 @@ export async function startOurs(options: {
   rulesDir: string;
   baseUrl: string;
   sendLimit: number;
+  /** The program of another version. */
+  main?: string;
 }): Promise<Loop> {
-  const { directory, rulesDir, baseUrl, sendLimit } = options;
+  const { directory, rulesDir, baseUrl, sendLimit, main } = options;
   const dataDir = join(directory, 'data');
   const settings = join(directory, 'settings.json');
   writeFileSync(settings, JSON.stringify({ bidding: { sendLimit }, service: { connections: sendLimit } }));
   const environment = { LANCE_CONFIG: settings, ...environmentOf({ dataDir, rulesDir, baseUrl }) };
-  const desk = await startProcess(daemonArguments(), environment);
+  const desk = await startProcess(daemonArguments(main), environment);
   const path = join(dataDir, 'lance.sqlite');
   return fileLoop('ours', desk, { path, records: 'auctions', told: 'callbacks', webhooks: webhookPath });
 }

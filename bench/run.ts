@@ -13,6 +13,7 @@ const benchmarks: Readonly<Record<string, Entry>> = {
   rules: { takes: [], load: async () => (await import('./rules.ts')).rules },
   impact: { takes: [], load: async () => (await import('./impact.ts')).impact },
   pipeline: { takes: ['backend', 'instances', 'until'], load: async () => (await import('./pipeline.ts')).pipeline },
+  webhooks: { takes: [], load: async () => (await import('./webhooks.ts')).webhooks },
   idle: { takes: [], load: async () => (await import('./idle.ts')).idle },
   rebuild: { takes: ['requests'], load: async () => (await import('./rebuild.ts')).rebuild },
   memory: { takes: ['requests'], load: async () => (await import('./memory.ts')).memory },
