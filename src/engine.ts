@@ -163,7 +163,14 @@ const refusalMs = 5_000;
 
 type DeskGauges = Omit<
   GaugeSample,
-  'ready' | 'doorInFlight' | 'lag' | 'ruleSetRefused' | 'logLinesLost' | 'serviceAnsweredAt' | 'unknownRefusals'
+  | 'ready'
+  | 'doorInFlight'
+  | 'lag'
+  | 'ruleSetRefused'
+  | 'logLinesLost'
+  | 'serviceAnsweredAt'
+  | 'unknownRefusals'
+  | 'linkQueryRefusals'
 >;
 
 /** Characters of a hash that are shown to people. */
@@ -533,20 +540,30 @@ function observerOf(tellers: Tellers, onStep: (step: Step) => void): DeskObserve
 
 function noteLasts(event: DeskEvent, tellers: Tellers): void {
   const { lasts, clock } = tellers;
-  if (event.kind === 'would-be') tellRefusals(lasts.lately.note(event.record), tellers);
+  if (event.kind === 'would-be') tellRefusals('bids-refused', lasts.lately.note(event.record), tellers);
+  if (event.kind === 'link-query') tellRefusals('link-queries-refused', lasts.lately.noteLinkQuery(event), tellers);
   if (event.kind === 'duration' && event.stage === 'send-to-answer') lasts.lately.noteAnswerTime(event.durationMs);
   if (event.kind === 'sending') lasts.sentAt = event.at;
   if (event.kind === 'attempt' && takenOutcomes.has(event.outcome)) lasts.bidAt = clock.now();
   if (event.kind === 'folded' && event.to === 'won' && event.from !== 'won') lasts.winAt = clock.now();
 }
 
-function tellRefusals(change: RefusalChange | null, { metrics, journal }: Tellers): void {
+const refusalTexts = {
+  'bids-refused': statusEn.unknownRefusals,
+  'link-queries-refused': statusEn.linkQueryRefusals,
+};
+
+function tellRefusals(
+  code: keyof typeof refusalTexts,
+  change: RefusalChange | null,
+  { metrics, journal }: Tellers,
+): void {
   if (change === null) return;
   const { kind, count, durationMs } = change;
-  if (kind === 'over') journal.info('bids-refused-over', { count, durationMs });
+  if (kind === 'over') journal.info(`${code}-over`, { count, durationMs });
   else {
-    metrics.countAlarm('bids-refused');
-    journal.error('alarm', { code: 'bids-refused', count, durationMs, text: statusEn.unknownRefusals(count) });
+    metrics.countAlarm(code);
+    journal.error('alarm', { code, count, durationMs, text: refusalTexts[code](count) });
   }
 }
 
@@ -816,9 +833,10 @@ function readinessChecks(
 }
 
 function serviceText(parts: EngineParts, { lately }: Lasts): string {
-  const { unknownRefusals, slowAnswers } = lately.told();
+  const { unknownRefusals, linkQueryRefusals, slowAnswers } = lately.told();
   const texts = [answerText(parts)];
   if (unknownRefusals !== null) texts.push(statusEn.unknownRefusals(unknownRefusals));
+  if (linkQueryRefusals !== null) texts.push(statusEn.linkQueryRefusals(linkQueryRefusals));
   if (slowAnswers !== null) texts.push(statusEn.slowAnswers(slowAnswers));
   return texts.join('; ');
 }
@@ -943,6 +961,7 @@ async function metricsText(
     logLinesLost: parts.journal.lost(),
     serviceAnsweredAt: parts.serviceAnsweredAt(),
     unknownRefusals: parts.lasts.lately.told().unknownRefusals ?? 0,
+    linkQueryRefusals: parts.lasts.lately.told().linkQueryRefusals ?? 0,
     ...gaugesOf(desk?.status() ?? null, now),
   });
   return metrics.text();

@@ -1,6 +1,9 @@
-/** What became of the last bids that were to be: refusals that nobody understands, slow answers, and caps without room. It closes nothing. */
+/**
+ * What became of the last bids that were to be, and of the last link queries: refusals that nobody understands, slow answers, and caps
+ * without room. It closes nothing.
+ */
 import { operatorPrefix, usageUnder } from '../domain/cap-book.ts';
-import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { EpochMs } from '../domain/glossary.ts';
 import { type BidOutcome, refusedInDoubt } from '../domain/offer.ts';
 import type { Answered, Claimed, Passed } from '../domain/records.ts';
 import { fullCapOf } from './decide.ts';
@@ -18,6 +21,8 @@ type CapEnd = {
 type Lately = {
   /** Requests in a row whose bids were all refused in words that nobody knows; null: too few, or for too short a time. */
   unknownRefusals: number | null;
+  /** Links in a row whose queries were all refused in words that nobody knows; null: too few, or for too short a time. */
+  linkQueryRefusals: number | null;
   /**
    * Where most of the last would-be bids ended by a cap, or the latest few of them by one set by hand, which counts every bid: the one
    * that did last, and how many of how many did.
@@ -27,24 +32,29 @@ type Lately = {
   slowAnswers: { medianMs: number; of: number; windowMs: number } | null;
 };
 
-/** Whether the service refuses every bid has changed: `count` requests in a row were refused, over `durationMs`. */
+/** Whether the service refuses every bid, or every link query, has changed: `count` in a row were refused, over `durationMs`. */
 export type RefusalChange = { kind: 'begun' | 'over'; count: number; durationMs: number };
+
+/** A query that has come to an end. `isRefused`: in words that nobody knows; else it was answered, or refused in known ones. */
+export type LinkQueryEnd = { linkKey: string; isRefused: boolean; at: EpochMs };
 
 type LatelyWatch = {
   /** Null: what `unknownRefusals` tells begins and ends with another record. */
   note: (record: Claimed | Answered | Passed) => RefusalChange | null;
+  /** The same of `linkQueryRefusals`. */
+  noteLinkQuery: (query: LinkQueryEnd) => RefusalChange | null;
   /** From the sending of a bid to its answer, or to its end without one. */
   noteAnswerTime: (durationMs: number) => void;
   told: () => Lately;
 };
 
 /**
- * So many requests, over so long: a service refuses one request and another, and for a moment all. One that is asked again and again
+ * So many requests or links, over so long: a service refuses one and another, and for a moment all. One that is asked again and again
  * counts once.
  */
 const leastRefusals = 5;
 const leastRefusedMs = 30_000;
-/** Their ids are kept to count each request once: the last ones, for one is answered once as a rule. */
+/** Their ids are kept to count each request or link once: the last ones, for one is answered once as a rule. */
 const mostRefusedKept = 1_000;
 const mostWouldBe = 20;
 const leastWouldBe = 5;
@@ -56,36 +66,16 @@ const leastByHand = 3;
 
 /** `windowMs`: the length of an auction. */
 export function createLatelyWatch(windowMs: number): LatelyWatch {
-  let refused: { count: number; from: EpochMs; until: EpochMs } | null = null;
-  const refusedIds = new Set<RequestId>();
+  const bids = createRefusalRun();
+  const linkQueries = createRefusalRun();
   /** The latest last. */
   const answerTimes: number[] = [];
   /** Of the last would-be bids, the latest last: the cap that it ended by, or null for a claim. */
   const wouldBe: (CapEnd | null)[] = [];
 
-  function isRefusing(): boolean {
-    return refused !== null && refused.count >= leastRefusals && refused.until - refused.from >= leastRefusedMs;
-  }
-
-  function noteRefused({ requestId, at }: Answered): void {
-    if (refusedIds.has(requestId)) return;
-    refusedIds.add(requestId);
-    const [oldest] = refusedIds;
-    if (refusedIds.size > mostRefusedKept) refusedIds.delete(oldest!);
-    refused = { count: (refused?.count ?? 0) + 1, from: refused?.from ?? at, until: at };
-  }
-
-  function noteAnswer(record: Answered): RefusalChange | null {
-    const before = refused;
-    const wasRefusing = isRefusing();
-    if (isUnknownRefusal(record.outcome)) noteRefused(record);
-    else if (record.outcome.kind !== 'unknown') {
-      refused = null;
-      refusedIds.clear();
-    }
-    if (isRefusing() === wasRefusing) return null;
-    const { count, from } = wasRefusing ? before! : refused!;
-    return { kind: wasRefusing ? 'over' : 'begun', count, durationMs: record.at - from };
+  function noteAnswer({ requestId, at, outcome }: Answered): RefusalChange | null {
+    if (isUnknownRefusal(outcome)) return bids.refused(requestId, at);
+    return outcome.kind === 'unknown' ? null : bids.ended(at);
   }
 
   function noteWouldBe(record: Claimed | Passed): void {
@@ -101,6 +91,8 @@ export function createLatelyWatch(windowMs: number): LatelyWatch {
       noteWouldBe(record);
       return null;
     },
+    noteLinkQuery: ({ linkKey, isRefused, at }) =>
+      isRefused ? linkQueries.refused(linkKey, at) : linkQueries.ended(at),
     noteAnswerTime: (durationMs) => {
       answerTimes.push(durationMs);
       if (answerTimes.length > mostAnswerTimes) answerTimes.shift();
@@ -111,11 +103,49 @@ export function createLatelyWatch(windowMs: number): LatelyWatch {
       const latest = wouldBe.slice(-leastByHand);
       const isShut = latest.length === leastByHand && latest.every((end) => end?.byHand === true);
       return {
-        unknownRefusals: isRefusing() ? refused!.count : null,
+        unknownRefusals: bids.count(),
+        linkQueryRefusals: linkQueries.count(),
         caps: isMost || isShut ? { cap: ends.at(-1)!, ended: ends.length, of: wouldBe.length } : null,
         slowAnswers: slowAnswersIn(answerTimes, windowMs),
       };
     },
+  };
+}
+
+type RefusalRun = {
+  refused: (id: string, at: EpochMs) => RefusalChange | null;
+  /** By an answer that is no such refusal. */
+  ended: (at: EpochMs) => RefusalChange | null;
+  /** Null: too few, or for too short a time. */
+  count: () => number | null;
+};
+
+/** Refusals in a row in words that nobody knows. */
+function createRefusalRun(): RefusalRun {
+  let run: { count: number; from: EpochMs; until: EpochMs } | null = null;
+  const ids = new Set<string>();
+
+  function isSure(): boolean {
+    return run !== null && run.count >= leastRefusals && run.until - run.from >= leastRefusedMs;
+  }
+
+  return {
+    refused: (id, at) => {
+      if (ids.has(id)) return null;
+      const wasSure = isSure();
+      ids.add(id);
+      const [oldest] = ids;
+      if (ids.size > mostRefusedKept) ids.delete(oldest!);
+      run = { count: (run?.count ?? 0) + 1, from: run?.from ?? at, until: at };
+      return isSure() && !wasSure ? { kind: 'begun', count: run.count, durationMs: at - run.from } : null;
+    },
+    ended: (at) => {
+      const before = isSure() ? run : null;
+      run = null;
+      ids.clear();
+      return before === null ? null : { kind: 'over', count: before.count, durationMs: at - before.from };
+    },
+    count: () => (isSure() ? run!.count : null),
   };
 }
 

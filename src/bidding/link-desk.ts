@@ -15,6 +15,7 @@ import type { Authorisations } from './authorisations.ts';
 import type { DetailTold, FailureTold } from './callbacks.ts';
 import type { LinkNeed } from './decide.ts';
 import { noteHindrance } from './hindrances.ts';
+import type { DeskObserver } from './observer.ts';
 import type { LinkQuery, QueryAnswer, QueryFailure, Service } from './ports.ts';
 import { sleep } from './sleep.ts';
 import { problemOf } from './unprocessable.ts';
@@ -60,6 +61,7 @@ export function createLinkDesk(options: {
   vault: Vault;
   clock: Clock;
   settings: BiddingSettings;
+  observer: DeskObserver;
   stopping: () => boolean;
   /** These cannot be asked for after all. */
   onRefused: (requestIds: readonly RequestId[], reason: QueryFailure) => void;
@@ -133,6 +135,7 @@ export function createLinkDesk(options: {
           return;
         }
         if (answer.kind === 'refused') {
+          tellEnd(key, answer.reason);
           options.onRefused([...(waitingByKey.get(key) ?? [])], answer.reason);
           return;
         }
@@ -151,6 +154,11 @@ export function createLinkDesk(options: {
       noteHindrance(parked.get(requestId)!.queries, { kind: 'query', cause, count: 1, from, until: clock.now() });
   }
 
+  /** An acknowledgement is no end: the callback may say that the query is refused. */
+  function tellEnd(linkKey: string, failure: QueryFailure | null): void {
+    options.observer({ kind: 'link-query', linkKey, isRefused: failure === 'unclassified', at: clock.now() });
+  }
+
   function acknowledge(requestCode: string | null, key: string, identity: WorkerIdentity): void {
     if (requestCode === null) return;
     remember(queries, requestCode, { key, identity });
@@ -159,6 +167,7 @@ export function createLinkDesk(options: {
   }
 
   function tellFailure(reason: QueryFailure, key: string): void {
+    tellEnd(key, reason);
     const requestIds = [...(waitingByKey.get(key) ?? [])];
     if (requestIds.length > 0) options.onRefused(requestIds, reason);
   }
@@ -183,6 +192,11 @@ export function createLinkDesk(options: {
     const body = openedOrNull(sealedPlaces.callback(workerKey), sealed);
     if (body === null || !service.isDetailOf(body, asked.identity)) return [];
     return [...waiting].filter((requestId) => parked.get(requestId)?.state.request?.workerKey === workerKey);
+  }
+
+  /** By this process: of what others ask it hears as well, and the service may refuse only its own queries. */
+  function isAskedFor({ requestCode, detail }: DetailTold): boolean {
+    return waitingByKey.has(detail.linkKey) || (requestCode !== null && queries.has(requestCode));
   }
 
   function askDetail(key: string, identity: WorkerIdentity, authorisationNumber: string | null): void {
@@ -256,6 +270,7 @@ export function createLinkDesk(options: {
     unpark,
     detailArrived: (told) => {
       const { linkKey } = told.detail;
+      if (isAskedFor(told)) tellEnd(linkKey, null);
       const renamed = waitingOtherwise(told);
       for (const requestId of renamed) chosen.set(requestId, linkKey);
       return [...(waitingByKey.get(linkKey) ?? []), ...renamed];
@@ -268,6 +283,7 @@ export function createLinkDesk(options: {
     },
     listArrived: (workerKey, links) => {
       const undecidable: RequestId[] = [];
+      if (waitingByKey.has(workerKey)) tellEnd(workerKey, null);
       for (const requestId of [...(waitingByKey.get(workerKey) ?? [])]) {
         const entry = parked.get(requestId)!;
         const link = pick(entry.state, workerKey, links);

@@ -3,6 +3,7 @@ import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Answered, AuctionRecord, Claimed, Passed, Topic } from '../domain/records.ts';
 import type { Phase } from '../domain/states.ts';
 import type { BiddingStatus } from './bidding-status.ts';
+import type { LinkQueryEnd } from './lately.ts';
 import type { AlarmCode } from './react.ts';
 import type { Following } from './rival-watch.ts';
 import type { TimeDoubt } from './time-watch.ts';
@@ -43,6 +44,7 @@ export type DeskEvent =
     }
   /** A bid that was to be: written, answered, or passed. */
   | { kind: 'would-be'; record: Claimed | Answered | Passed }
+  | ({ kind: 'link-query' } & LinkQueryEnd)
   /** A decision took hold: rules that had an effect, and the one whose reason a pass gives first; null: no rule's. */
   | { kind: 'ruled'; effects: readonly string[]; decidedBy: string | null }
   | { kind: 'duration'; stage: Stage; durationMs: number }

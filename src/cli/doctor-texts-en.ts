@@ -137,6 +137,10 @@ export const doctorEn: Texts['doctor'] = {
       `open since ${since}, but the bids of the last ${count} requests were all refused in unknown words, and none was taken between`,
       'look at lance bids list --code unclassified and ask the service whether it still takes our bids; see the runbook LanceBidsRefused',
     ],
+    'bidding-links-refused': ({ since, count }) => [
+      `open since ${since}, but the queries of the last ${count} employment links were all refused in unknown words, and none was answered between`,
+      'look at lance bids list --code link-refused and ask the service whether it still takes our queries; see the runbook LanceLinkQueriesRefused',
+    ],
     'bidding-slow': ({ since, count, durationMs, windowMs }) => [
       `open since ${since}, but half of the last ${count} bids waited ${(Number(durationMs) / 1_000).toFixed(1)} s or longer for their answer, and an auction lasts ${Number(windowMs) / 1_000} s: requests may end without a bid for it`,
       'ask the service why it is slow; see the runbook LanceServiceSlow',

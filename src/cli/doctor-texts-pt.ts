@@ -146,6 +146,10 @@ export const doctorPt = {
       `abertos desde ${since}, mas os lances das últimas ${count} solicitações foram todos recusados em palavras desconhecidas, e nenhum foi aceito no meio`,
       'veja lance bids list --code unclassified e pergunte ao serviço se ele ainda aceita nossos lances; veja o runbook LanceBidsRefused',
     ],
+    'bidding-links-refused': ({ since, count }: DoctorFigures) => [
+      `abertos desde ${since}, mas as consultas dos últimos ${count} vínculos de emprego foram todas recusadas em palavras desconhecidas, e nenhuma foi respondida no meio`,
+      'veja lance bids list --code link-refused e pergunte ao serviço se ele ainda aceita nossas consultas; veja o runbook LanceLinkQueriesRefused',
+    ],
     'bidding-slow': ({ since, count, durationMs, windowMs }: DoctorFigures) => [
       `abertos desde ${since}, mas metade dos últimos ${count} lances esperou ${(Number(durationMs) / 1_000).toFixed(1).replace('.', ',')} s ou mais pela resposta, e um leilão dura ${Number(windowMs) / 1_000} s: por isso pode haver solicitações que ficam sem lance`,
       'pergunte ao serviço por que está lento; veja o runbook LanceServiceSlow',

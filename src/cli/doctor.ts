@@ -542,11 +542,13 @@ async function checkBidding(world: CommandWorld, reader: DeskReader | null, stor
   const { bidding } = answer.status;
   if (bidding === null) return [];
   const since = world.format.minute(bidding.since);
-  const { unknownRefusals, slowAnswers } = answer.status;
+  const { unknownRefusals, linkQueryRefusals, slowAnswers } = answer.status;
   if (bidding.cause === null) {
     const ill: Finding[] = [];
     if (unknownRefusals != null)
       ill.push(found('bidding', 'warn', 'bidding-refused', { since, count: unknownRefusals }));
+    if (linkQueryRefusals != null)
+      ill.push(found('bidding', 'warn', 'bidding-links-refused', { since, count: linkQueryRefusals }));
     if (slowAnswers != null) {
       const { medianMs, of, windowMs } = slowAnswers;
       ill.push(found('bidding', 'warn', 'bidding-slow', { since, durationMs: medianMs, count: of, windowMs }));

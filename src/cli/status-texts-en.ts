@@ -26,6 +26,7 @@ export const statusEn: Texts['status'] = {
     lastWin: 'last win',
     service: 'service',
     refusals: 'refusals',
+    linkQueries: 'queries',
     answers: 'answers',
     caps: 'caps',
   },
@@ -59,6 +60,8 @@ export const statusEn: Texts['status'] = {
   answered: (age, at) => `last answered ${statusEn.ago(age)} (${at})`,
   unknownRefusals: (count) =>
     `REFUSED: the bids of the last ${count} requests were all refused in unknown words, and none was taken between: ask the service whether it still takes our bids (runbook LanceBidsRefused)`,
+  linkQueryRefusals: (count) =>
+    `REFUSED: the queries of the last ${count} employment links were all refused in unknown words, and none was answered between: requests end as link-refused; ask the service whether it still takes our queries (runbook LanceLinkQueriesRefused)`,
   slowAnswers: ({ medianMs, of, windowMs }) =>
     `SLOW: half of the last ${of} bids waited ${(medianMs / 1_000).toFixed(1)} s or longer for their answer, and an auction lasts ${Math.round(windowMs / 1_000)} s: requests may end without a bid for it; ask the service (runbook LanceServiceSlow)`,
   capsFull: ({ name, byHand, used, limit }, ended, of) =>

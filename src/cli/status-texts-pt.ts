@@ -47,6 +47,7 @@ export const statusPt = {
     lastWin: 'última vitória',
     service: 'serviço',
     refusals: 'recusas',
+    linkQueries: 'consultas',
     answers: 'respostas',
     caps: 'tetos',
   },
@@ -83,6 +84,8 @@ export const statusPt = {
   answered: (age: Age, at: string) => `respondeu pela última vez ${statusPt.ago(age)} (${at})`,
   unknownRefusals: (count: number) =>
     `RECUSADOS: os lances das últimas ${count} solicitações foram todos recusados em palavras desconhecidas, e nenhum foi aceito no meio: pergunte ao serviço se ele ainda aceita nossos lances (runbook LanceBidsRefused)`,
+  linkQueryRefusals: (count: number) =>
+    `RECUSADAS: as consultas dos últimos ${count} vínculos de emprego foram todas recusadas em palavras desconhecidas, e nenhuma foi respondida no meio: as solicitações terminam como link-refused; pergunte ao serviço se ele ainda aceita nossas consultas (runbook LanceLinkQueriesRefused)`,
   slowAnswers: ({ medianMs, of, windowMs }: SlowAnswers) =>
     `LENTAS: metade dos últimos ${of} lances esperou ${(medianMs / 1_000).toFixed(1).replace('.', ',')} s ou mais pela resposta, e um leilão dura ${Math.round(windowMs / 1_000)} s: por isso pode haver solicitações que ficam sem lance; pergunte ao serviço (runbook LanceServiceSlow)`,
   capsFull: (

@@ -148,6 +148,7 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.lastWin, requests === null ? null : lastText(found.lastWinAt)],
     [labels.service, requests === null ? null : serviceText(found)],
     [labels.refusals, found.unknownRefusals == null ? null : status.unknownRefusals(found.unknownRefusals)],
+    [labels.linkQueries, found.linkQueryRefusals == null ? null : status.linkQueryRefusals(found.linkQueryRefusals)],
     [labels.answers, found.slowAnswers == null ? null : status.slowAnswers(found.slowAnswers)],
     [labels.caps, capsText(found)],
   ];

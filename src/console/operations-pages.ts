@@ -50,7 +50,7 @@ ${links}
 
 function checkTable({ texts, format, language }: Shown, status: DaemonStatus, checks: readonly CheckShown[]): Html {
   const words = texts.operations;
-  const { unknownRefusals, slowAnswers } = status;
+  const { unknownRefusals, linkQueryRefusals, slowAnswers } = status;
   const { status: found } = format.texts;
   const own = language === 'pt' ? 'pt-BR' : 'en';
   // What the process says of itself is in English.
@@ -59,6 +59,9 @@ function checkTable({ texts, format, language }: Shown, status: DaemonStatus, ch
     ...(unknownRefusals == null
       ? []
       : [{ name: 'outcomes', isGood: false, text: found.unknownRefusals(unknownRefusals), language: own }]),
+    ...(linkQueryRefusals == null
+      ? []
+      : [{ name: 'queries', isGood: false, text: found.linkQueryRefusals(linkQueryRefusals), language: own }]),
     ...(slowAnswers == null
       ? []
       : [{ name: 'answers', isGood: false, text: found.slowAnswers(slowAnswers), language: own }]),

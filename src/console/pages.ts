@@ -182,7 +182,7 @@ export function nowPage(shown: Shown, facts: NowFacts): string {
   const isPaused = bidding?.cause === 'paused';
   const buttons = html`<a class="button danger" href="/console/stop">${texts.now.stop}</a>`;
   const resume = html`<a class="button" href="/console/resume">${texts.now.resume}</a>`;
-  const isLost = bidding?.kind === 'closed' || status.unknownRefusals != null;
+  const isLost = bidding?.kind === 'closed' || status.unknownRefusals != null || status.linkQueryRefusals != null;
   const tone = isLost ? 'panel shut' : 'panel live';
   const words = bidding === null ? texts.now.doorOnly : bidding.kind === 'open' ? texts.now.open : texts.now.closed;
   const body = html`<h1>${texts.pages.now}</h1>
@@ -209,7 +209,7 @@ ${
 function biddingFacts(
   shown: Shown,
   bidding: NonNullable<DaemonStatus['bidding']>,
-  { unknownRefusals, slowAnswers }: DaemonStatus,
+  { unknownRefusals, linkQueryRefusals, slowAnswers }: DaemonStatus,
   now: number,
 ): Html {
   const { format } = shown;
@@ -230,6 +230,7 @@ ${row(words.by, by === null ? null : outside(by))}
 ${row(isPaused ? words.reason : words.detail, detail === null ? null : outside(detail))}
 ${row(words.remedy, remedy)}
 ${row(words.warning, unknownRefusals == null ? null : status.unknownRefusals(unknownRefusals))}
+${row(words.warning, linkQueryRefusals == null ? null : status.linkQueryRefusals(linkQueryRefusals))}
 ${row(words.warning, slowAnswers == null ? null : status.slowAnswers(slowAnswers))}
 </dl>`;
 }

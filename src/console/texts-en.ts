@@ -436,6 +436,7 @@ export const consoleEn: ConsoleTexts = {
       control: 'orders',
       webhooks: 'webhooks',
       outcomes: 'table of answers',
+      queries: 'link queries',
       answers: 'answers of the service',
     },
     doctor: 'What is seen on the machine alone (disk, keys, chain of the log) is checked by:',

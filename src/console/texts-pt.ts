@@ -437,6 +437,7 @@ export const consolePt = {
       control: 'ordens',
       webhooks: 'webhooks',
       outcomes: 'tabela de respostas',
+      queries: 'consultas de vínculo',
       answers: 'respostas do serviço',
     },
     doctor: 'O que só se vê na máquina (disco, chaves, cadeia do registro) é verificado por:',

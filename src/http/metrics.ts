@@ -34,6 +34,7 @@ export type GaugeSample = {
   serviceAnsweredAt: number | null;
   /** Requests in a row whose bids were refused in unknown words; 0: too few to tell. */
   unknownRefusals: number;
+  linkQueryRefusals: number;
   /** Of each check of readiness, whether it holds. */
   ready: Readonly<Record<string, boolean>>;
 };
@@ -47,6 +48,7 @@ export const furtherAlarms = [
   'store-files-lost',
   'rollback-unreviewed',
   'bids-refused',
+  'link-queries-refused',
 ] as const;
 
 export type Metrics = {
@@ -224,6 +226,11 @@ function makeGauges(registry: Registry) {
       'Requests in a row whose bids were all refused in unknown words; 0: too few, or for too short a time.',
       [],
     ),
+    linkQueryRefusals: gauge(
+      'link_query_refusals',
+      'Employment links in a row whose queries were all refused in unknown words; 0: too few, or for too short a time.',
+      [],
+    ),
     doorInFlight: gauge('webhooks_in_flight', 'Webhooks waiting for the log.', []),
     unknownBids: gauge('unknown_bids', 'Bids sent whose answer is not known.', []),
     unknownAge: gauge('unknown_oldest_age_seconds', 'Age of the bid whose answer has been unknown longest.', []),
@@ -265,6 +272,7 @@ function setGauges(gauges: Gauges, sample: GaugeSample): void {
   gauges.circuitOpen.set(sample.circuitOpen ? 1 : 0);
   gauges.lastAnswer.set((sample.serviceAnsweredAt ?? 0) / 1_000);
   gauges.unknownRefusals.set(sample.unknownRefusals);
+  gauges.linkQueryRefusals.set(sample.linkQueryRefusals);
   gauges.doorInFlight.set(sample.doorInFlight);
   gauges.unknownBids.set(sample.unknownBids);
   gauges.unknownAge.set(sample.unknownOldestAgeMs / 1_000);
@@ -403,6 +411,7 @@ function deskObserver(
         return counters.lateClaims.inc();
       case 'time':
       case 'would-be':
+      case 'link-query':
       case 'sending':
       case 'bidding':
         return undefined;

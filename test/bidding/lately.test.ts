@@ -52,6 +52,23 @@ test('a service that refuses every bid in unknown words is told once, and again 
   assert.equal(note('j', 50_000, accepted), null);
 });
 
+test('a service that refuses every link query is told once, and one refusal among good ones is not', () => {
+  const watch = createLatelyWatch(30_000);
+  const query = (linkKey: string, at: number, isRefused: boolean) => watch.noteLinkQuery({ linkKey, at, isRefused });
+  for (let each = 0; each < 50; each += 1)
+    assert.equal(query(`l${each}`, each * 10_000, each % 5 < 4), null, 'four of five are refused');
+  for (let each = 0; each < 4; each += 1) assert.equal(query(`m${each}`, 600_000 + each * 10_000, true), null);
+  assert.equal(query('m0', 640_000, true), null, 'a link that is asked for again counts once');
+  assert.equal(watch.told().linkQueryRefusals, null);
+  assert.deepEqual(query('m4', 640_000, true), { kind: 'begun', count: 5, durationMs: 40_000 });
+  assert.equal(watch.told().linkQueryRefusals, 5);
+  assert.equal(watch.told().unknownRefusals, null);
+  watch.note(answered('a', 641_000, { kind: 'accepted', bidId: 'x' }));
+  assert.equal(watch.told().linkQueryRefusals, 5, 'a bid says nothing of queries');
+  assert.deepEqual(query('m5', 650_000, false), { kind: 'over', count: 5, durationMs: 50_000 });
+  assert.equal(watch.told().linkQueryRefusals, null);
+});
+
 test('one request that is refused again and again is one, and whatever is known ends the count', () => {
   const watch = createLatelyWatch(30_000);
   for (let each = 0; each < 50; each += 1) watch.note(answered('same', each * 1_000, unknownWords));

@@ -57,6 +57,7 @@ function setUp(answers: readonly QueryAnswer[], always = false) {
   const clock = createManualClock(at);
   const asked: { list: boolean; query: LinkQuery }[] = [];
   const refusals: string[] = [];
+  const ends: [linkKey: string, isRefused: boolean][] = [];
   const answer = (list: boolean) => async (query: LinkQuery) => {
     asked.push({ list, query });
     return answers[Math.min(asked.length, answers.length) - 1]!;
@@ -70,11 +71,14 @@ function setUp(answers: readonly QueryAnswer[], always = false) {
     vault,
     clock,
     settings,
+    observer: (event) => {
+      if (event.kind === 'link-query') ends.push([event.linkKey, event.isRefused]);
+    },
     stopping: () => false,
     onUnwritable: () => assert.fail('nothing is unwritable'),
     onRefused: (requestIds, reason) => refusals.push(...requestIds.map((requestId) => `${requestId} ${reason}`)),
   });
-  return { clock, asked, refusals, desk, authorisations };
+  return { clock, asked, refusals, ends, desk, authorisations };
 }
 
 test('one query a link, however many requests wait for it', async () => {
@@ -101,6 +105,28 @@ test('a query that failed is asked again, as long as somebody waits', async () =
   await clock.advance(60_000);
   assert.equal(asked.length, 4);
   assert.equal(desk.waitingSince('1'), null);
+});
+
+test('each query tells once how it ended: refused in unknown words, or not', async () => {
+  const forbidden: QueryAnswer = { kind: 'refused', reason: 'unclassified', response: { status: 403, body: '' } };
+  for (const [answers, expected] of [
+    [[failed, forbidden], [['link-pseudonym', true]]],
+    [[refused], [['link-pseudonym', false]]],
+    [[acknowledged], []],
+  ] as const) {
+    const { clock, ends, desk } = setUp(answers);
+    desk.park(waiting('1'), 'needed');
+    desk.park(waiting('2'), 'needed');
+    await clock.advance(1_000);
+    assert.deepEqual(ends, expected);
+  }
+  const { clock, ends, desk } = setUp([{ kind: 'acknowledged', requestCode: 'q' }]);
+  desk.park(waiting('1'), 'needed');
+  await clock.advance(1_000);
+  desk.detailArrived(told('of-another-process'));
+  assert.deepEqual(ends, []);
+  desk.detailArrived(told('link-pseudonym'));
+  assert.deepEqual(ends, [['link-pseudonym', false]]);
 });
 
 test('a refused query is told to everybody who waits', async () => {

@@ -28,7 +28,7 @@ const hourMs = 3_600_000;
 /** What stands between the desk and the service: lets everything through, or plays what a night may bring. */
 type Front = {
   url: string;
-  mode: 'through' | 'down' | 'throttled' | 'bids-forbidden' | 'bids-ok' | 'an-hour-ahead';
+  mode: 'through' | 'down' | 'throttled' | 'bids-forbidden' | 'links-forbidden' | 'bids-ok' | 'an-hour-ahead';
   server: Server;
 };
 
@@ -40,7 +40,10 @@ async function openFront(serviceUrl: string): Promise<Front> {
       return void response.writeHead(429).end('{}');
     }
     const { method, url: path, headers } = request;
-    if (front.mode === 'bids-forbidden' && path?.endsWith(bidPath)) {
+    const isForbidden =
+      (front.mode === 'bids-forbidden' && path?.endsWith(bidPath)) ||
+      (front.mode === 'links-forbidden' && path?.includes('consultar-dados-vinculo'));
+    if (isForbidden) {
       request.resume();
       return void response.writeHead(403, { 'content-type': 'text/html' }).end('<html>Forbidden</html>');
     }
@@ -156,7 +159,9 @@ function firingWithin2Minutes(metrics: string, alert: string, expected: readonly
   try {
     const series = metrics.split('\n').flatMap((line) => {
       const [, name, labels = '', value] =
-        /^(lance_(?:bidding_status|paused|rule_set_refused|unknown_refusals))(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+        /^(lance_(?:bidding_status|paused|rule_set_refused|unknown_refusals|link_query_refusals))(?:\{(.*)\})? (\S+)$/.exec(
+          line,
+        ) ?? [];
       if (name === undefined) return [];
       return [
         { series: `${name}{job="lance",instance="a"${labels === '' ? '' : `,${labels}`}}`, values: `${value}x20` },
@@ -463,6 +468,41 @@ describe('nights on which no bid flows', { concurrency: 2 }, () => {
       for (let looks = 0; looks < 100 && !isOver(); looks += 1) await sleep(100);
       assert.ok(isOver(), 'the recovery is logged');
       assert.equal((await apiStatus(night)).unknownRefusals, null);
+    });
+  });
+
+  test('every link query is refused with 403: a warning in all places, and bidding stays open', async () => {
+    await withNight(77, {}, async (night) => {
+      const { environment, daemon, root, front, played } = night;
+      front.mode = 'links-forbidden';
+      const alarms = () => daemon.lines.filter(({ msg, code }) => msg === 'alarm' && code === 'link-queries-refused');
+      for (let batch = 0; batch < 20 && alarms().length === 0; batch += 1) await played.sandbox.run(5);
+      assert.equal(alarms().length, 1, 'the alarm');
+      const { bidding, linkQueryRefusals } = await apiStatus(night);
+      assert.equal(bidding?.kind, 'open');
+      assert.ok(linkQueryRefusals! >= 5);
+      assert.match(await (await fetch(`${root}/readyz?verbose`)).text(), /^\[\+\] service: .*; REFUSED: the queries/m);
+      const metrics = await (await fetch(`${root}/metrics`)).text();
+      assert.match(metrics, /^lance_alarms_total\{code="link-queries-refused"\} 1$/m);
+      firingWithin2Minutes(metrics, 'LanceLinkQueriesRefused', [{ alertname: 'LanceLinkQueriesRefused' }]);
+      const [screen, doctor] = await Promise.all([
+        lance({ ...environment, LANCE_LANG: 'en' }, 'status'),
+        lance(environment, 'doctor', '--json'),
+      ]);
+      assert.match(flat(screen.stdout), /bidding OPEN.*REFUSED: the queries of the last \d+ employment links/);
+      const found = jsonLines<{ check: string; finding: string }>(doctor.stdout);
+      assert.deepEqual(
+        found.filter(({ check }) => check === 'bidding').map(({ finding }) => finding),
+        ['bidding-links-refused'],
+      );
+      const codes = await codesOf(night);
+      assert.ok((codes['link-refused'] ?? 0) >= 5, JSON.stringify(codes));
+      front.mode = 'through';
+      const isOver = () => daemon.lines.some(({ msg }) => msg === 'link-queries-refused-over');
+      // Not every request asks for its link.
+      for (let batch = 0; batch < 20 && !isOver(); batch += 1) await played.sandbox.run(5);
+      assert.ok(isOver(), 'the recovery is logged');
+      assert.equal((await apiStatus(night)).linkQueryRefusals, null);
     });
   });
 

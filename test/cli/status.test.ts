@@ -266,6 +266,32 @@ test('a service that refuses every bid is named by status and doctor, in one scr
   }
 });
 
+test('a service that refuses every link query is named by status and doctor, in one screen', async () => {
+  const status = await statusOf();
+  const refused = { ...status, linkQueryRefusals: 1_234 };
+  const server = createHttpServer((_request, response) => response.end(JSON.stringify(refused)));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const LANCE_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    for (const [language, said] of [
+      ['en', /queries REFUSED: the queries of the last 1234 employment links were all refused in unknown words/],
+      ['pt', /consultas RECUSADAS: as consultas dos últimos 1234 vínculos de emprego foram todas recusadas/],
+    ] as const) {
+      const { stdout } = await lance({ LANCE_URL, LANCE_LANG: language }, 'status');
+      assert.match(stdout.replaceAll(/\s+/g, ' '), said);
+      assertScreen(stdout);
+      const doctor = await lance({ ...environment, LANCE_URL, LANCE_LANG: language }, 'doctor');
+      assert.match(doctor.stdout, /LanceLinkQueriesRefused/);
+    }
+    const json = jsonLines<{ finding: string; level: string }>(
+      (await lance({ ...environment, LANCE_URL }, 'doctor', '--json')).stdout,
+    );
+    assert.equal(json.find(({ finding }) => finding === 'bidding-links-refused')?.level, 'warn');
+  } finally {
+    server.close();
+  }
+});
+
 test('what a process does not tell, or cannot know without traffic, is said so', async () => {
   const status = await statusOf();
   const server = createHttpServer((_request, response) => response.end(JSON.stringify(shown)));

@@ -189,11 +189,17 @@ test('no page shows the markup of others, or turns its direction', () => {
 test('a service that refuses every bid, or is slow, stands on the first page while bidding is open', () => {
   const example = exampleOf(statusSchema) as Parameters<typeof nowPage>[1]['status'];
   const bidding = { ...example.bidding!, kind: 'open' as const, cause: null, detail: null, remedy: null };
-  const status = { ...example, bidding, unknownRefusals: null, slowAnswers: null };
+  const status = { ...example, bidding, unknownRefusals: null, linkQueryRefusals: null, slowAnswers: null };
   const facts = { caps: [], moreCaps: 0, now: status.at, notice: null };
-  for (const [language, warning, refused, slow] of [
-    ['en', 'Warning', /REFUSED: the bids of the last 7 requests/, /SLOW: half of the last 20 bids/],
-    ['pt', 'Atenção', /RECUSADOS: os lances das últimas 7 solicitações/, /LENTAS: metade dos últimos 20 lances/],
+  for (const [language, warning, refused, queries, slow] of [
+    [
+      ...(['en', 'Warning', /REFUSED: the bids of the last 7 requests/] as const),
+      ...([/REFUSED: the queries of the last 9 employment links/, /SLOW: half of the last 20 bids/] as const),
+    ],
+    [
+      ...(['pt', 'Atenção', /RECUSADOS: os lances das últimas 7 solicitações/] as const),
+      ...([/RECUSADAS: as consultas dos últimos 9 vínculos/, /LENTAS: metade dos últimos 20 lances/] as const),
+    ],
   ] as const) {
     const page = (change: Partial<typeof example>) =>
       nowPage(shownIn(language, 'ana'), { ...facts, status: { ...status, ...change } });
@@ -201,6 +207,8 @@ test('a service that refuses every bid, or is slow, stands on the first page whi
     assert.match(page({}), /class="panel live"/);
     assert.match(page({ unknownRefusals: 7 }), refused);
     assert.match(page({ unknownRefusals: 7 }), /class="panel shut"/);
+    assert.match(page({ linkQueryRefusals: 9 }), queries);
+    assert.match(page({ linkQueryRefusals: 9 }), /class="panel shut"/);
     const slowPage = page({ slowAnswers: { medianMs: 4_020, of: 20, windowMs: 30_000 } });
     assert.match(slowPage, slow);
     assert.equal(slowPage.split(`<dt>${warning}</dt>`).length, 2);

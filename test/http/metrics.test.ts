@@ -62,6 +62,7 @@ function fill(metrics: Metrics): void {
     logLinesLost: 4,
     serviceAnsweredAt: 1_772_550_000_500,
     unknownRefusals: 7,
+    linkQueryRefusals: 8,
     ready: { gate: true, webhooks: false },
   });
 }
@@ -76,6 +77,7 @@ test('what happened is counted, in base units', async () => {
     'lance_ready{check="webhooks"} 0',
     'lance_service_last_answer_timestamp_seconds 1772550000.5',
     'lance_unknown_refusals 7',
+    'lance_link_query_refusals 8',
     'lance_phases_total{phase="passed"} 1',
     'lance_passes_total{code="margin-missing"} 1',
     'lance_rule_effects_total{rule="One alert"} 2',

@@ -50,6 +50,7 @@ const healthy: Series = {
   'lance_consumer_lag_seconds{job="lance",instance="a",topic="auctions"}': '1x40',
   'lance_rule_set_refused{job="lance",instance="a"}': '0x40',
   'lance_unknown_refusals{job="lance",instance="a"}': '0x40',
+  'lance_link_query_refusals{job="lance",instance="a"}': '0x40',
   'lance_alarms_total{job="lance",instance="a",code="foreign-bid"}': '3x40',
   'lance_ready{job="lance",instance="a",check="webhooks"}': '1x40',
   'lance_webhook_problems_total{job="lance",instance="a",problem="log-refused"}': '3x40',
@@ -132,6 +133,11 @@ const cases: readonly { what: string; change: Series; fires: readonly string[]; 
   { what: 'some slow answers', change: answersWithin(6, 4), fires: [] },
   { what: 'every bid refused', change: like('lance_unknown_refusals', '0x28 6x12'), fires: ['LanceBidsRefused'] },
   { what: 'bids refused until a moment ago', change: like('lance_unknown_refusals', '0x20 6x8 0x12'), fires: [] },
+  {
+    what: 'every link query refused',
+    change: like('lance_link_query_refusals', '0x28 6x12'),
+    fires: ['LanceLinkQueriesRefused'],
+  },
   { what: 'slow answers to a bid now and then', change: answersWithin(0, 0.5), fires: [] },
   {
     what: 'an old unknown',

@@ -148,6 +148,11 @@ export const statusSchema = answerNamed(
       'Requests in a row whose bids were all refused in words that nobody knows (`unclassified`, or a refusal that leaves open whether the bid stands), where they are 5 or more over at least 30 s; null: they are not',
       null,
     ),
+    linkQueryRefusals: said(
+      count.nullable().optional(),
+      'Employment links in a row whose queries were all refused in words that nobody knows, where they are 5 or more over at least 30 s; null: they are not',
+      null,
+    ),
     slowAnswers: saidOfParts(
       z
         .object({
