@@ -899,6 +899,7 @@ function statusOf(
     lastAnswerAt: parts.serviceAnsweredAt(),
     serviceAskedMs: config.bidding.timeWitness === 'service' ? askIdleEveryMs : null,
     ...lasts.lately.told(),
+    caps: lasts.lately.caps(clock.now(), status?.capsByHand ?? null),
   };
 }
 

@@ -68,6 +68,8 @@ export type DeskStatus = {
   bidding: BiddingStatus;
   /** When the pause was ordered that this process obeys; null: none is known to hold. */
   pausedAt: EpochMs | null;
+  /** Limits in cents a day that operators set, by name; null: not known just now. */
+  capsByHand: Readonly<Record<string, number>> | null;
   /** Why the time of day is not believed, and by how much the other clock is ahead of the time kept; null: it is believed. */
   timeDoubt: { doubt: TimeDoubt; movedMs: number } | null;
   open: number;

@@ -597,6 +597,7 @@ export function createDesk(world: DeskWorld): Desk {
       gate: gate.closedBecause(),
       bidding: bidding.status(),
       pausedAt: control === null ? null : (toldPause(control)?.at ?? null),
+      capsByHand: control?.caps ?? null,
       timeDoubt: time.status(),
       open: ledger.openCount() + settledRows.left(),
       frozen: ledger.frozenCount(),

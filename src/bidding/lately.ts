@@ -18,16 +18,14 @@ type CapEnd = {
   limitCount: number | null;
 };
 
+/** The cap that ended a would-be bid last, and how many of how many ended by one. */
+type CapEnds = { cap: CapEnd; ended: number; of: number };
+
 type Lately = {
   /** Requests in a row whose bids were all refused in words that nobody knows; null: too few, or for too short a time. */
   unknownRefusals: number | null;
   /** Links in a row whose queries were all refused in words that nobody knows; null: too few, or for too short a time. */
   linkQueryRefusals: number | null;
-  /**
-   * Where most of the last would-be bids ended by a cap, or the latest few of them by one set by hand, which counts every bid: the one
-   * that did last, and how many of how many did.
-   */
-  caps: { cap: CapEnd; ended: number; of: number } | null;
   /** Where the answers to the last bids took a large part of an auction: their median, of how many, and how long an auction is. */
   slowAnswers: { medianMs: number; of: number; windowMs: number } | null;
 };
@@ -46,6 +44,11 @@ type LatelyWatch = {
   /** From the sending of a bid to its answer, or to its end without one. */
   noteAnswerTime: (durationMs: number) => void;
   told: () => Lately;
+  /**
+   * Where half or more of the last would-be bids ended by a cap, or the latest few of them by one set by hand, which counts every bid;
+   * or some of them within the last minutes by one set by hand that still stands. `byHand`: the limits by hand that stand; null: not known.
+   */
+  caps: (now: EpochMs, byHand: Readonly<Record<string, number>> | null) => CapEnds | null;
 };
 
 /**
@@ -63,6 +66,7 @@ const leastAnswerTimes = 10;
 /** Before its bid a request waits for its margin as well, which the same service tells: of an auction, an answer may take this part. */
 const slowShare = 0.1;
 const leastByHand = 3;
+const recentlyMs = 600_000;
 
 /** `windowMs`: the length of an auction. */
 export function createLatelyWatch(windowMs: number): LatelyWatch {
@@ -71,7 +75,7 @@ export function createLatelyWatch(windowMs: number): LatelyWatch {
   /** The latest last. */
   const answerTimes: number[] = [];
   /** Of the last would-be bids, the latest last: the cap that it ended by, or null for a claim. */
-  const wouldBe: (CapEnd | null)[] = [];
+  const wouldBe: { end: CapEnd | null; at: EpochMs }[] = [];
 
   function noteAnswer({ requestId, at, outcome }: Answered): RefusalChange | null {
     if (isUnknownRefusal(outcome)) return bids.refused(requestId, at);
@@ -81,7 +85,7 @@ export function createLatelyWatch(windowMs: number): LatelyWatch {
   function noteWouldBe(record: Claimed | Passed): void {
     const end = record.kind === 'passed' ? capEndOf(record) : null;
     if (record.kind === 'passed' && end === null) return;
-    wouldBe.push(end);
+    wouldBe.push({ end, at: record.at });
     if (wouldBe.length > mostWouldBe) wouldBe.shift();
   }
 
@@ -97,17 +101,23 @@ export function createLatelyWatch(windowMs: number): LatelyWatch {
       answerTimes.push(durationMs);
       if (answerTimes.length > mostAnswerTimes) answerTimes.shift();
     },
-    told: () => {
-      const ends = wouldBe.filter((end) => end !== null);
-      const isMost = wouldBe.length >= leastWouldBe && ends.length * 2 > wouldBe.length;
+    told: () => ({
+      unknownRefusals: bids.count(),
+      linkQueryRefusals: linkQueries.count(),
+      slowAnswers: slowAnswersIn(answerTimes, windowMs),
+    }),
+    caps: (now, byHand) => {
+      const ends = wouldBe.flatMap(({ end }) => end ?? []);
+      const isHalf = wouldBe.length >= leastWouldBe && ends.length * 2 >= wouldBe.length;
       const latest = wouldBe.slice(-leastByHand);
-      const isShut = latest.length === leastByHand && latest.every((end) => end?.byHand === true);
-      return {
-        unknownRefusals: bids.count(),
-        linkQueryRefusals: linkQueries.count(),
-        caps: isMost || isShut ? { cap: ends.at(-1)!, ended: ends.length, of: wouldBe.length } : null,
-        slowAnswers: slowAnswersIn(answerTimes, windowMs),
-      };
+      const isShut = latest.length === leastByHand && latest.every(({ end }) => end?.byHand === true);
+      const standing = wouldBe.flatMap(({ end, at }) =>
+        end !== null && now - at <= recentlyMs && isStanding(end, byHand) ? end : [],
+      );
+      const isNamed = isHalf || isShut || standing.length >= leastByHand;
+      // One that stands is what can be lifted.
+      const cap = standing.length >= leastByHand ? standing.at(-1) : ends.at(-1);
+      return isNamed && cap !== undefined ? { cap, ended: ends.length, of: wouldBe.length } : null;
     },
   };
 }
@@ -147,6 +157,12 @@ function createRefusalRun(): RefusalRun {
     },
     count: () => (isSure() ? run!.count : null),
   };
+}
+
+/** One that was raised since may have room again. */
+function isStanding({ name, byHand, limitCents }: CapEnd, limits: Readonly<Record<string, number>> | null): boolean {
+  if (!byHand || limits === null || !Object.hasOwn(limits, name)) return false;
+  return limitCents === null || limits[name]! <= limitCents;
 }
 
 /** Also one whose bid may stand. That nobody has answered a bid says nothing of what the service refuses. */

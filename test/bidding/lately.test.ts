@@ -11,12 +11,14 @@ function answered(requestId: string, at: number, outcome: object): Answered {
 const unknownWords = { kind: 'rejected', code: 'unclassified' };
 const inDoubt = { kind: 'unknown', reason: 'refused-in-doubt' };
 
-const claimed = { kind: 'claimed' } as unknown as Claimed;
+const at = 1_000_000;
+const claimed = { kind: 'claimed', at } as unknown as Claimed;
 
 function endedBy(key: string): Passed {
   return {
     kind: 'passed',
     code: 'cap',
+    at,
     reasons: [{ code: 'cap', rule: null, text: `the cap ${key} has no room left for this amount` }],
     trace: {
       caps: [{ keys: [key], limitAmountCents: 100_000, limitCount: null }],
@@ -92,17 +94,17 @@ test('one request that is refused again and again is one, and whatever is known 
 test('where most of the last would-be bids ended by a cap, it is named without the values of its key', () => {
   const watch = createLatelyWatch(30_000);
   for (let each = 0; each < 20; each += 1) watch.note(claimed);
-  for (let each = 0; each < 10; each += 1) watch.note(endedBy('worker-day|w-1|2026-07-01'));
-  assert.equal(watch.told().caps, null, 'half is not most');
+  for (let each = 0; each < 9; each += 1) watch.note(endedBy('worker-day|w-1|2026-07-01'));
+  assert.equal(watch.caps(at, null), null, 'less than half');
   watch.note(endedBy('worker-day|w-1|2026-07-01'));
-  const { cap, ended, of } = watch.told().caps!;
-  assert.deepEqual([cap.name, cap.byHand, ended, of], ['worker-day', false, 11, 20]);
+  const { cap, ended, of } = watch.caps(at, null)!;
+  assert.deepEqual([cap.name, cap.byHand, ended, of], ['worker-day', false, 10, 20]);
   watch.note(endedBy('operator:noite|2026-07-01'));
-  assert.deepEqual(watch.told().caps?.cap, {
+  assert.deepEqual(watch.caps(at, null)?.cap, {
     ...{ name: 'noite', byHand: true, usedCents: 99_000, limitCents: 100_000, usedCount: 3, limitCount: null },
   });
   for (let each = 0; each < 12; each += 1) watch.note(claimed);
-  assert.equal(watch.told().caps, null);
+  assert.equal(watch.caps(at, null), null);
 });
 
 test('answers to bids that take a tenth of an auction and more are told with their median, while they do', () => {
@@ -124,10 +126,25 @@ test('a cap by hand that ended the latest three is named, however many bids ther
   const watch = createLatelyWatch(30_000);
   for (let each = 0; each < 20; each += 1) watch.note(claimed);
   for (let each = 0; each < 2; each += 1) watch.note(endedBy('operator:tonight|2026-07-01'));
-  assert.equal(watch.told().caps, null);
+  assert.equal(watch.caps(at, null), null);
   watch.note(endedBy('operator:tonight|2026-07-01'));
-  const { cap, ended, of } = watch.told().caps!;
+  const { cap, ended, of } = watch.caps(at, null)!;
   assert.deepEqual([cap.name, cap.byHand, ended, of], ['tonight', true, 3, 20]);
   watch.note(claimed);
-  assert.equal(watch.told().caps, null, 'a bid went out');
+  assert.equal(watch.caps(at, null), null, 'a bid went out');
+});
+
+test('a cap by hand that ended bids in the last minutes is named while it stands, also after a bid went out and was refused', () => {
+  const watch = createLatelyWatch(30_000);
+  for (let each = 0; each < 14; each += 1) watch.note(claimed);
+  for (let each = 0; each < 3; each += 1) watch.note(endedBy('operator:tonight|2026-07-01'));
+  watch.note(endedBy('worker-day|w-1|2026-07-01'));
+  watch.note(claimed);
+  for (let each = 0; each < 5; each += 1) watch.note(answered(`r${each}`, each * 10_000, unknownWords));
+  const { cap, ended, of } = watch.caps(at + 600_000, { tonight: 100_000 })!;
+  assert.deepEqual([cap.name, ended, of, watch.told().unknownRefusals], ['tonight', 4, 19, 5]);
+  assert.equal(watch.caps(at + 600_001, { tonight: 100_000 }), null, 'long ago');
+  assert.equal(watch.caps(at, {}), null, 'lifted');
+  assert.equal(watch.caps(at, { tonight: 200_000 }), null, 'raised');
+  assert.equal(watch.caps(at, null), null, 'nobody knows');
 });

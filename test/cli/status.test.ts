@@ -292,6 +292,26 @@ test('a service that refuses every link query is named by status and doctor, in 
   }
 });
 
+test('a full cap and a service that refuses every bid are shown at once', async () => {
+  const cap = { name: 'noite', byHand: true, usedCents: 99_000, limitCents: 100_000, usedCount: 3, limitCount: null };
+  const both = { ...(await statusOf()), unknownRefusals: 6, caps: { cap, ended: 14, of: 20 } };
+  const server = createHttpServer((_request, response) => response.end(JSON.stringify(both)));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const LANCE_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    for (const [language, said] of [
+      ['en', /REFUSED: the bids of the last 6 .* 14 of the last 20 would-be bids .* by noite \(set by hand\)/],
+      ['pt', /RECUSADOS: os lances das últimas 6 .* 14 das últimas 20 .* em noite \(definido manualmente\)/],
+    ] as const) {
+      const { stdout } = await lance({ LANCE_URL, LANCE_LANG: language }, 'status');
+      assert.match(stdout.replaceAll(/\s+/g, ' '), said);
+      assertScreen(stdout);
+    }
+  } finally {
+    server.close();
+  }
+});
+
 test('what a process does not tell, or cannot know without traffic, is said so', async () => {
   const status = await statusOf();
   const server = createHttpServer((_request, response) => response.end(JSON.stringify(shown)));

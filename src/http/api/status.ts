@@ -187,7 +187,7 @@ export const statusSchema = answerNamed(
         })
         .nullable()
         .optional(),
-      'Where most of the last 20 would-be bids of this process ended by a cap, or the latest three by one set by hand; null: they did not',
+      'Where half or more of the last 20 would-be bids of this process ended by a cap, the latest three by one set by hand, or three of them within ten minutes by one set by hand that still stands; null: they did not',
     ),
   }),
   'Status',
