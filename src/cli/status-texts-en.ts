@@ -33,6 +33,8 @@ export const statusEn: Texts['status'] = {
   open: 'OPEN',
   openUnheard: (since) =>
     `OPEN as far as is known: no bid was taken since ${since}, and only traffic shows whether the service answers`,
+  openUnanswered: (startedAt) =>
+    `OPEN as far as is known: nothing was answered by the service since the start at ${startedAt}`,
   closed: (text, cause) => `CLOSED: ${text} (${cause})`,
   doorOnly: 'this process only takes webhooks',
   roles: (roles) =>

@@ -54,6 +54,8 @@ export const statusPt = {
   open: 'ABERTOS',
   openUnheard: (since: string) =>
     `ABERTOS, até onde se sabe: nenhum lance foi aceito desde ${since}, e só o tráfego mostra se o serviço responde`,
+  openUnanswered: (startedAt: string) =>
+    `ABERTOS, até onde se sabe: o serviço não respondeu nada desde o início, em ${startedAt}`,
   closed: (text: string, cause: string) => `FECHADOS: ${text} (${cause})`,
   doorOnly: 'este processo só recebe webhooks',
   roles: (roles: readonly string[]) =>

@@ -187,7 +187,8 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
   }
 
   /** Open is what nothing speaks against. */
-  function openText({ at, startedAt, lastBidAt }: DaemonStatus): string {
+  function openText({ at, startedAt, lastBidAt, lastAnswerAt }: DaemonStatus): string {
+    if (lastAnswerAt === null) return status.openUnanswered(format.minute(startedAt));
     const since = lastBidAt ?? startedAt;
     return at - since < unheardMs ? status.open : status.openUnheard(format.minute(since));
   }

@@ -326,7 +326,11 @@ test('what a process does not tell, or cannot know without traffic, is said so',
   };
   try {
     const open = { ...status.bidding!, kind: 'open', cause: null } as const;
-    const quiet = { ...status, bidding: open, startedAt: 1_772_550_000_000, lastBidAt: null };
+    const quiet = { ...status, bidding: open, startedAt: 1_772_550_000_000, lastBidAt: null, lastAnswerAt: undefined };
+    assert.match(
+      await said({ ...quiet, at: quiet.startedAt + 1_000, lastAnswerAt: null }),
+      /bidding OPEN as far as is known: nothing was answered by the service since the start at \d{4}-/,
+    );
     assert.match(
       await said({ ...quiet, at: quiet.startedAt + 120_000 }),
       /bidding OPEN as far as is known: no bid was taken since \d{4}-.*, and only traffic shows whether the service answers/,
