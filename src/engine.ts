@@ -526,9 +526,10 @@ function observerOf(tellers: Tellers, onStep: (step: Step) => void): DeskObserve
     metrics.observeDesk(event);
     noteLasts(event, tellers);
     if (event.kind === 'step') onStep(event.step);
-    else if (event.kind === 'alarm')
-      journal.error('alarm', { code: event.code, requestId: event.requestId, text: event.text });
-    else if (event.kind === 'time') tellTime(event, journal);
+    else if (event.kind === 'alarm') {
+      const { code, requestId, sharedWith, text } = event;
+      journal.error('alarm', { code, requestId, sharedWith, text });
+    } else if (event.kind === 'time') tellTime(event, journal);
     else if (event.kind === 'bidding') tellBidding(event, journal);
     else if (event.kind === 'log-refused') {
       const { topic, message } = event;

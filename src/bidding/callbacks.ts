@@ -220,8 +220,8 @@ export function createCallbacks(options: {
   async function acknowledged(answers: readonly Answered[]): Promise<void> {
     await persist(async () => {
       for (const { requestId, others } of await sharing(answers)) {
-        const text = `the service gave this bid a code that it gave to a bid for ${others.join(', ')} as well: an event under it is of none of them until a person says whose it is`;
-        observer({ kind: 'alarm', code: 'code-shared', requestId, text });
+        const text = `the service gave this bid a code that it gave to ${others.length === 1 ? 'another bid' : `${others.length} other bids`} as well (sharedWith): an event under it is of none of them until a person says whose it is`;
+        observer({ kind: 'alarm', code: 'code-shared', requestId, sharedWith: others, text });
       }
     });
   }

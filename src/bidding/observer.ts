@@ -48,7 +48,7 @@ export type DeskEvent =
   /** A decision took hold: rules that had an effect, and the one whose reason a pass gives first; null: no rule's. */
   | { kind: 'ruled'; effects: readonly string[]; decidedBy: string | null }
   | { kind: 'duration'; stage: Stage; durationMs: number }
-  | { kind: 'alarm'; code: AlarmCode; requestId: RequestId | null; text?: string }
+  | { kind: 'alarm'; code: AlarmCode; requestId: RequestId | null; sharedWith?: readonly RequestId[]; text?: string }
   | { kind: 'late-claim'; requestId: RequestId }
   /** Whether the time of day is believed has changed; `movedMs`: by how much the other clock is ahead of the time kept. */
   | { kind: 'time'; doubt: TimeDoubt | null; movedMs: number }

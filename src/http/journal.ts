@@ -14,11 +14,13 @@ const word = /^[\w:./@+-]{1,128}$/;
 const code = /^[a-z0-9][a-z0-9:._-]{0,79}$/;
 const maxTextLength = 500;
 
-type Form = 'word' | 'code' | 'number' | 'boolean' | 'text';
+type Form = 'word' | 'words' | 'code' | 'number' | 'boolean' | 'text';
 
 /** `text` is for messages of faults, which are written for people and hold no personal data; CPFs are blotted out all the same. */
 const fields = {
   requestId: 'word',
+  /** Of requests as well: in a sentence, an id of 11 digits would be taken for a CPF. */
+  sharedWith: 'words',
   flowId: 'word',
   batchId: 'word',
   claimId: 'word',
@@ -64,7 +66,13 @@ const fields = {
 } as const satisfies Record<string, Form>;
 
 type FieldName = keyof typeof fields;
-type ValueOf<F extends Form> = F extends 'number' ? number : F extends 'boolean' ? boolean : string;
+type ValueOf<F extends Form> = F extends 'number'
+  ? number
+  : F extends 'boolean'
+    ? boolean
+    : F extends 'words'
+      ? readonly string[]
+      : string;
 export type JournalFields = { [Name in FieldName]?: ValueOf<(typeof fields)[Name]> | null | undefined };
 
 export type Journal = {
@@ -142,6 +150,8 @@ function inForm(value: unknown, form: Form): unknown {
       return typeof value === 'boolean' ? value : undefined;
     case 'word':
       return typeof value === 'string' && word.test(value) ? withoutBareCpf(value) : undefined;
+    case 'words':
+      return Array.isArray(value) ? value.flatMap((each) => inForm(each, 'word') ?? []) : undefined;
     case 'code':
       return typeof value === 'string' && code.test(value) ? value : undefined;
     case 'text':

@@ -363,7 +363,8 @@ test('an answer with the code of another bid that stands raises one alarm, which
   await read(0, contemplated('ours'));
   const [alarm, ...others] = events.filter((event) => event.kind === 'alarm');
   assert.deepEqual([alarm?.code, alarm?.requestId, others], ['code-shared', 'r2', []]);
-  assert.match(alarm?.text ?? '', /a bid for r1 as well/);
+  assert.deepEqual(alarm?.sharedWith, ['r1']);
+  assert.match(alarm?.text ?? '', /another bid as well \(sharedWith\)/);
   kept.rows = rowsOf({ r1: ['released'], r2: ['held'] });
   events.length = 0;
   await callbacks.acknowledged([{ ...answered(accepted), requestId: 'r2' }]);

@@ -77,7 +77,7 @@ test('the desk: one code for two bids raises an alarm, wins nothing by itself, a
   };
   try {
     const now = Date.now();
-    for (const id of ['700', '701']) {
+    for (const id of ['50700000700', '50700000701']) {
       const request = { ...requested().request, requestId: id, receivedAt: now, closesAt: null, expiresAt: null };
       const life = [
         requested({ request }),
@@ -89,22 +89,26 @@ test('the desk: one code for two bids raises an alarm, wins nothing by itself, a
       await until(async () => (await stateOf(id))?.phase === 'accepted');
     }
     await until(async () => lines.some((line) => line.includes('code-shared')));
-    assert.match(lines.find((line) => line.includes('code-shared'))!, /"701".*a bid for 700 as well/);
+    const { requestId, sharedWith } = JSON.parse(lines.find((line) => line.includes('code-shared'))!);
+    assert.deepEqual([requestId, sharedWith], ['50700000701', ['50700000700']], 'ids of 11 digits are not masked');
     await send({ Conteudo: { Mensagem: 'Lance contemplado' }, Erros: [] });
     await send({
       conteudo: { codigo: 'P9', numeroProposta: '79', idSolicitacaoResposta: 1, hashOperacao: 1 },
       errors: [],
       hashOperacao: '1',
     });
-    for (const id of ['700', '701'])
+    for (const id of ['50700000700', '50700000701'])
       await until(async () => (await stateOf(id))?.unclaimed?.proposed?.proposalNumber === '79');
-    assert.deepEqual([(await stateOf('700'))?.phase, (await stateOf('701'))?.phase], ['accepted', 'accepted']);
-    assert.equal(lines.filter((line) => line.includes('code-shared')).length, 1);
-    const word = { ...resolved('contemplated'), requestId: '700', at: now };
-    await house.store.log.append([{ topic: 'auctions', key: '700', record: word }]);
-    await until(async () => (await stateOf('700'))?.phase === 'proposed');
     assert.deepEqual(
-      [(await stateOf('700'))?.winner?.proposalNumber, (await stateOf('701'))?.phase],
+      [(await stateOf('50700000700'))?.phase, (await stateOf('50700000701'))?.phase],
+      ['accepted', 'accepted'],
+    );
+    assert.equal(lines.filter((line) => line.includes('code-shared')).length, 1);
+    const word = { ...resolved('contemplated'), requestId: '50700000700', at: now };
+    await house.store.log.append([{ topic: 'auctions', key: '50700000700', record: word }]);
+    await until(async () => (await stateOf('50700000700'))?.phase === 'proposed');
+    assert.deepEqual(
+      [(await stateOf('50700000700'))?.winner?.proposalNumber, (await stateOf('50700000701'))?.phase],
       ['79', 'accepted'],
     );
   } finally {
