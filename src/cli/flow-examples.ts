@@ -8,7 +8,7 @@ import { issueTexts } from '../http/api/remedies.ts';
 import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { noteIndex } from '../origination/notes.ts';
 import { contractId, linkNamed } from '../origination/orders.ts';
-import { placeholdersIn } from '../origination/placeholders.ts';
+import { leftOpenProblem, openedExample, placeholdersIn } from '../origination/placeholders.ts';
 import {
   type ContractOrder,
   isLost,
@@ -18,6 +18,7 @@ import {
 } from '../origination/preparation.ts';
 import { opened } from '../origination/shown-flows.ts';
 import { stepsOf } from '../origination/steps.ts';
+import type { JsonObject } from '../wire/json.ts';
 import { openWith, type StartedKind, saidText } from './flows.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
@@ -47,7 +48,11 @@ export async function showExample(
   const schema = step === null ? orders[flow] : stepSchema(world, flow, step);
   const terms = flow === 'contract' && step === null ? await termsOfBid(world, requestId) : {};
   const own = flow === 'contract' && step === 'amend' && requestId !== null ? await ownValues(world, requestId) : null;
-  const example: Fields = { ...madeUpFor(schema, flow, step, own), ...terms };
+  const made = madeUpFor(schema, flow, step, own) as JsonObject;
+  const known = [...Object.keys(terms), ...placesOf(own ?? {})];
+  const isKnown = (place: string) => known.includes(place);
+  // What only the asker knows is left open, so that nothing invented is ever sent.
+  const example = openedExample({ ...made, ...terms } as JsonObject, isKnown) as Fields;
   // What is amended is what was named, with what the flow has of it: the rest stays as it is.
   if (step === 'amend' && set.length > 0) {
     const named = new Set(set.map((each) => each.split(/[.=]/, 1)[0]!));
@@ -56,41 +61,24 @@ export async function showExample(
       if (known === undefined) delete example[field];
     }
   }
-  signedNow(example, new Date(world.clock.now()).toISOString());
   if (step === 'sign' && requestId !== null) await nameNote(world, example, requestId);
   for (const each of set) setField(world, schema, example, each);
   if (flow === 'renegotiation' && step === null && hasStore(world)) await leaveOutOwnRate(world, example);
   const open = placeholdersIn(example);
-  const ofNote = step === 'sign' && requestId !== null ? [ownNote] : [];
-  const given = [
-    ...Object.keys(terms),
-    ...placesOf(own ?? {}),
-    ...set.map((each) => each.split('=', 1)[0]!),
-    ...ofNote,
-  ];
-  const invented = placesOf(example).filter(
-    (place) =>
-      place !== accepted &&
-      !open.includes(place) &&
-      !given.some((path) => place === path || place.startsWith(`${path}.`)),
-  );
-  if (invented.length > 0) world.terminal.say(texts.invented(invented.join(', ')));
   if (open.length > 0) world.terminal.say(texts.leftOpen(open.join(', ')));
   if (example[accepted] === false) world.terminal.say(texts.notAcceptedYet);
   const read = schema.safeParse(example);
   if (!read.success) {
-    const problems = issueTexts(read.error, example, schema).map(
-      ([field, text]) => `${field}: ${saidText(world.format, field, text)}`,
+    const problems = issueTexts(read.error, example, schema).flatMap(([field, text]) =>
+      text === leftOpenProblem ? [] : [`${field}: ${saidText(world.format, field, text)}`],
     );
-    throw new Fault('not-allowed', problems.join('\n'));
+    if (problems.length > 0) throw new Fault('not-allowed', problems.join('\n'));
   }
   world.terminal.write(JSON.stringify(example, null, 2));
 }
 
 /** What the orderer of a contract says of the worker. */
 const accepted = 'workerAccepted';
-/** The note of the flow that is signed. */
-const ownNote = 'content.numeroContrato';
 
 function placesOf(fields: object): readonly string[] {
   return Object.entries(fields).flatMap(([name, value]) =>
@@ -142,12 +130,6 @@ function termsToAmend(flow: StartedKind, step: string | null): Fields | null {
   if (step !== 'amend' || flow !== 'renegotiation') return null;
   const { rateHundredths: _, ...terms } = structuredClone(exampleOf(stepBodies.amend.shape.renegotiation)) as Fields;
   return { renegotiation: terms };
-}
-
-/** Whatever says when it was signed: a made-up time would lie before the flow. */
-function signedNow(example: Fields, now: string): void {
-  const signatures = [example, ...((example.signers as Fields[] | undefined) ?? [])];
-  for (const signature of signatures) if (signature.signedAt !== undefined) signature.signedAt = now;
 }
 
 function stepSchema({ format }: CommandWorld, flow: StartedKind, step: string): z.ZodType {
@@ -238,11 +220,12 @@ function setField({ format }: CommandWorld, schema: z.ZodType, example: Fields, 
     inner = next as Fields;
   }
   const field = partAt(schema, [...parts, last]);
-  const isTextField = Object.hasOwn(inner, last)
-    ? typeof inner[last] === 'string'
-    : field === null
-      ? !/^(-?\d|true$|false$|[[{])/.test(value)
-      : isText(field);
+  const isTextField =
+    field !== null
+      ? isText(field)
+      : Object.hasOwn(inner, last)
+        ? typeof inner[last] === 'string'
+        : !/^(-?\d|true$|false$|[[{])/.test(value);
   try {
     inner[last] = isTextField ? value : (JSON.parse(value) as unknown);
   } catch {

@@ -312,8 +312,7 @@ export const flowsEn: Texts['flows'] = {
   },
   notFound: (flowId) => `There is no flow ${flowId} of this kind.`,
   exampleOf: (requestId) => `Of request ${requestId}, the latest with a proposal.`,
-  madeUp: 'There is no bid with a proposal here: the example is made up, replace requestId and terms.',
-  invented: (fields) => `Made up, to be replaced before it is sent to the real service: ${fields}.`,
+  madeUp: 'There is no bid with a proposal here: requestId and terms are left open.',
   notAcceptedYet:
     'workerAccepted is false, and the order is refused with it: look whether the worker has taken the proposal in the app, then set it to true, in the file or with --set workerAccepted=true.',
   leftOpen: (fields) => `Left open, refused until it is filled in, in the file or with --set: ${fields}.`,

@@ -324,8 +324,7 @@ export const flowsPt = {
   },
   notFound: (flowId: string) => `Não há fluxo ${flowId} deste tipo.`,
   exampleOf: (requestId: string) => `Da solicitação ${requestId}, a última com proposta.`,
-  madeUp: 'Não há lance com proposta aqui: o exemplo é inventado, troque requestId e condições.',
-  invented: (fields: string) => `Inventado, a trocar antes de enviar ao serviço real: ${fields}.`,
+  madeUp: 'Não há lance com proposta aqui: requestId e condições ficam em aberto.',
   notAcceptedYet:
     'workerAccepted é false, e com isso o pedido é recusado: confira se o trabalhador aceitou a proposta no aplicativo e mude para true, no arquivo ou com --set workerAccepted=true.',
   leftOpen: (fields: string) => `Em aberto, recusado até ser preenchido, no arquivo ou com --set: ${fields}.`,

@@ -33,6 +33,7 @@ import { withLostBids } from '../origination/lost-bids.ts';
 import { needsKnownPerson, nextSteps, type StepSettings, waitsFor, waitsForPerson } from '../origination/next-steps.ts';
 import { noteIndex, notesToldAgain, unreadMark } from '../origination/notes.ts';
 import { type Asker, flowMeant, renegotiationTerms, storedKey } from '../origination/orders.ts';
+import { leftOpenProblem } from '../origination/placeholders.ts';
 import {
   type OpenSealed,
   shownAmount,
@@ -939,10 +940,11 @@ function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown
   const carried = withCarriedNumbers(parsed.value, text);
   const read = checkUntrusted(carried, (given) => schema.safeParse(given));
   if (read.success) return read.data;
-  throw new Fault(
-    'configuration-invalid',
-    flows.badFile(path, saidIn(world.format, issueTexts(read.error, parsed.value, schema))),
-  );
+  const problems = issueTexts(read.error, parsed.value, schema);
+  const said = saidIn(world.format, problems);
+  // As the front refuses what is left open in texts that have room for it.
+  if (problems.every(([, text]) => text === leftOpenProblem)) throw new Fault('not-allowed', flows.refused(said));
+  throw new Fault('configuration-invalid', flows.badFile(path, said));
 }
 
 type KnownFlows = { flows: DeskReader['flows']; unfolded: UnfoldedFlows };

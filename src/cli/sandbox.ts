@@ -218,6 +218,11 @@ function summaryText(world: CommandWorld, summary: SandboxSummary): string {
     .join('\n');
 }
 
+/** Whose agent and account it is no played service asks. */
+const orderOptions = `  --set agentCpf=11144477735 --set account.accountType=2 --set account.branch=0001 \\
+  --set account.branchDigit=9 --set account.account=123456 --set account.accountDigit=0 \\
+  --set account.bankNumber=341`;
+
 async function stream(
   world: CommandWorld,
   sandbox: Sandbox,
@@ -243,9 +248,10 @@ async function stream(
   progress.end();
   terminal.write(command.json ? JSON.stringify(summary) : summaryText(world, summary));
   if (command.exit || isAsked) return;
-  const { takers, noTakers, stays, stop } = format.texts.sandbox;
+  const { takers, noTakers, orderValues, stays, stop } = format.texts.sandbox;
   const taken = sandbox.takers().slice(0, shownPeople);
   terminal.say(`\n${taken.length === 0 ? noTakers : `${takers}\n${peopleText(world, taken)}`}\n`);
+  if (taken.length > 0) terminal.say(`${orderValues}\n${orderOptions}\n`);
   terminal.say(stays(url));
   terminal.say(stop);
   await asked;

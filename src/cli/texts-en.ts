@@ -595,6 +595,7 @@ export const en: Texts = {
     known: 'Made-up people behind the first requests (a withdrawal can be ordered for each of them):',
     people: ['Request', 'CPF', 'Name', 'Registration', 'Employer (1 CNPJ, 2 CPF)', 'Born', 'FGTS balance', 'NSU'],
     takers: 'Won, and taken by the worker: a contract can be ordered for',
+    orderValues: 'Values that this service takes for what lance contracts example leaves open:',
     noTakers:
       'No bid was won and taken by its worker: send more requests, or look at the bids of the desk. A sandbox that is started again sends the same requests, which the desk knows already: --seed 2 sends others.',
     stays: (url) => `The service stays up at ${url} for the flows after the win.`,

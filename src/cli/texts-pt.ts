@@ -625,6 +625,7 @@ export const pt = {
       'NSU',
     ],
     takers: 'Ganhas e aceitas pelo trabalhador; pode-se pedir o contrato de',
+    orderValues: 'Valores que este serviço aceita no que lance contracts example deixa em aberto:',
     noTakers:
       'Nenhum lance foi ganho e aceito pelo trabalhador: envie mais solicitações ou veja os lances da mesa. Um serviço simulado que recomeça envia as mesmas solicitações, que a mesa já conhece: --seed 2 envia outras.',
     stays: (url: string) => `O serviço continua em ${url} para as etapas depois do lance ganho.`,

@@ -24,11 +24,12 @@ import { stepBodies } from '../http/api/schemas.ts';
 import type { DeadlineSettings } from '../origination/flow-deadlines.ts';
 import { lateSuccessOf } from '../origination/late-successes.ts';
 import { nextSteps, type StepSettings, waitsFor } from '../origination/next-steps.ts';
+import { openedExample } from '../origination/placeholders.ts';
 import type { OpenSealed } from '../origination/shown-flows.ts';
 import { fieldless, isShownEndorsed, needsCode } from '../origination/steps.ts';
 import { isFinished } from '../origination/transitions.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
-import type { JsonValue } from '../wire/json.ts';
+import type { JsonObject, JsonValue } from '../wire/json.ts';
 import { type Html, html, outside } from './html.ts';
 import { csrfField, layout, type Shown, timeText } from './pages.ts';
 
@@ -420,13 +421,20 @@ function faultList(format: Format, id: string, faults: readonly StepFault[]): Ht
   return html`<ul class="reasons wrong" id="${id}-fault">${faults.map((each) => html`<li>${faultText(format, each)}</li>`)}</ul>`;
 }
 
-/** As the API takes them; what is made up is to be replaced, and the server refuses what is left open. */
+/** As the API takes them, with what only the asker knows left open: the server refuses it. */
 function exampleFields({ flow }: FlowState, step: FlowStep): string {
   if (fieldless.has(step)) return '{}';
   const { despiteEvents: _, ...example } = exampleOf(stepBodies[step]) as Record<string, unknown>;
-  if (step === 'amend' && flow === 'renegotiation')
-    return JSON.stringify({ renegotiation: exampleOf(stepBodies.amend.shape.renegotiation) }, null, 2);
-  return JSON.stringify(example, null, 2);
+  const { rateHundredths: _rate, ...terms } = exampleOf(stepBodies.amend.shape.renegotiation) as Record<
+    string,
+    unknown
+  >;
+  const fields = step === 'amend' && flow === 'renegotiation' ? { renegotiation: terms } : example;
+  return JSON.stringify(
+    openedExample(fields as JsonObject, () => false),
+    null,
+    2,
+  );
 }
 
 function thawForm(shown: Shown, state: FlowState, tried: Tried | null): Html {

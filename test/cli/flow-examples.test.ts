@@ -51,20 +51,20 @@ test('what example prints works against the sandbox, once what it leaves open is
   }
 
   const madeUp = await exampleFile('made-up', 'contracts', 'example');
-  assert.match(madeUp.said, /made up/);
+  assert.match(madeUp.said, /requestId and terms are left open/);
+  assert.match(madeUp.said, /Left open, .*: requestId, amountCents,/);
   sandbox.connect(`http://127.0.0.1:${port}/webhooks/${webhookToken}`);
   // Auctions are short here: on a busy machine some end without a bid.
   for (let round = 0; sandbox.takers().length === 0 && round < 10; round += 1) await sandbox.run(8);
   const [person] = sandbox.takers();
   assert.ok(person !== undefined);
   const asItIs = await exampleFile('as-it-is', 'contracts', 'example', person.requestId);
-  assert.match(asItIs.said, /Made up, .*agentCpf/);
-  assert.match(asItIs.said, /Made up, .*account\.accountType/);
+  assert.match(asItIs.said, /Left open, .*: agentCpf, account\.accountType/);
   // Whether the worker has taken the proposal somebody has to say.
   for (const { said } of [madeUp, asItIs]) assert.match(said, /workerAccepted is false, and the order is refused/);
-  assert.doesNotMatch(asItIs.said, /Made up, .*workerAccepted/);
+  assert.doesNotMatch(asItIs.said, /Left open, .*workerAccepted/);
   const ofNobody = await exampleFile('of-nobody', 'withdrawals', 'example');
-  assert.match(ofNobody.said, /Made up, .*cpf, birthDate/);
+  assert.match(ofNobody.said, /Left open, .*cpf, birthDate/);
   assert.match(asItIs.said, /Left open, .* account\.branch, account\.branchDigit, account\.account/);
   /** Nobody can be paid by what the example made up. */
   async function refusedAsItIs(path: string, fields: readonly string[], ...words: string[]): Promise<void> {
@@ -74,15 +74,26 @@ test('what example prints works against the sandbox, once what it leaves open is
       assert.ok(refused.stderr.includes(`${field}: this is what the example left open: send the real value`), field);
     }
   }
-  await refusedAsItIs(asItIs.path, ['account.branch', 'account.account'], 'contracts', 'start');
-  const parts = { branch: '0001', branchDigit: '9', account: '123456', accountDigit: '0', bankNumber: '341' };
+  const ofOrder = ['agentCpf', 'account.accountType', 'account.branch', 'account.account'];
+  await refusedAsItIs(asItIs.path, ofOrder, 'contracts', 'start');
+  const parts = {
+    accountType: '2',
+    branch: '0001',
+    branchDigit: '9',
+    account: '123456',
+    accountDigit: '0',
+    bankNumber: '341',
+  };
   const paid = Object.entries(parts).flatMap(([name, value]) => ['--set', `account.${name}=${value}`]);
-  const undecided = await exampleFile('undecided', 'contracts', 'example', person.requestId, ...paid);
+  const agent = ['--set', 'agentCpf=11144477735'];
+  const withoutAgent = await exampleFile('without-agent', 'contracts', 'example', person.requestId, ...paid);
+  await refusedAsItIs(withoutAgent.path, ['agentCpf'], 'contracts', 'start');
+  const undecided = await exampleFile('undecided', 'contracts', 'example', person.requestId, ...paid, ...agent);
   const refusedFirst = await lance(environment, 'contracts', 'start', '--file', undecided.path, '--by', 'ana');
   assert.equal(refusedFirst.code, 65, refusedFirst.stdout);
   assert.match(refusedFirst.stderr, /the order says \(workerAccepted: false\) that the worker has not taken/);
   const taken = ['--set', 'workerAccepted=true'];
-  const order = await exampleFile('order', 'contracts', 'example', person.requestId, ...paid, ...taken);
+  const order = await exampleFile('order', 'contracts', 'example', person.requestId, ...paid, ...agent, ...taken);
   assert.doesNotMatch(order.said, /workerAccepted is false/);
   assert.doesNotMatch(order.said, /Left open/);
   const { flowId } = await ask('contracts', 'start', '--file', order.path);
@@ -91,9 +102,9 @@ test('what example prints works against the sandbox, once what it leaves open is
   // The number of the note is that of the flow, which is named by its own id or by that of the request.
   for (const id of [flowId, person.requestId]) {
     const open = await exampleFile('open', 'contracts', 'example', id, '--step', 'sign');
-    assert.match(open.said, /Made up, .*: signedAt\.$/m, 'nobody knows yet when it was signed');
+    assert.match(open.said, /Left open, .*: signedAt, content\.assinatura\.$/m, 'nobody knows yet when it was signed');
     await refusedAsItIs(open.path, ['content.assinatura'], 'contracts', 'step', flowId, 'sign');
-    const biometrics = ['--set', 'content.assinatura=biometria'];
+    const biometrics = ['--set', 'content.assinatura=biometria', '--set', `signedAt=${new Date().toISOString()}`];
     const { path } = await exampleFile('sign', 'contracts', 'example', id, '--step', 'sign', ...biometrics);
     assert.equal(JSON.parse(readFileSync(path, 'utf8')).content.numeroContrato, note!.noteNumber);
   }
@@ -132,20 +143,27 @@ test('what example prints works against the sandbox, once what it leaves open is
   const ended = await fetch(`${url}/sandbox/terminations/${note!.noteNumber}`, { method: 'POST' });
   assert.equal(ended.status, 200);
   const nobodys = await exampleFile('nobodys', 'renegotiations', 'example');
-  await refusedAsItIs(nobodys.path, ['closedContract'], 'renegotiations', 'start', '--yes');
-  const elsewhere = await exampleFile('elsewhere', 'renegotiations', 'example', '--set', 'closedContract=9001');
+  await refusedAsItIs(
+    nobodys.path,
+    ['closedContract', 'installments', 'rateHundredths'],
+    'renegotiations',
+    'start',
+    '--yes',
+  );
+  const terms = ['agentCpf=11144477735', 'contractType=1', 'employerIdType=1', 'installments=12', 'rateHundredths=150'];
+  const agreed = terms.flatMap((each) => ['--set', each]);
+  const link = ['cpf=52998224725', 'registration=M-77', 'employerId=12345678000195', 'originalRateHundredths=180'];
+  const ofAnother = [...agreed, ...['closedContract=9001', ...link].flatMap((each) => ['--set', each])];
+  const elsewhere = await exampleFile('elsewhere', 'renegotiations', 'example', ...ofAnother);
   const { flowId: ofAnotherLender } = await ask('renegotiations', 'start', '--yes', '--file', elsewhere.path);
   assert.match(ofAnotherLender, /^r-/);
   const again = await exampleFile(
     'renegotiation',
     ...['renegotiations', 'example', '--set', `closedContract=${note!.noteNumber}`, '--set', `cpf=${person.cpf}`],
     ...['--set', `registration=${person.registration}`, '--set', `employerId=${person.employerId}`],
+    ...agreed,
   );
-  assert.match(
-    again.said,
-    /Made up, .*installments, rateHundredths/,
-    'whoever sends it as it is may give the rate away',
-  );
+  assert.doesNotMatch(again.said, /Left open/);
   const unsent = await lance(environment, 'renegotiations', 'start', '--file', again.path, '--by', 'ana');
   assert.equal(unsent.code, 65);
   assert.match(unsent.stderr, /Nothing was sent\. The order is sent at once with --yes:/);
@@ -163,8 +181,15 @@ test('what example prints works against the sandbox, once what it leaves open is
   await until('withdrawals', withdrawal.flowId, 'simulated');
   const include = ['--set', `birthDate=${birthDate}`, '--set', `account.holderCpf=${person.cpf}`, ...paid];
   const toNobody = await exampleFile('to-nobody', 'withdrawals', 'example', '--step', 'inclusion', ...include);
-  await refusedAsItIs(toNobody.path, ['account.holderName'], 'withdrawals', 'step', withdrawal.flowId, 'inclusion');
-  include.push('--set', 'account.holderName=Maria Exemplo');
+  await refusedAsItIs(
+    toNobody.path,
+    ['period', 'account.holderName'],
+    'withdrawals',
+    'step',
+    withdrawal.flowId,
+    'inclusion',
+  );
+  include.push('--set', 'account.holderName=Maria Exemplo', '--set', 'period=3');
   const inclusion = await exampleFile('inclusion', 'withdrawals', 'example', '--step', 'inclusion', ...include);
   await ask('withdrawals', 'step', withdrawal.flowId, 'inclusion', '--file', inclusion.path);
   await until('withdrawals', withdrawal.flowId, 'included');
@@ -174,17 +199,22 @@ test('what example prints works against the sandbox, once what it leaves open is
   const split = ['withdrawals', 'example', '--step', 'splits'];
   const paidToNobody = await exampleFile('paid-to-nobody', ...split);
   await refusedAsItIs(paidToNobody.path, ['splits.0.pixKey.key'], 'withdrawals', 'step', withdrawal.flowId, 'splits');
-  const splits = await exampleFile('splits', ...split, '--set', 'splits.0.pixKey.key=maria@exemplo.example');
+  const entry = ['pixKey.key=maria@exemplo.example', 'fieldId=A', 'amountCents=1000'].flatMap((each) => [
+    '--set',
+    `splits.0.${each}`,
+  ]);
+  const splits = await exampleFile('splits', ...split, ...entry);
   await ask('withdrawals', 'step', withdrawal.flowId, 'splits', '--file', splits.path);
-  for (const step of ['installments', 'finalisation'])
-    await exampleFile(step, 'withdrawals', 'example', '--step', step);
+  await exampleFile('finalisation', 'withdrawals', 'example', '--step', 'finalisation');
+  const asked = ['--set', 'installments=12', '--set', 'asOf=2026-03-10'];
+  await exampleFile('installments', 'withdrawals', 'example', '--step', 'installments', ...asked);
   const left: readonly (readonly [step: string, ...fields: string[]])[] = [
-    ['account-update', 'fields.agencia', 'fields.conta'],
+    ['account-update', 'fields.agencia', 'fields.conta', 'fields.documentoFederalPagamento'],
     ['accept', 'reason'],
     ['cancel', 'reason'],
     ['deny', 'reason'],
     ['confirm', 'requestCode', 'reason'],
-    ['signers', 'signers.0.name', 'signers.0.ip'],
+    ['signers', 'signers.0.name', 'signers.0.document', 'signers.0.signedAt', 'signers.0.ip'],
   ];
   for (const [step, ...fields] of left) {
     const { path } = await exampleFile(step, 'withdrawals', 'example', '--step', step);
@@ -192,6 +222,7 @@ test('what example prints works against the sandbox, once what it leaves open is
   }
   const signer = ['--step', 'signers', '--set', `signers.0.document=${person.cpf}`];
   signer.push('--set', 'signers.0.name=Maria Exemplo', '--set', 'signers.0.ip=203.0.113.9');
+  signer.push('--set', `signers.0.signedAt=${new Date().toISOString()}`);
   const signers = await exampleFile('signers', 'withdrawals', 'example', ...signer);
   await ask('withdrawals', 'step', withdrawal.flowId, 'signers', '--file', signers.path);
   await until('withdrawals', withdrawal.flowId, 'signed');
@@ -215,7 +246,10 @@ test('what example prints works against the sandbox, once what it leaves open is
   }
 
   const amended = await lance(environment, 'renegotiations', 'example', '--step', 'amend');
-  assert.deepEqual(JSON.parse(amended.stdout), { renegotiation: { installments: 12 } });
+  assert.deepEqual(JSON.parse(amended.stdout), { renegotiation: { installments: '<installments>' } });
+  const longer = ['renegotiations', 'example', '--step', 'amend', '--set', 'renegotiation.installments=48'];
+  const termOnly = await lance(environment, ...longer);
+  assert.deepEqual(JSON.parse(termOnly.stdout), { renegotiation: { installments: 48 } });
 
   const names = ['cpf=52998224725', 'registration=M-8', 'employerId=12345678000195', 'employerIdType=1'];
   const relinked = names.flatMap((each) => ['--set', `link.${each}`]);

@@ -1,4 +1,4 @@
-/** What `example` prints of a flow or a bid that is there, and what it says of what it made up; without a desk. */
+/** What `example` prints of a flow or a bid that is there, and what it leaves open; without a desk. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createVault } from '../../src/adapters/vault/vault.ts';
@@ -8,6 +8,10 @@ import { createFormat } from '../../src/cli/format.ts';
 import type { CommandWorld } from '../../src/cli/world.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
 import { Fault } from '../../src/errors.ts';
+import { issueTexts } from '../../src/http/api/remedies.ts';
+import { contractBody, withdrawalBody } from '../../src/http/api/schemas.ts';
+import { leftOpenProblem } from '../../src/origination/placeholders.ts';
+import { type JsonObject, scalarsIn } from '../../src/wire/json.ts';
 import { runningClock } from '../sandbox/clocks.ts';
 
 const pseudonymKey = 'a key for the tests of examples';
@@ -62,7 +66,10 @@ async function exampleOf(
   const state = { flow: 'contract', flowId, sealed: sealedOrder(link), note: null };
   const reader = {
     views: { read: async () => new Map([[requestId, bid]]), query: async () => [] },
-    flows: { read: async (ids: string[]) => new Map(ids.includes(flowId) ? [[flowId, state]] : []) },
+    flows: {
+      findByCode: async () => new Map(),
+      read: async (ids: string[]) => new Map(ids.includes(flowId) ? [[flowId, state]] : []),
+    },
     close: () => undefined,
   };
   const world = {
@@ -85,18 +92,19 @@ test('the example of an amendment holds what the flow has, and says what it does
     const link = { identity, authorisationNumber: '880011' };
     const { example, said } = await exampleOf('contract', id, amend, { link });
     assert.deepEqual(example, { contract: terms, link: own, authorisationNumber: '880011' });
-    assert.doesNotMatch(said, /Made up|Left open/);
+    assert.doesNotMatch(said, /Left open/);
   }
   const without = await exampleOf('contract', flowId, amend, {});
   assert.deepEqual(without.example.contract, terms);
   assert.deepEqual(Object.keys(without.example.link as object), Object.keys(own));
-  assert.match(without.said, /Made up, .*link\.registration/);
+  assert.match(without.said, /Left open, .*link\.registration/);
+  assert.equal((without.example.link as { registration: string }).registration, '<registration>');
   assert.match(without.said, /Left open, .*authorisationNumber/);
   const sealed = await exampleOf('contract', flowId, amend, {
     link: { identity, authorisationNumber: null },
     key: null,
   });
-  assert.match(sealed.said, /Made up, .*contract\.amountCents/);
+  assert.match(sealed.said, /Left open, .*contract\.amountCents/);
   await assert.rejects(exampleOf('contract', '82000000009', amend, {}), /no flow c-82000000009/);
 });
 
@@ -130,14 +138,67 @@ test('a bid that is lost has no order, and one whose end is open says so', async
   assert.doesNotMatch(won.said, /contemplated/);
 });
 
-test('the example of a step names what it made up, place by place', async () => {
+test('the example of a step leaves open what nobody but the asker knows, place by place', async () => {
   const inclusion = { step: 'inclusion', set: ['account.bankNumber=341'] };
   const { said } = await exampleOf('withdrawal', null, inclusion, {});
-  const [, made] = /^Made up, [^:]*: (.*)\.$/m.exec(said) ?? [];
-  const places = made?.split(', ') ?? [];
-  for (const place of ['birthDate', 'account.holderCpf', 'period'])
+  const [, open] = /^Left open, [^:]*: (.*)\.$/m.exec(said) ?? [];
+  const places = open?.split(', ') ?? [];
+  for (const place of ['birthDate', 'account.accountType', 'account.holderCpf', 'period'])
     assert.ok(places.includes(place), `${place}: ${said}`);
-  assert.ok(!places.includes('account.bankNumber') && !places.includes('account.branch'), said);
+  assert.ok(!places.includes('account.bankNumber'), said);
+});
+
+test('an order of a won bid holds what the bid promised, and invents nothing', async () => {
+  const { example, said } = await exampleOf('contract', requestId, { set: ['account.accountType=2'] }, {});
+  assert.deepEqual(example, {
+    ...{ requestId, amountCents: 250_000, installments: 24, rateHundredths: 199, agentCpf: '<agent cpf>' },
+    account: {
+      ...{ accountType: 2, branch: '<branch>', branchDigit: '<branch digit>', account: '<account>' },
+      ...{ accountDigit: '<account digit>', bankNumber: '<bank number>' },
+    },
+    workerAccepted: false,
+  });
+  assert.match(said, /Left open, .* agentCpf, account\.branch/);
+  // Values of the form that a field wants are taken for what they are, also where the field was open.
+  const filled = await exampleOf('withdrawal', null, { set: ['birthDate=1990-05-17', 'cpf=52998224725'] }, {});
+  assert.deepEqual(filled.example, { cpf: '52998224725', birthDate: '1990-05-17' });
+});
+
+test('no example of an order or a step holds a made-up text or number', async () => {
+  for (const [flow, steps] of [
+    ['contract', [null, 'amend', 'sign', 'confirm']],
+    ['renegotiation', [null, 'amend', 'confirm']],
+    ['withdrawal', [null, 'simulation', 'inclusion', 'splits', 'signers', 'installments', 'account-update']],
+    ['lookup', [null]],
+  ] as const) {
+    for (const step of steps) {
+      const { example } = await exampleOf(flow, null, { step }, {});
+      const invented = scalarsIn(example as JsonObject, { longest: 200, most: 100 }).filter(
+        ({ path, text }) =>
+          !/^<[a-z ]+>$/.test(text) && !/^(true|false)$/.test(text) && !path.endsWith('authorisationNumber'),
+      );
+      assert.deepEqual(invented, [], `${flow} ${step}`);
+    }
+  }
+});
+
+test('a start refuses whatever is left open by its name, all of it at once', () => {
+  const body = { cpf: '<cpf>', birthDate: '<birth date>', proposalCode: 'e3b0' };
+  assert.deepEqual(issueTexts(withdrawalBody.safeParse(body).error!, body, withdrawalBody), [
+    ['cpf', leftOpenProblem],
+    ['birthDate', leftOpenProblem],
+  ]);
+  const account = { accountType: 2, branch: '<branch>', branchDigit: '9', account: '1', accountDigit: '0' };
+  const order = {
+    ...contract,
+    agentCpf: '<agent cpf>',
+    workerAccepted: true,
+    account: { ...account, bankNumber: '341' },
+  };
+  assert.deepEqual(issueTexts(contractBody.safeParse(order).error!, order, contractBody), [
+    ['agentCpf', leftOpenProblem],
+    ['account.branch', leftOpenProblem],
+  ]);
 });
 
 test('a text in place of an amount is told what the field is', async () => {

@@ -52,7 +52,7 @@ export function partAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodTy
 /** Whether a part is a text, whatever form it has to have. */
 export function isText(schema: z.ZodType): boolean {
   const inner = innerOf(schema);
-  return inner === null ? schema instanceof z.ZodString : isText(inner);
+  return inner === null ? schema.def.type === 'string' : isText(inner);
 }
 
 /** What stands within all that says when a part may be left out. */

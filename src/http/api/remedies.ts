@@ -3,6 +3,7 @@
 import type { z } from 'zod';
 import { nearestWord } from '../../domain/nearest-word.ts';
 import { printable } from '../../domain/printable.ts';
+import { isPlaceholder, leftOpenProblem, placeholdersIn } from '../../origination/placeholders.ts';
 import { withoutCpf } from '../../wire/hidden-cpf.ts';
 import { isRawNumber } from '../../wire/json.ts';
 import { fieldsAt, partAt, type Unit, unitAt } from './described.ts';
@@ -136,12 +137,22 @@ type PartFault = { path: readonly PropertyKey[]; unknown: readonly string[]; rul
 
 /** What a schema has against a value, part by part: what is wrong, and what to write instead. */
 export function faultsOf(issues: readonly z.core.$ZodIssue[], value: unknown, schema: z.ZodType): PartFault[] {
-  return narrowest(issues.flatMap((issue) => asNumber(issue, value, schema))).map((issue) => {
+  const faults = narrowest(issues.flatMap((issue) => asNumber(issue, value, schema))).map((issue) => {
+    if (isPlaceholder(valueAt(value, issue.path))) return leftOpenAt(issue.path);
     const remedy = remedyOf(issue, unitAt(schema, issue.path), fieldsAt(schema, issue.path));
     const text = `${isMissing(value, issue.path) ? 'is missing; ' : ''}${remedy}`;
     const unknown = issue.code === 'unrecognized_keys' ? issue.keys : [];
     return { path: issue.path, unknown, rule: issue.code, text };
   });
+  if (!faults.some(({ text }) => text === leftOpenProblem)) return faults;
+  // Whoever fills in what is refused is told of all of it at once, also of texts that have room for a placeholder.
+  const said = new Set(faults.map(({ path }) => path.join('.')));
+  const others = placeholdersIn(value).filter((place) => !said.has(place));
+  return [...faults, ...others.map((place) => leftOpenAt(place.split('.')))];
+}
+
+function leftOpenAt(path: readonly PropertyKey[]): PartFault {
+  return { path, unknown: [], rule: 'filled-in', text: leftOpenProblem };
 }
 
 /** In place of a field, where all of a file is meant. */
