@@ -180,11 +180,12 @@ function addAsking(
     .argument('<id>', flows.help.flowId)
     .argument('<step>', `${flows.help.stepName}: ${stepsOf(flow).join(', ')}`)
     .option('--file <path>', flows.help.file)
-    .option('--reason <text>', flows.help.stepReason, said);
+    .option('--reason <text>', flows.help.stepReason, said)
+    .option('--of <name>', flows.help.cancelsOf);
   // Nothing comes late of the others.
   if (flow === 'contract' || flow === 'renegotiation')
     steps.option('--figures', flows.help.acceptsFigures).option('--late', flows.help.acceptsLate);
-  type StepOptions = AskingOptions & { file?: string; reason?: string; figures?: true; late?: true };
+  type StepOptions = AskingOptions & { file?: string; reason?: string; of?: string; figures?: true; late?: true };
   steps.action((flowId: string, named: string, options: StepOptions) =>
     takeStep(world, flow, { ...options, flowId, step: named }),
   );

@@ -28,6 +28,7 @@ export const flowsEn: Texts['flows'] = {
     key: 'names this one order or step; asked again with the same key it is not done again',
     by: 'who asks',
     stepReason: 'why: enough for a step that asks for a reason alone, such as cancel, without a file',
+    cancelsOf: 'of cancel, where somebody else ordered the flow or asked for its latest step: their name',
     acceptsFigures: 'of accept, where a note came late too: take the note of the flow as it stands',
     acceptsLate: 'of accept, where the note of the flow is not as ordered too: the note that came late was seen',
     yes: 'send it: without this the order is only shown, with the instalment that it may come to',
@@ -245,6 +246,11 @@ export const flowsEn: Texts['flows'] = {
   fileOrReason: 'Write --file or --reason, not both.',
   needsReason: (step) => `${step} needs --reason TEXT, for the record.`,
   onlyAccepted: (step) => `${step} takes neither --figures nor --late: they say what accept takes.`,
+  onlyCancelled: (step) => `${step} takes no --of: it says whose flow cancel ends.`,
+  ordered: 'the order',
+  askedLast: (by, at, asked) => `what was asked last is from ${by}, ${at}: ${asked}`,
+  cancelsOther: (flowId, phase, asked) =>
+    `${flowId} (${phase}): ${asked}. Nothing was sent. Ask them first; if it is to be given up all the same, name them:`,
   noReason: (step) => `${step} takes no --reason: leave it out.`,
   refusedLater: 'taken at first, then refused by the service',
   serviceKeeps: (noteNumber) =>

@@ -29,6 +29,7 @@ export const flowsPt = {
     key: 'nomeia esta ordem ou este passo; pedido de novo com a mesma chave, não se repete',
     by: 'quem pede',
     stepReason: 'por quê: basta para um passo que só pede um motivo, como cancel, sem arquivo',
+    cancelsOf: 'de cancel, quando outra pessoa pediu o fluxo ou o último passo dele: o nome dela',
     acceptsFigures: 'de accept, quando outra CCB chegou tarde: aceitar a CCB do fluxo como está',
     acceptsLate: 'de accept, quando a CCB do fluxo também não está como pedida: a CCB que chegou tarde foi vista',
     yes: 'envia: sem isto o pedido só é mostrado, com a parcela a que pode chegar',
@@ -267,6 +268,11 @@ export const flowsPt = {
   fileOrReason: 'Escreva --file ou --reason, não os dois.',
   needsReason: (step: string) => `${step} precisa de --reason TEXTO, para o registro.`,
   onlyAccepted: (step: string) => `${step} não usa --figures nem --late: eles dizem o que accept aceita.`,
+  onlyCancelled: (step: string) => `${step} não usa --of: ele diz de quem é o fluxo que cancel encerra.`,
+  ordered: 'o pedido',
+  askedLast: (by: string, at: string, asked: string) => `o que foi pedido por último é de ${by}, ${at}: ${asked}`,
+  cancelsOther: (flowId: string, phase: string, asked: string) =>
+    `${flowId} (${phase}): ${asked}. Nada foi enviado. Fale antes com essa pessoa; se for mesmo para desistir do fluxo, diga o nome dela:`,
   noReason: (step: string) => `${step} não leva --reason: retire-o.`,
   refusedLater: 'aceito de início, depois recusado pelo serviço',
   serviceKeeps: (noteNumber: string | null) =>

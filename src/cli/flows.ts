@@ -43,7 +43,16 @@ import {
   shownWorker,
 } from '../origination/shown-flows.ts';
 import { type PaymentShown, shownPayments } from '../origination/shown-payments.ts';
-import { goesOnAsItIs, isShownEndorsed, isToldNo, isUnseen, mayTakeBack, stepsOf } from '../origination/steps.ts';
+import {
+  type AskedLast,
+  askedLast,
+  goesOnAsItIs,
+  isShownEndorsed,
+  isToldNo,
+  isUnseen,
+  mayTakeBack,
+  stepsOf,
+} from '../origination/steps.ts';
 import { deniedByPerson, isFinished, toldBoth } from '../origination/transitions.ts';
 import { readUnfolded, type UnfoldedFlows } from '../origination/unfolded.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
@@ -59,6 +68,8 @@ import { type CommandWorld, type DeskReader, vaultOf, withReader } from './world
 type Order = { key?: string; by: string; json: boolean };
 /** Where the fields stand; a step that needs nothing but a reason takes that alone. */
 type StepFields = { file?: string; reason?: string; figures?: true; late?: true };
+/** `of`: whose flow is cancelled. */
+type StepOrder = Order & StepFields & { flowId: string; step: string; of?: string };
 
 export async function listFlows(
   world: CommandWorld,
@@ -776,12 +787,13 @@ async function unconfirmed(world: CommandWorld, asked: ReturnType<typeof renegot
 export async function takeStep(
   world: CommandWorld,
   flow: FlowKind,
-  { flowId, step, ...order }: Order & StepFields & { flowId: string; step: string },
+  { flowId, step, of, ...order }: StepOrder,
 ): Promise<void> {
   const { flows: texts } = world.format.texts;
   const steps = stepsOf(flow);
   const named = steps.find((each) => each === step);
   if (named === undefined) throw new Fault('not-allowed', texts.badStep(step, steps));
+  if (of !== undefined && named !== 'cancel') throw new Fault('not-allowed', texts.onlyCancelled(step));
   const body = readStep(world, named, order);
   await withFront(world, order, async (front, { flows, unfolded }) => {
     const stateOf = async (id: string) => (await flows.read([id])).get(id) ?? null;
@@ -789,6 +801,11 @@ export async function takeStep(
     if (state?.flow !== flow) throw await notFound(world.format, flows, flow, flowId);
     const asker = askerOf(order);
     const stepId = storedKey(world.createVault(world.writing().pseudonymKey), asker.key);
+    if (named === 'cancel' && !state.steps.some((taken) => taken.stepId === stepId)) {
+      const last = askedLast(state);
+      if (last !== null && last.by !== order.by && last.by !== of)
+        throw new Fault('not-allowed', ofOther(world.format, state, last));
+    }
     const result = await front.ask(flowId, asker, stepAsked(named, body as never));
     // Whoever orders it again until it exits with 0 must not take a refused step for one that was done.
     if (result.kind === 'known' && hasFailed(outcomeOf(result.state, stepId))) process.exitCode = 1;
@@ -796,6 +813,15 @@ export async function takeStep(
     const ended = await stepEnded(world, () => stateOf(flowId), stepId);
     return { kind: 'taken', state: ended ?? result.state, step: { named, stepId } };
   });
+}
+
+/** One name that is typed wrongly must not end what a colleague is working on. */
+function ofOther(format: Format, state: FlowState, { by, at, step }: AskedLast): string {
+  const { flows: texts } = format.texts;
+  const asked = step === null ? texts.ordered : namedStep(texts, state, step);
+  const typed = /^[\w.@-]+$/.test(by) ? by : JSON.stringify(by);
+  const said = texts.askedLast(by, format.minute(at), asked);
+  return `${texts.cancelsOther(state.flowId, phaseText(texts, state), said)} --of ${typed}`;
 }
 
 /** How long a command waits for what becomes of its step. */

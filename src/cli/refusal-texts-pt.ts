@@ -455,18 +455,23 @@ const whole: readonly Sentence[] = [
   [/^this key was used for another step; use a new one$/, 'esta chave já foi usada para outro passo; use uma nova'],
   [/^this key began it before; use a new one$/, 'esta chave já iniciou este fluxo; use uma nova'],
   [
-    /^there is such a flow already: (.*), (.*); possible now: (.*); to begin anew, ask for its step cancel and start under a new key$/,
-    'já existe esse fluxo: $1, na fase $2; possíveis agora: $3; para começar de novo, peça o passo cancel e inicie com outra chave',
-    [null, phasePt, stepsListPt],
+    /^there is such a flow already: (.*?), (.*?); begun by (.*) at (\S+); look at it: (lance \S+ show \S+); possible now: (.*); only if it is to be given up: its step cancel, then a start under a new key$/,
+    'já existe esse fluxo: $1, na fase $2; iniciado por $3 em $4; veja-o: $5; possíveis agora: $6; só se for para desistir dele: o passo cancel e depois um start com outra chave',
+    [null, phasePt, null, null, null, stepsListPt],
   ],
   [
-    /^there is such a flow already: (.*), (.*); possible now: (.*)$/,
-    'já existe esse fluxo: $1, na fase $2; possíveis agora: $3',
-    [null, phasePt, stepsListPt],
+    /^there is such a flow already: (.*?), (.*?); begun by (.*) at (\S+); look at it: (lance \S+ show \S+); only if it is to be given up: its step cancel, then a start under a new key$/,
+    'já existe esse fluxo: $1, na fase $2; iniciado por $3 em $4; veja-o: $5; só se for para desistir dele: o passo cancel e depois um start com outra chave',
+    [null, phasePt],
   ],
   [
-    /^there is such a flow already: (.*), (.*); no step is possible now$/,
-    'já existe esse fluxo: $1, na fase $2; nenhum passo é possível agora',
+    /^there is such a flow already: (.*?), (.*?); begun by (.*) at (\S+); look at it: (lance \S+ show \S+); possible now: (.*)$/,
+    'já existe esse fluxo: $1, na fase $2; iniciado por $3 em $4; veja-o: $5; possíveis agora: $6',
+    [null, phasePt, null, null, null, stepsListPt],
+  ],
+  [
+    /^there is such a flow already: (.*?), (.*?); begun by (.*) at (\S+); look at it: (lance \S+ show \S+); no step is possible now$/,
+    'já existe esse fluxo: $1, na fase $2; iniciado por $3 em $4; veja-o: $5; nenhum passo é possível agora',
     [null, phasePt],
   ],
   [

@@ -26,7 +26,7 @@ import { lateSuccessOf } from '../origination/late-successes.ts';
 import { nextSteps, type StepSettings, waitsFor } from '../origination/next-steps.ts';
 import { openedExample } from '../origination/placeholders.ts';
 import type { OpenSealed } from '../origination/shown-flows.ts';
-import { fieldless, isShownEndorsed, needsCode } from '../origination/steps.ts';
+import { type AskedLast, askedLast, fieldless, isShownEndorsed, needsCode } from '../origination/steps.ts';
 import { isFinished } from '../origination/transitions.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
 import type { JsonObject, JsonValue } from '../wire/json.ts';
@@ -372,6 +372,7 @@ function stepForm(
   const words = texts.flows;
   const { note, generations } = state;
   const keeps = step === 'cancel' && generations > 0;
+  const other = step === 'cancel' ? askedByOther(state, person!.name) : null;
   const isHarmful = step === 'cancel' || step === 'deny';
   const isOfBoth = lateSuccessOf(state) === null && state.lateNote != null && state.phase !== 'cancelled';
   const fields = stepFields(step).filter((field) =>
@@ -381,8 +382,22 @@ function stepForm(
 ${csrfField(person!.csrfToken)}<input type="hidden" name="key" value="${tried?.key ?? freshKey}">
 ${keeps && html`<p class="help">${format.texts.flows.serviceKeeps(note?.noteNumber ?? null)}</p>`}
 ${fields.map((field) => stepFieldOf(shown, state, step, field, tried))}
+${other !== null && confirmsOther(shown, state, other)}
 <p class="actions"><button class="button${isHarmful ? ' danger' : ''}">${words.ask(namedStep(format.texts.flows, state, step))}</button></p>
 </form>`;
+}
+
+/** Who asked for something last, where it is not whoever is logged in; null: it is, or nobody has. */
+export function askedByOther(state: FlowState, name: string): AskedLast | null {
+  const last = askedLast(state);
+  return last === null || last.by === name ? null : last;
+}
+
+function confirmsOther({ texts, format }: Shown, state: FlowState, { by, at, step }: AskedLast): Html {
+  const { flows } = format.texts;
+  const asked = flows.askedLast(by, format.minute(at), step === null ? flows.ordered : namedStep(flows, state, step));
+  return html`<p class="help">${texts.flows.cancelsOther(asked)}</p>
+<p><label class="check"><input type="checkbox" name="of" value="${by}" required> ${texts.flows.cancelsOf(by)}</label></p>`;
 }
 
 function stepFieldOf(shown: Shown, state: FlowState, step: FlowStep, field: StepField, tried: Tried | null): Html {

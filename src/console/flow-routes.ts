@@ -157,7 +157,7 @@ export function addFlowPages({ page, action }: ConsoleRoutes, parts: FlowPagesPa
     '/console/flows/:kind/:flowId/steps/:step',
     async ({ pages, shown, session, form }, request, reply) => {
       if (!stepping.includes(session.role)) return forbidden(reply, pages, shown, stepping);
-      const { flowAddress, stepFields } = await import('./flow-pages.ts');
+      const { askedByOther, flowAddress, stepFields } = await import('./flow-pages.ts');
       const found = await named(request);
       if (found === null) return noFlow(reply, pages, shown);
       const { flow, state } = found;
@@ -169,6 +169,10 @@ export function addFlowPages({ page, action }: ConsoleRoutes, parts: FlowPagesPa
         shownFlow(reply, shown, session, state, { status, tried: { step, typed: typedIn(form), faults, key: next } });
       const read = readStep(step, fields, form, shown.texts.flows);
       if (read.kind === 'faults') return again(read.faults, 422);
+      const other = step === 'cancel' ? askedByOther(state, session.name) : null;
+      const isRepeated = state.steps.some(({ stepId }) => stepId === storedKey(vault, key));
+      if (other !== null && form.of !== other.by && !isRepeated)
+        return again([{ field: null, name: null, text: shown.texts.flows.needsOf(other.by) }], 422);
       const who = identityOf(session);
       const asked = stepAsked(step, read.body as never);
       const result = await turns(`${state.flowId}\n${key}`, () => front.ask(state.flowId, { ...who, key }, asked));

@@ -1381,12 +1381,16 @@ function phaseSaid(state: FlowState): string {
   return state.phase === 'endorsed' && !isShownEndorsed(state) ? 'received for endorsement' : state.phase;
 }
 
-/** What to do about a flow that is there already depends on where it stands. */
+/** What to do about a flow that is there already depends on where it stands. It may be a colleague's: cancel is named last. */
 function existing(state: FlowState, possible: readonly FlowStep[]): string {
-  const there = `there is such a flow already: ${state.flowId}, ${phaseSaid(state)}`;
+  const { flow, flowId, by, startedAt } = state;
+  const begun = `begun by ${by ?? 'nobody'} at ${new Date(startedAt).toISOString()}`;
+  const there = `there is such a flow already: ${flowId}, ${phaseSaid(state)}; ${begun}; look at it: lance ${flow}s show ${flowId}`;
   if (possible.length === 0) return `${there}; no step is possible now`;
-  const again = possible.includes('cancel') ? '; to begin anew, ask for its step cancel and start under a new key' : '';
-  return `${there}; possible now: ${possible.join(', ')}${again}`;
+  const steps = possible.filter((step) => step !== 'cancel');
+  const now = steps.length === 0 ? there : `${there}; possible now: ${steps.join(', ')}`;
+  const isCancellable = steps.length < possible.length;
+  return isCancellable ? `${now}; only if it is to be given up: its step cancel, then a start under a new key` : now;
 }
 
 function notAllowed(state: FlowState, step: FlowStep, possible: readonly FlowStep[]): FrontResult {

@@ -29,6 +29,18 @@ import {
 /** Asked for without any field they do what is mostly meant. */
 export const fieldless: ReadonlySet<FlowStep> = new Set(['simulation', 'proposal', 'installments', 'finalisation']);
 
+/** Who ordered a flow or asked for its latest step; null: nobody did, as of an event. */
+export function askedLast({ by, startedAt, steps }: Pick<FlowState, 'by' | 'startedAt' | 'steps'>): AskedLast | null {
+  const order: AskedLast | null = by === null ? null : { by, at: startedAt, step: null };
+  return steps.reduce<AskedLast | null>(
+    (last, { by, at, step }) => (last === null || at >= last.at ? { by, at, step } : last),
+    order,
+  );
+}
+
+/** `step` null: the order. */
+export type AskedLast = { by: string; at: EpochMs; step: FlowStep | null };
+
 /** An operation is under way: nothing else may be begun before it has ended. */
 export function isBusy(state: FlowState): boolean {
   const status = state.operation?.status;

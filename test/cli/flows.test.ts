@@ -229,7 +229,26 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.equal(bare.code, 66);
   assert.match(bare.stderr, /There is: lance renegotiations show r-9001/);
   assert.match(begins.stderr, new RegExp(`There is: lance withdrawals show ${flowId}`));
-  assert.match(newKey.stderr, /^ +closedContract: there is such a flow already: r-9001, \w+; possible now: /m);
+  assert.match(
+    newKey.stderr,
+    /^ +closedContract: there is such a flow already: r-9001, \w+; begun by ana at [^;]+; look at it: lance renegotiations show r-9001; possible now: (?!.*cancel.*;)/m,
+  );
+  assert.match(newKey.stderr, /; only if it is to be given up: its step cancel, then a start under a new key$/m);
+  assert.doesNotMatch(newKey.stderr, /begun by ana at \d{4}-\d\d-\d\dT/, 'a time as people read it');
+  const byRui = ['renegotiations', 'step', 'r-9001', 'cancel', '--by', 'rui', '--reason', 'typed twice'];
+  const [unasked, misnamed, ofNoCancel] = await Promise.all([
+    lance(environment, ...byRui),
+    lance(environment, ...byRui, '--of', 'eva'),
+    lance(environment, 'renegotiations', 'step', 'r-9001', 'amend', '--by', 'rui', '--of', 'ana'),
+  ]);
+  for (const refusedOf of [unasked, misnamed]) {
+    assert.equal(refusedOf.code, 65, refusedOf.stdout);
+    assert.match(
+      refusedOf.stderr,
+      /r-9001 \(.+\): what was asked last is from ana, .+: the order\. Nothing was sent\.[\s\S]*name\s+them: --of ana$/m,
+    );
+  }
+  assert.match(ofNoCancel.stderr, /amend takes no --of/);
   assert.equal(unreasoned.code, 65);
   assert.match(unreasoned.stderr, /cancel needs --reason TEXT, for the record/);
   const cancelled = await lance(environment, ...cancel, '--reason', 'typed twice');

@@ -25,7 +25,12 @@ const others = [
   ...['no step is possible now', 'possible now: X', 'X cannot be asked for while the flow is X; X'],
   'rejected after an attempt that may have been taken: X',
   ...['frozen and cancelled by X: X', 'send `next` of the page before, as it came'],
-  ...['there is such a flow already: X, X', 'received for endorsement'],
+  ...[
+    'begun by X at X',
+    'there is such a flow already: X, X; X; look at it: lance Xs show X',
+    'received for endorsement',
+  ],
+  ...['X; possible now: X', 'X; only if it is to be given up: its step cancel, then a start under a new key'],
   'send 1 to 200 printable ASCII characters without spaces',
 ];
 
@@ -53,14 +58,25 @@ test('every refusal of a flow has its sentence in Portuguese', () => {
 });
 
 test('phases, states and next steps are said in words, with what is typed (line 18)', () => {
+  const existing =
+    'there is such a flow already: c-1, awaiting-note; begun by ana at 2026-03-03T15:00:00.000Z; look at it: lance contracts show c-1';
   assert.equal(
     refusalPt('inclusion cannot be asked for while the flow is started; possible now: cancel, simulation'),
     'inclusion (incluir a proposta) não pode ser pedido na fase “iniciado”; possíveis agora: cancel (cancelar), simulation (simular)',
   );
   assert.match(
-    refusalPt('there is such a flow already: c-1, awaiting-note; no step is possible now'),
-    /^já existe esse fluxo: c-1, na fase “aguarda a CCB”; nenhum/,
+    refusalPt(`${existing}; no step is possible now`),
+    /^já existe esse fluxo: c-1, na fase “aguarda a CCB”; iniciado por ana em \S+Z; veja-o: lance contracts show c-1; nenhum/,
   );
+  const givenUp = 'only if it is to be given up: its step cancel, then a start under a new key';
+  for (const rest of ['possible now: sign', givenUp, `possible now: sign; ${givenUp}`]) {
+    const said = refusalPt(`${existing}; ${rest}`);
+    assert.equal(said.includes('possíveis agora: sign (entregar a assinatura)'), rest.includes('sign'), said);
+    assert.equal(
+      said.endsWith('desistir dele: o passo cancel e depois um start com outra chave'),
+      rest.endsWith('key'),
+    );
+  }
   assert.match(
     refusalPt(
       'the bid of this request is won, not contemplated; once you have seen that it is, say so on the machine of the desk: lance bids resolve 1',

@@ -226,6 +226,16 @@ test('steps and readings are for those who may; strangers and pages of others ch
     assert.equal((await operator.post(`${path}/thaw`, { ...form, action: 'retry', reason: ' ' })).status, 422);
     const thawed = await operator.post(`${path}/thaw`, { ...form, action: 'retry', reason: 'versão nova' });
     assert.equal(thawed.status, 303, thawed.text);
+    // Whoever ordered it is asked first: somebody else says whose flow it is.
+    const admin = await loggedIn(engine.url, 'admin');
+    const theirs = (await admin.get(path)).text;
+    const [, of] = /name="of" value="([^"]+)" required/.exec(theirs) ?? [];
+    assert.ok(of !== undefined && theirs.includes(`o que foi pedido por último é de ${of}`), theirs);
+    assert.doesNotMatch((await operator.get(path)).text, /name="of"/);
+    const ofAdmin = { ...admin.hiddenIn(theirs, `${path}/steps/cancel`), reason: 'x' };
+    const untold = await admin.post(`${path}/steps/cancel`, ofAdmin);
+    assert.equal(untold.status, 422);
+    assert.ok(untold.text.includes(`Confirme que se cancela o fluxo em que ${of} trabalha.`), untold.text);
     const cancelled = await operator.post(`${path}/steps/cancel`, {
       ...form,
       key: 'k-9',
