@@ -251,6 +251,7 @@ export const flowsEn: Texts['flows'] = {
   askedLast: (by, at, asked) => `what was asked last is from ${by}, ${at}: ${asked}`,
   cancelsOther: (flowId, phase, asked) =>
     `${flowId} (${phase}): ${asked}. Nothing was sent. Ask them first; if it is to be given up all the same, name them:`,
+  beginsAgain: (command) => `start it again under another key: ${command}`,
   noReason: (step) => `${step} takes no --reason: leave it out.`,
   refusedLater: 'taken at first, then refused by the service',
   serviceKeeps: (noteNumber) =>

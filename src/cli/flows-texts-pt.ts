@@ -273,6 +273,7 @@ export const flowsPt = {
   askedLast: (by: string, at: string, asked: string) => `o que foi pedido por último é de ${by}, ${at}: ${asked}`,
   cancelsOther: (flowId: string, phase: string, asked: string) =>
     `${flowId} (${phase}): ${asked}. Nada foi enviado. Fale antes com essa pessoa; se for mesmo para desistir do fluxo, diga o nome dela:`,
+  beginsAgain: (command: string) => `iniciar de novo com outra chave: ${command}`,
   noReason: (step: string) => `${step} não leva --reason: retire-o.`,
   refusedLater: 'aceito de início, depois recusado pelo serviço',
   serviceKeeps: (noteNumber: string | null) =>

@@ -50,6 +50,7 @@ import {
   isShownEndorsed,
   isToldNo,
   isUnseen,
+  mayBeginAgain,
   mayTakeBack,
   stepsOf,
 } from '../origination/steps.ts';
@@ -625,12 +626,17 @@ function nextTexts(
   const isRefused = isToldNo(state) || mayTakeBack(state);
   const deniedSends = state.flow === 'withdrawal' ? denied.asked : isRefused ? denied.refused : denied.sent;
   const isHalted = goesOnAsItIs(state);
-  return nextSteps(state, settings, open, now).map((step) => {
+  const possible = nextSteps(state, settings, open, now);
+  const asOrdered = state.flow === 'renegotiation' ? ' --yes' : '';
+  const start = `lance ${commandOf[state.flow as StartedKind]} start --file ORDER --key KEY --by NAME${asOrdered}`;
+  const begun = mayBeginAgain(state, now, settings) ? [texts.flows.beginsAgain(start)] : [];
+  const steps = possible.map((step) => {
     if (state.flow === 'event') return texts.flows.closeIt(state.flowId);
     if (needsKnownPerson(state, step)) return `${named(step)} (${knownPerson(stepRequest(state, step))})`;
     if (step === 'amend' && isHalted) return `${named(step)} (${amendsAsItIs})`;
     return step === 'deny' ? `${named(step)} (${deniedSends})` : named(step);
   });
+  return [...steps, ...begun];
 }
 
 /** Of a step that the command line may not ask for, for it does not know who types. */

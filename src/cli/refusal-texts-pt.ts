@@ -787,6 +787,11 @@ const whole: readonly Sentence[] = [
     [stepPt, phasePt, stepsListPt],
   ],
   [
+    /^(.*) cannot be asked for while the flow is (.*); no step is possible now: start it again under another key$/,
+    '$1 não pode ser pedido na fase $2; nenhum passo é possível agora: inicie-o de novo com outra chave',
+    [stepPt, phasePt],
+  ],
+  [
     /^(.*) cannot be asked for while the flow is (.*); no step is possible now$/,
     '$1 não pode ser pedido na fase $2; nenhum passo é possível agora',
     [stepPt, phasePt],

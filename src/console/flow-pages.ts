@@ -26,7 +26,14 @@ import { lateSuccessOf } from '../origination/late-successes.ts';
 import { nextSteps, type StepSettings, waitsFor } from '../origination/next-steps.ts';
 import { openedExample } from '../origination/placeholders.ts';
 import type { OpenSealed } from '../origination/shown-flows.ts';
-import { type AskedLast, askedLast, fieldless, isShownEndorsed, needsCode } from '../origination/steps.ts';
+import {
+  type AskedLast,
+  askedLast,
+  fieldless,
+  isShownEndorsed,
+  mayBeginAgain,
+  needsCode,
+} from '../origination/steps.ts';
 import { isFinished } from '../origination/transitions.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
 import type { JsonObject, JsonValue } from '../wire/json.ts';
@@ -295,7 +302,7 @@ ${requestId !== null && html`<p><a href="/console/requests/${encodeURIComponent(
 ${limitsOf(shown, state)}
 <section aria-labelledby="steps-title"><h2 id="steps-title">${format.texts.flows.labels.next}</h2>
 ${events.length > 0 && html`<p class="fault">${words.events} ${events.map((code, index) => html`${index > 0 && ', '}<a href="${flowAddress({ flow: 'event', flowId: `event:${code}` })}">${outside(code)}</a>`)}</p>`}
-${stepList(shown, state, { steps, events, tried, freshKey, mayStep })}
+${stepList(shown, state, { steps, events, tried, freshKey, mayStep }, seen)}
 ${state.frozen !== undefined && mayStep && thawForm(shown, state, tried)}</section>
 <section aria-labelledby="facts-title"><h2 id="facts-title">${words.facts}</h2>
 <dl class="facts">${others.map(([label, text]) => fact(label, text))}</dl></section>
@@ -349,9 +356,17 @@ type Forms = {
   mayStep: boolean;
 };
 
-function stepList(shown: Shown, state: FlowState, { steps, events, tried, freshKey, mayStep }: Forms): Html {
+function stepList(
+  shown: Shown,
+  state: FlowState,
+  { steps, events, tried, freshKey, mayStep }: Forms,
+  { settings, now }: Seen,
+): Html {
   const words = shown.texts.flows;
-  if (steps.length === 0) return html`<p class="soft">${words.noStep}</p>`;
+  if (steps.length === 0) {
+    const isBegunAgain = mayBeginAgain(state, now, settings);
+    return html`<p class="soft">${words.noStep}${isBegunAgain && html` ${words.beginAgain}`}</p>`;
+  }
   const names = steps.map((step) => namedStep(shown.format.texts.flows, state, step));
   if (!mayStep)
     return html`<ul class="reasons">${names.map((name) => html`<li>${name}</li>`)}</ul><p class="help">${words.stepRoles}</p>`;

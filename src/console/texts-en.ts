@@ -214,6 +214,7 @@ export const consoleEn: ConsoleTexts = {
     cancelsOf: (by) => `Cancel the flow that ${by} works on all the same`,
     needsOf: (by) => `Confirm that the flow that ${by} works on is cancelled.`,
     noStep: 'No step is possible now.',
+    beginAgain: 'To go on, start it again under another key, as the first time.',
     stepRoles: 'Those with the role operator or admin can ask for these steps.',
     ask: (step) => `Ask for: ${step}`,
     taken: 'The step was taken. What became of it is under “What is known”.',

@@ -213,6 +213,7 @@ export const consolePt = {
     cancelsOf: (by: string) => `Cancelar mesmo assim o fluxo em que ${by} trabalha`,
     needsOf: (by: string) => `Confirme que se cancela o fluxo em que ${by} trabalha.`,
     noStep: 'Nenhum passo é possível agora.',
+    beginAgain: 'Para seguir, inicie-o de novo com outra chave, como da primeira vez.',
     stepRoles: 'Quem tem papel de operação ou administração pode pedir estes passos.',
     ask: (step: string) => `Pedir: ${step}`,
     taken: 'O passo foi aceito. O que houve com ele está em “O que se sabe”.',

@@ -1403,7 +1403,11 @@ function notAllowed(state: FlowState, step: FlowStep, possible: readonly FlowSte
     const text = `its note has come, so it was done and there is nothing to deny: ${state.note.noteNumber}; possible now: ${possible.join(', ')}`;
     return refusal('not-allowed', 'step-allowed', 'step', text);
   }
-  const now = possible.length === 0 ? 'no step is possible now' : `possible now: ${possible.join(', ')}`;
+  const none =
+    state.phase === 'cancelled' && state.frozen === undefined
+      ? 'no step is possible now: start it again under another key'
+      : 'no step is possible now';
+  const now = possible.length === 0 ? none : `possible now: ${possible.join(', ')}`;
   const text = `${step} cannot be asked for while the flow is ${phaseSaid(state)}; ${now}`;
   return refusal('not-allowed', 'step-allowed', 'step', text);
 }

@@ -11,7 +11,7 @@ import type { FlowState, LateSuccess } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { unshownSuccess } from '../wire/operations.ts';
 import { marksOf, unsaidIn } from './differences.ts';
-import { isHeldByDenial, lateSuccessOf, maySettle } from './late-successes.ts';
+import { denialOf, isHeldByDenial, lateSuccessOf, maySettle } from './late-successes.ts';
 import { unreadMark } from './notes.ts';
 import {
   alreadyEndorsed,
@@ -331,6 +331,12 @@ export function mayDenyAwaited(state: FlowState): boolean {
 export function isCancelledUnseen({ flow, phase, generatedAt, note, lateNote }: FlowState): boolean {
   const isUnseen = generatedAt !== null && note === null && lateNote?.isLast !== true;
   return flow === 'renegotiation' && phase === 'cancelled' && isUnseen;
+}
+
+/** Whether a start under another key begins it anew. */
+export function mayBeginAgain(state: FlowState, at: EpochMs, settings: Pick<FlowSettings, 'noteTimeoutMs'>): boolean {
+  if (state.flow === 'event' || state.phase !== 'cancelled' || state.frozen !== undefined) return false;
+  return denialOf(state) === null && !isNoteAwaited(state, at, settings) && !isCancelledUnseen(state);
 }
 
 /** Stands still, and may be amended without a change. */

@@ -37,6 +37,22 @@ test('a contract is shown in reais, with its credit note and what of it differs 
   assert.match(portuguese, /^CCB: parcela +R\$ 450,00$/m);
 });
 
+test('a cancelled flow says how to begin it again', () => {
+  const real = createFlowWorld(started('contract'));
+  real.settle();
+  const cancelled = { ...real.state(), phase: 'cancelled' as const, requestCode: null, generatedAt: null };
+  const shown = (language: 'en' | 'pt', state: FlowState) =>
+    flowText(createFormat(language), state, { open: null, settings }).replaceAll(/\s+/g, ' ');
+  assert.match(
+    shown('en', cancelled),
+    /start it again under another key: lance contracts start --file ORDER --key KEY/,
+  );
+  assert.match(shown('pt', cancelled), /iniciar de novo com outra chave: lance contracts start/);
+  const awaited = { ...real.state(), phase: 'cancelled' as const };
+  assert.doesNotMatch(shown('en', awaited), /start it again/, 'its note is still awaited');
+  assert.doesNotMatch(shown('en', real.state()), /start it again/);
+});
+
 test('a list says what each flow waits for of a person', () => {
   const real = createFlowWorld(started('contract'));
   const listed = () => listText(createFormat('en'), [real.state()], { flow: 'contract', open: null, settings });

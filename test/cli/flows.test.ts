@@ -255,6 +255,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.match(cancelled.stdout, /^r-9001: cancel: done\. Now: cancelled\.\n$/, cancelled.stderr);
   const shownPt = await lance({ ...environment, LANCE_LANG: 'pt' }, 'renegotiations', 'show', 'r-9001');
   assert.match(shownPt.stdout, /cancel \(cancelar\) \(ana\): feito/);
+  assert.match(shownPt.stdout, /iniciar de novo com outra chave: lance renegotiations start --file ORDER --key/);
   const stepHelp = await lance(environment, 'withdrawals', 'step', '--help');
   assert.match(
     stepHelp.stdout.replaceAll(/\s+/g, ' '),

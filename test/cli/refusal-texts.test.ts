@@ -22,7 +22,8 @@ function sentencesIn(path: string): string[] {
 
 /** Parts of a sentence, and what is no refusal of a flow's order or step. */
 const others = [
-  ...['no step is possible now', 'possible now: X', 'X cannot be asked for while the flow is X; X'],
+  ...['no step is possible now', 'no step is possible now: start it again under another key'],
+  ...['possible now: X', 'X cannot be asked for while the flow is X; X'],
   'rejected after an attempt that may have been taken: X',
   ...['frozen and cancelled by X: X', 'send `next` of the page before, as it came'],
   ...[
@@ -51,7 +52,8 @@ test('every refusal of a flow has its sentence in Portuguese', () => {
     refusals.filter((text) => refusalPt(text) === text && !others.includes(text)),
     [],
   );
-  for (const rest of ['no step is possible now', 'possible now: sign, cancel']) {
+  const begun = 'no step is possible now: start it again under another key';
+  for (const rest of ['no step is possible now', 'possible now: sign, cancel', begun]) {
     const text = `amend cannot be asked for while the flow is endorsed; ${rest}`;
     assert.match(refusalPt(text), /^amend \(corrigir\) não pode ser pedido na fase “averbado”; \S+ .+/);
   }

@@ -1005,7 +1005,10 @@ test('a step out of order is told which ones are possible', async (context) => {
   await front.ask(flowId, { by: 'ana', key: 'c' }, { step: 'cancel', reason: 'over' });
   const late = await front.ask(flowId, { by: 'ana', key: 'g' }, { step: 'finalisation', request: {} });
   assert(late.kind === 'refused');
-  assert.match(late.breaches[0]!.problem, /while the flow is cancelled; no step is possible now$/);
+  assert.match(
+    late.breaches[0]!.problem,
+    /while the flow is cancelled; no step is possible now: start it again under another key$/,
+  );
 });
 
 test('an operation with a key is sent so often in all as is set, however the attempts are spread, and that is shown', async (context) => {
