@@ -13,6 +13,8 @@ import type { CommandWorld } from './world.ts';
 type Add = (parent: Command, usage: string, description: string, example: string) => Command;
 
 const defaultLimit = 50;
+/** Each of these takes several lines. */
+const nextLimit = 20;
 
 const kinds = [
   { name: 'contracts', flow: 'contract', id: 'c-37400000012', step: 'sign' },
@@ -80,7 +82,7 @@ function countIn({ help }: CommandWorld['format']['texts']): (word: string) => n
 function addNext(parent: Command, world: CommandWorld, add: Add): void {
   const { texts } = world.format;
   add(parent, 'next', texts.flows.help.next, 'lance contracts next --limit 20')
-    .option('--limit <n>', texts.help.limit, countIn(texts), defaultLimit)
+    .option('--limit <n>', texts.help.limit, countIn(texts), nextLimit)
     .option('--json', texts.help.json, false)
     .action((options: { limit: number; json: boolean }) => listNext(world, options));
 }

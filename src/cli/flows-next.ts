@@ -123,7 +123,9 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
       ...shownBids.map((bid) => unorderedText(format, bid, now)),
       ...winnersText(format, winners),
     ];
-    terminal.write(parts.length === 0 ? texts.none : parts.join('\n\n'));
+    const counted = whole ? String(bids.length) : `${bids.length}+`;
+    const summary = proseText(texts.summary(waiting.length, counted, !whole || bids.length !== 1), width);
+    terminal.write(parts.length === 0 ? texts.none : [summary, ...parts].join('\n\n'));
     const left = waiting.length - shown.length + bids.length - shownBids.length;
     if (left > 0) terminal.say(texts.more(left));
     if (!whole) terminal.say(texts.moreBids);
@@ -147,7 +149,10 @@ export function unorderedText(format: Format, bid: UnorderedBid, now: EpochMs): 
 }
 
 function orderCommands({ requestId }: UnorderedBid, { name }: Fields): readonly [example: string, start: string] {
-  return [`lance contracts example ${requestId} > order.json`, `lance contracts start --file order.json --by ${name}`];
+  return [
+    `lance contracts example ${requestId} > order.json`,
+    `lance contracts start --file order.json --key order-${requestId} --by ${name}`,
+  ];
 }
 
 /** Winner events of bids that nobody knows: their list says what to do. */

@@ -73,6 +73,8 @@ export const flowsEn: Texts['flows'] = {
       whole
         ? `${count === 1 ? 'One winner event is' : `${count} winner events are`} of a bid that nobody knows here:`
         : 'There may be winner events of bids that nobody knows here:',
+    summary: (flows, bids, areMany) =>
+      `${flows === 1 ? '1 flow waits' : `${flows} flows wait`} for a person; ${bids} won ${areMany ? 'bids wait for their orders' : 'bid waits for its order'}.`,
     none: 'Nothing waits for a person.',
     more: (count) => `And ${count} more; --limit shows more.`,
     moreBids: 'Not all won bids were looked at; lance bids list --state proposed shows the others.',

@@ -74,6 +74,8 @@ export const flowsPt = {
       whole
         ? `${count === 1 ? 'Um evento de vencedor é' : `${count} eventos de vencedor são`} de um lance que ninguém aqui conhece:`
         : 'Pode haver eventos de vencedor de lances que ninguém aqui conhece:',
+    summary: (flows: number, bids: string, areMany: boolean) =>
+      `${flows === 1 ? '1 fluxo espera' : `${flows} fluxos esperam`} por uma pessoa; ${bids} ${areMany ? 'lances vencidos esperam' : 'lance vencido espera'} pelo pedido do contrato.`,
     none: 'Nada espera por uma pessoa.',
     more: (count: number) => `E mais ${count}; --limit mostra mais.`,
     moreBids: 'Nem todos os lances vencidos foram vistos; lance bids list --state proposed mostra os outros.',
@@ -277,7 +279,7 @@ export const flowsPt = {
   noReason: (step: string) => `${step} não leva --reason: retire-o.`,
   refusedLater: 'aceito de início, depois recusado pelo serviço',
   serviceKeeps: (noteNumber: string | null) =>
-    `O serviço não foi avisado: ${noteNumber === null ? 'o que ele gerou' : `a CCB ${noteNumber}`} precisa ser tratado com ele.`,
+    `O serviço não foi avisado: ${noteNumber === null ? 'o que ele gerou precisa ser tratado' : `a CCB ${noteNumber} precisa ser tratada`} com ele.`,
   needsFile: (step: string, problems: readonly (readonly [string, string])[]) =>
     `${step} precisa de --file com seus campos:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
   unseen: {

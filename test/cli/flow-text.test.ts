@@ -37,6 +37,12 @@ test('a contract is shown in reais, with its credit note and what of it differs 
   assert.match(portuguese, /^CCB: parcela +R\$ 450,00$/m);
 });
 
+test('what the service keeps agrees with what is named', () => {
+  const { serviceKeeps } = createFormat('pt').texts.flows;
+  assert.match(serviceKeeps('77'), /a CCB 77 precisa ser tratada com ele\.$/);
+  assert.match(serviceKeeps(null), /o que ele gerou precisa ser tratado com ele\.$/);
+});
+
 test('a cancelled flow says how to begin it again', () => {
   const real = createFlowWorld(started('contract'));
   real.settle();

@@ -148,6 +148,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   ]);
   assert.ok(asLines.includes(`    lance withdrawals step ${flowId} inclusion --file FIELDS \\`), asLines.join('\n'));
   assert.ok(asLines.every((line) => line.length <= 80));
+  assert.equal(asLines[0], '1 flow waits for a person; 0 won bids wait for their orders.');
   assert.deepEqual(
     asJson.stdout
       .trim()

@@ -72,7 +72,7 @@ test('a won bid without an order is told with its commands, in both languages an
   assert.match(english, /^37400000012: .*, no contract ordered \(bid 1969-12-31 21:00 -03\)$/m);
   assert.match(english.replaceAll(/\s+/g, ' '), /before 1970-01-01 21:00 -03: then the bid counts as expired\. order:/);
   assert.match(english, /^ {4}lance contracts example 37400000012 > order\.json$/m);
-  assert.match(english, /^ {4}lance contracts start --file order\.json --by NAME$/m);
+  assert.match(english, /^ {4}lance contracts start --file order\.json --key order-37400000012 --by NAME$/m);
   const past = unorderedText(createFormat('en'), bid, 86_400_001).replaceAll(/\s+/g, ' ');
   assert.match(past, /ended 1970-01-01 21:00 -03: it is about to count as expired/);
   const portuguese = unorderedText(createFormat('pt'), bid, 0);
@@ -81,7 +81,7 @@ test('a won bid without an order is told with its commands, in both languages an
     /^37400000012: .*, sem contrato pedido \(lance de 31\/12\/1969 21:00 -03\) Peça o contrato/,
   );
   assert.match(portuguese, /^ {2}pedir o contrato:$/m);
-  assert.match(portuguese, /start --file order\.json --by NOME$/m);
+  assert.match(portuguese, /start --file order\.json --key order-37400000012 --by NOME$/m);
   for (const line of [english, past, portuguese].flatMap((text) => (text === past ? [] : text.split('\n'))))
     assert.ok(line.length <= 80, line);
 });
