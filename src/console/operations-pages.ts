@@ -4,7 +4,7 @@ import type { DaemonStatus } from '../http/api/status.ts';
 import type { Letter, Replay } from '../http/letters.ts';
 import type { KnownToken } from '../operating/tokens.ts';
 import { type Html, html, outside } from './html.ts';
-import { csrfField, layout, type Shown, timeText } from './pages.ts';
+import { csrfField, layout, type Shown, timeText, withLocalTimes } from './pages.ts';
 
 /** As `/readyz?verbose` says them. `missing` null: nothing is. */
 export type CheckShown = { name: string; missing: string | null; note: string | null };
@@ -77,7 +77,7 @@ ${rows.map(
     language: said = 'en',
   }) => html`<tr role="row"><th scope="row" role="rowheader">${Object.hasOwn(named, name) ? named[name]! : outside(name)}</th>
 <td role="cell" data-name="${words.state}"><span class="${isGood ? 'right' : 'wrong'}">${isGood ? words.good : words.bad}</span></td>
-<td role="cell" data-name="${words.detail}">${text !== '' && html`<span lang="${said}">${outside(text, longestText)}</span>`}</td></tr>`,
+<td role="cell" data-name="${words.detail}">${text !== '' && html`<span lang="${said}">${outside(withLocalTimes(text, format), longestText)}</span>`}</td></tr>`,
 )}
 </tbody></table>
 <p class="help">${words.doctor} <code>lance doctor</code></p>`;
@@ -109,7 +109,7 @@ ${partitions.map(
 )}
 </tbody></table>`;
   return html`${table}
-${closed.map((text) => html`<p class="fault">${outside(text, longestText)}</p>`)}
+${closed.map((text) => html`<p class="fault">${outside(withLocalTimes(text, format), longestText)}</p>`)}
 <p class="help"><a href="${runbook('lancelag')}">${words.runbook}</a></p>`;
 }
 

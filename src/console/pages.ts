@@ -172,6 +172,14 @@ export type NowFacts = {
   notice: 'stopped' | 'resumed' | 'late' | null;
 };
 
+/** Sentences that the process says of itself have times in UTC, for programs read them too. */
+export function withLocalTimes(text: string, { minute }: Format): string {
+  return text.replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d[\d:.]*Z/g, (written) => {
+    const at = Date.parse(written);
+    return Number.isNaN(at) ? written : minute(at);
+  });
+}
+
 export const timeText = (at: number, format: Format) =>
   html`<time datetime="${new Date(at).toISOString()}">${format.minute(at)}</time>`;
 

@@ -132,14 +132,19 @@ test('every alarm has its place in the runbooks, and what others wrote stays a t
       status: {
         ...status,
         rulesFolder: { ...status.rulesFolder, refusal },
-        partitions: { owned: [0], closed: [hostile] },
+        partitions: { owned: [0], closed: [hostile, 'behind since 2026-11-27T06:06:12.345Z'] },
       },
-      checks: [{ name: hostile, missing: hostile, note: null }],
+      checks: [
+        { name: hostile, missing: hostile, note: null },
+        { name: 'log', missing: null, note: 'written 2026-11-27T06:06:12.345Z' },
+      ],
       alarms: codes.map((code) => ({ code, count: 2 })),
       partitions: null,
       seesLetters: true,
       seesTokens: true,
     });
+    assert.match(made, language === 'pt' ? /written 27\/11\/2026 03:06 -03/ : /written 2026-11-27 03:06 -03/);
+    assert.doesNotMatch(made, /06:06:12/);
     assert.match(made, /<li><bdi>caps\.json:12: \/rules\/0\/when: unknown fact<\/bdi><\/li>/);
     const books = runbookPage(shown, text);
     const ids = new Set([...books.matchAll(/id="([^"]+)"/g)].map(([, id]) => id));
