@@ -2,6 +2,7 @@
 import { type ListedBid, listedBid } from '../bidding/bid-list.ts';
 import { type BidSearch, eachBid } from '../bidding/bid-search.ts';
 import type { UnaskedPartition } from '../bidding/ports.ts';
+import { nearestWord } from '../domain/nearest-word.ts';
 import { Fault } from '../errors.ts';
 import type { AskedBids } from '../queries/asked-bids.ts';
 import { namesOfBatch } from '../wire/plain-ids.ts';
@@ -28,23 +29,52 @@ type Search = Omit<BidSearch, 'batchIds' | 'workerKey'> & Pick<ListOptions, 'bat
 
 export async function listBids(world: CommandWorld, { json, limit, ...search }: Search & ListOptions): Promise<void> {
   const shown = { json, limit };
-  if (asksDesk(world)) return writeBids(world, await fromDesk(world, search, limit), shown);
+  const { code } = search;
+  if (asksDesk(world)) {
+    const alike = () => fromDesk(world, { ...search, code: undefined }, lookedAt);
+    return writeBids(world, await fromDesk(world, search, limit), { ...shown, code, alike });
+  }
   const { batch, cpf, ...rest } = search;
   await withReader(world, async ({ views, askedBids, log }, { pseudonymKey }) => {
     const batchIds = batch === undefined ? undefined : batchNames(world, pseudonymKey, batch);
     const asked: BidSearch = { ...rest, batchIds, workerKey: await workerKeyIn(world, { log }, cpf) };
-    const found = askedBids == null ? fromViews(views, asked) : fromOwners(askedBids, asked, limit);
-    await writeBids(world, found, shown);
+    const find = (search: BidSearch, most: number) =>
+      askedBids == null ? fromViews(views, search) : fromOwners(askedBids, search, most);
+    const alike = async () => find({ ...asked, code: undefined }, lookedAt);
+    await writeBids(world, find(asked, limit), { ...shown, code, alike });
   });
 }
 
 /** Rows, latest first, and partitions whose rows are not among them. */
 type Found = { rows: AsyncIterable<ListedBid>; missing: ReadonlyMap<number, UnaskedPartition> };
 
+/** `alike`: the latest rows that all but the code fits. */
+type CodeAsked = { code: string | undefined; alike: () => Promise<Found> };
+
+const lookedAt = 1_000;
+const mostCodes = 5;
+
+async function codesIn(rows: AsyncIterable<ListedBid>): Promise<string[]> {
+  const codes = new Set<string>();
+  let looked = 0;
+  for await (const { code } of rows) {
+    if (code !== null) codes.add(code);
+    looked += 1;
+    if (looked === lookedAt) break;
+  }
+  return [...codes].sort();
+}
+
+/** Those that begin or read like the one that was asked for; where none does, the first ones. */
+function nearestCodes(asked: string, codes: readonly string[]): { named: readonly string[]; areNear: boolean } {
+  const near = codes.filter((code) => code.startsWith(asked) || asked.startsWith(code) || nearestWord(asked, [code]));
+  return { named: (near.length > 0 ? near : codes).slice(0, mostCodes), areNear: near.length > 0 };
+}
+
 async function writeBids(
   { terminal, format }: CommandWorld,
   { rows, missing }: Found,
-  { json, limit }: Pick<ListOptions, 'json' | 'limit'>,
+  { json, limit, code, alike }: Pick<ListOptions, 'json' | 'limit'> & CodeAsked,
 ): Promise<void> {
   const { texts } = format;
   const lines: string[][] = [];
@@ -71,8 +101,12 @@ async function writeBids(
     if (named.length > 0) terminal.write(JSON.stringify({ missing: named }));
     return;
   }
-  if (lines.length === 0) terminal.write(texts.list.empty);
-  else terminal.write(tableText(texts.list.header, lines, { right: [4, 5, 6, 7], whole: [0], spare: [1, 6] }));
+  if (lines.length === 0) {
+    terminal.write(texts.list.empty);
+    const codes = code === undefined ? [] : codesIn((await alike()).rows);
+    const { named, areNear } = nearestCodes(code ?? '', await codes);
+    if (named.length > 0) terminal.say(texts.list.codes(named, areNear));
+  } else terminal.write(tableText(texts.list.header, lines, { right: [4, 5, 6, 7], whole: [0], spare: [1, 6] }));
   if (lines.length === limit) terminal.say(texts.list.more(limit));
   for (const { partition, instance, why } of named) {
     terminal.say(texts.list.unasked(partition, texts.list.unaskedWhy[why], instance));

@@ -158,6 +158,8 @@ export async function capDesk(
     const stored = (revision: number) => told(revision, 0);
     const change = { name, limitCents: cents, reason: reason ?? null };
     const outcome = await orderOf(world, orderer, (desk) => desk.setCap(change), machineUser);
+    if (cents !== null && outcome.kind === 'cap-unknown' && outcome.nearest !== undefined)
+      throw new Fault('not-found', texts.capSameName(name, outcome.nearest));
     tellControl(
       world,
       outcome,

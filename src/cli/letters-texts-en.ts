@@ -5,7 +5,8 @@ export const lettersEn: Texts['letters'] = {
   help: {
     letters: 'webhooks that nobody understood: what they were, and reading them again',
     list: 'shows when each came, why it was not understood and, with the pseudonym key, its keys; never values',
-    replay: 'reads dead letters again after the mapping was mended; each counts from when it came',
+    replay:
+      'reads dead letters again after the mapping was mended; each counts from when it came; exits with 65 where none of them was understood',
     partition: 'partition of the log; all of them unless it is given',
     from: 'first place in the log',
     count: 'how many at most',

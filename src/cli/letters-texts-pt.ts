@@ -6,7 +6,8 @@ export const lettersPt = {
   help: {
     letters: 'webhooks que ninguém entendeu: quais foram, e como relê-los',
     list: 'mostra quando cada um chegou, por que não foi entendido e, com a chave de pseudônimos, suas chaves; nunca valores',
-    replay: 'relê mensagens mortas depois de corrigido o mapeamento; cada uma conta desde que chegou',
+    replay:
+      'relê mensagens mortas depois de corrigido o mapeamento; cada uma conta desde que chegou; termina com 65 se nenhuma foi entendida',
     partition: 'partição do log; todas se não for dada',
     from: 'primeira posição no log',
     count: 'quantas no máximo',

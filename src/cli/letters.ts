@@ -15,6 +15,8 @@ type Options = LetterRange & { json: boolean };
 type Order = Orderer & { reason?: string };
 
 const defaultCount = 50;
+/** As data that is refused. */
+const notUnderstood = 65;
 
 export function registerLetters(program: Command, world: CommandWorld, add: Add, said: (word: string) => string): void {
   const { help, letters } = world.format.texts;
@@ -94,8 +96,11 @@ export function restOf(
 async function replay(world: CommandWorld, { by, reason, ...options }: Options & Order): Promise<void> {
   const { terminal, format, clock } = world;
   const { letters: texts } = format.texts;
-  const tell = (result: Replay) =>
+  const tell = (result: Replay) => {
     terminal.write(options.json ? JSON.stringify(result) : texts.replayed(result, restOf(result, options)));
+    // A script that replays after a mended mapping has to be able to tell that it was not.
+    if (result.read > 0 && result.understood === 0) process.exitCode = notUnderstood;
+  };
   const remote = await remoteDesk(world, { by });
   if (remote !== null) return tell(await remote.replay(options, reason ?? null));
   if (by === undefined && reason !== undefined) throw new Fault('option-missing', format.texts.remote.nobodyNamed);

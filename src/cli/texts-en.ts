@@ -124,6 +124,8 @@ export const en: Texts = {
   list: {
     header: ['request', 'batch', 'state', 'code', '% a month', 'amount', 'terms', 'pos.', 'decided at'],
     empty: 'No requests.',
+    codes: (codes, areNear) =>
+      `None of the latest has this code; ${areNear ? 'the nearest' : 'the codes'} that occur: ${codes.join(', ')}.`,
     more: (limit) => `… the latest ${limit}; use --limit to see more.`,
     unasked: (partition, why, instance) =>
       `Requests of partition ${partition} are missing: ${why}${instance === null ? '' : ` (${instance})`}. Ask again.`,
@@ -452,6 +454,8 @@ export const en: Texts = {
       `Cap ${name} is not changed: to raise it another person has to order the same within a day, with their token.`,
     capIdentity:
       'Two have to stand for a cap that is raised, and a typed name does not say who it is: use LANCE_URL and LANCE_TOKEN.',
+    capSameName: (name, known) =>
+      `Nothing was changed, and no cap ${name} was set: there is a cap ${known} already, and the two names differ in case or marks only. To change that one: lance cap ${known} --reais-a-day N.`,
     capNone: (name, nearest) =>
       `There is no cap ${name} set by hand. ${nearest === undefined ? '' : `Did you mean ${nearest}? `}The use of a cap of the rules is shown for each decision: lance bids show ID.`,
     ruleCapUsage: (name, used, count) =>

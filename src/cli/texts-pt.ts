@@ -139,6 +139,8 @@ export const pt = {
   list: {
     header: ['solicitação', 'lote', 'estado', 'código', '% a.m.', 'valor', 'parc.', 'pos.', 'decidido em'],
     empty: 'Nenhuma solicitação.',
+    codes: (codes: readonly string[], areNear: boolean) =>
+      `Entre as últimas, nenhuma tem esse código; ${areNear ? 'os mais parecidos' : 'os códigos'} que ocorrem: ${codes.join(', ')}.`,
     more: (limit: number) => `… as ${limit} mais recentes; use --limit para ver mais.`,
     unasked: (partition: number, why: string, instance: string | null) =>
       `Faltam as solicitações da partição ${partition}: ${why}${instance === null ? '' : ` (${instance})`}. Consulte de novo.`,
@@ -462,6 +464,8 @@ export const pt = {
       `O teto ${name} não mudou: para subir, outra pessoa tem de dar a mesma ordem em um dia, com o seu token.`,
     capIdentity:
       'Dois têm de responder por um teto que sobe, e um nome digitado não diz quem é: use LANCE_URL e LANCE_TOKEN.',
+    capSameName: (name: string, known: string) =>
+      `Nada foi mudado, e nenhum teto ${name} foi posto: já há um teto ${known}, e os dois nomes só diferem em maiúsculas ou acentos. Para mudar esse: lance cap ${known} --reais-a-day N.`,
     capNone: (name: string, nearest?: string) =>
       `Não há teto ${name} posto à mão. ${nearest === undefined ? '' : `Quis dizer ${nearest}? `}O uso de um teto das regras aparece em cada decisão: lance bids show ID.`,
     ruleCapUsage: (name: string, used: string, count: number) =>

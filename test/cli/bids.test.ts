@@ -238,6 +238,11 @@ test('the list is searched by code, batch, segment and time', async () => {
     idsOf((row) => row.batchId === batchId),
   );
   assert.deepEqual(await list('--code', 'no-such-code'), []);
+  const misspelt = await lance(played.environment, 'bids', 'list', '--code', `${code}x`, '--lang', 'en');
+  assert.equal(misspelt.stdout, 'No requests.\n');
+  assert.match(misspelt.stderr, new RegExp(`^None of the latest has this code; the nearest that occur: .*${code}`));
+  const unlike = await lance(played.environment, 'bids', 'list', '--code', 'qqqqqqqqqqqqqqqqqqqqqqq', '--lang', 'en');
+  assert.match(unlike.stderr, /^None of the latest has this code; the codes that occur: .*/);
 
   // The segments are read from the records, not from the rows that are searched.
   const segmentsOf = new Map<string, readonly string[]>();

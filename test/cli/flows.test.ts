@@ -273,6 +273,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.match(letters.stdout, /Place +Came +Why/);
   assert.ok(!letters.stdout.includes(cpf));
   const replayed = await lance(environment, 'letters', 'replay', '--count', '5', '--json');
+  assert.equal(replayed.code, 65, 'a script has to be able to tell that none was understood');
   assert.deepEqual(JSON.parse(replayed.stdout), { read: 1, understood: 0, stillNot: 1, next: 1 });
   const tooMany = await lance(environment, 'letters', 'replay', '--count', '501');
   assert.equal(tooMany.code, 65);
