@@ -318,6 +318,8 @@ export function flowFacts(
   const money = (cents: number | null | undefined) => (cents == null ? null : format.money(cents));
   const { subject, operation, terms, note } = state;
   const view = flowView(state, open, settings, now);
+  const percent = (value: number | null | undefined) => (value == null ? null : `${format.number(value, 2)} %`);
+  const ordered = (text: string) => (note === null ? text : `${text} ${texts.flows.asOrdered}`);
   return [
     [labels.phase, phaseText(texts.flows, state)],
     [labels.meaning, state.frozen === undefined ? meaningText(texts.flows, state) : null],
@@ -330,8 +332,8 @@ export function flowFacts(
     [labels.amount, money(state.flow === 'withdrawal' ? view.amountCents : terms?.amountCents)],
     [labels.released, terms?.amountCents == null ? money(view.releasedCents) : null],
     [labels.installment, money(terms?.installmentCents)],
-    [labels.installments, terms === null ? null : String(terms.installments)],
-    [labels.rate, terms === null ? null : format.rate(terms.rateHundredths)],
+    [labels.installments, terms === null ? null : ordered(String(terms.installments))],
+    [labels.rate, terms === null ? null : ordered(format.rate(terms.rateHundredths))],
     [labels.insurance, money(terms?.insuranceCents ?? insuranceIncluded(state, open))],
     [labels.payments, joined((shownPayments(state, open) ?? []).map((payment) => paymentText(format, payment)))],
     [labels.proposal, view.proposalCode],
@@ -346,6 +348,8 @@ export function flowFacts(
     [labels.noteIof, money(note?.iofCents)],
     [labels.noteInsurance, money(note?.insuranceCents)],
     [labels.noteInstallment, money(note?.installmentCents)],
+    [labels.noteRate, percent(note?.rateMonthlyPercent)],
+    [labels.noteCet, percent(note?.cetAnnualPercent)],
     [labels.differences, joined(view.differences.map((each) => differenceText(format, each)))],
     [
       state.flow === 'withdrawal' ? labels.unsaidOfProposal : labels.unsaid,

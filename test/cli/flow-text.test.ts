@@ -20,8 +20,8 @@ test('a contract is shown in reais, with its credit note and what of it differs 
   const english = flowText(createFormat('en'), real.state(), { open: null, settings });
   for (const line of [
     /^Amount +R\$ 10,000\.00$/m,
-    /^Instalments +36$/m,
-    /^Rate +2\.50 % a month$/m,
+    /^Instalments +36 \(of the order\)$/m,
+    /^Rate +2\.50 % a month \(of the order\)$/m,
     /^Credit note +77$/m,
     /^Note: loan +R\$ 6,000\.00$/m,
     /^Note: IOF +R\$ 300\.00$/m,
@@ -35,6 +35,14 @@ test('a contract is shown in reais, with its credit note and what of it differs 
   const portuguese = flowText(createFormat('pt'), real.state(), { open: null, settings });
   assert.match(portuguese, /^Valor +R\$ 10\.000,00$/m);
   assert.match(portuguese, /^CCB: parcela +R\$ 450,00$/m);
+  assert.match(portuguese, /^Taxa +2,50 % a\.m\. \(do pedido\)$/m);
+  assert.doesNotMatch(english, /^Note: rate/m, 'it names none');
+  const another = createFlowWorld(started('contract'));
+  another.settle();
+  another.append({ ...told, note: { ...sampleNote, rateMonthlyPercent: 2.49, cetAnnualPercent: 41.5 } });
+  const whole = flowText(createFormat('pt'), another.state(), { open: null, settings });
+  assert.match(whole, /^CCB: CET ao ano +41,50 %$/m);
+  assert.match(whole, /^CCB: taxa ao mês +2,49 %$/m);
 });
 
 test('what the service keeps agrees with what is named', () => {
