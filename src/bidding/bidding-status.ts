@@ -9,7 +9,14 @@ import type { EpochMs } from '../domain/glossary.ts';
 import type { Hindrance } from '../domain/records.ts';
 import type { Gate } from './gate.ts';
 import type { DeskObserver } from './observer.ts';
-import { type BidAnswer, type QueryAnswer, type Service, type ServiceReason, toldPause } from './ports.ts';
+import {
+  type BidAnswer,
+  type QueryAnswer,
+  type Service,
+  type ServiceReason,
+  type TimeAnswer,
+  toldPause,
+} from './ports.ts';
 import type { DeskCode } from './react.ts';
 
 /** The first that holds, in this order, is the cause. All but `stopping` are reason codes as well. */
@@ -215,6 +222,11 @@ const firstProbeEveryMs = 60_000;
 const awayProbeFirstMs = 5_000;
 const awayProbeMaxMs = 10_000;
 /**
+ * Two questions for the time that nobody answers, so far apart and nothing answered between them: without traffic nothing else tells
+ * that the service is away. Some servers answer this question never, so the token is shown before it counts.
+ */
+const leastSilentMs = 30_000;
+/**
  * Where bids fail, an answer to a query or probe ends that only when no bid or query has failed for so long. When one fails soon after,
  * the service answers these and fails bids: from then on it takes longer, doubled each time, until a bid is answered.
  */
@@ -257,6 +269,8 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
   /** The run that something lighter has ended, until what it was of is answered. */
   let onTrial: { run: FailureRun; atMs: number } | null = null;
   let quietMs = firstQuietMs;
+  /** Since when questions for the time have no answer, and nothing else has one either. */
+  let silentSinceMs: number | null = null;
 
   function hear(answer: BidAnswer | QueryAnswer, asked: Asked): void {
     const cause = troubleOf(answer);
@@ -319,6 +333,7 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     underWay += 1;
     try {
       const answer = await answering;
+      if (troubleOf(answer) !== 'service-unreachable') silentSinceMs = null;
       if (troubleOf(answer) !== 'service-unauthorised' || !service.ready()) hear(answer, asked);
       return answer;
     } finally {
@@ -356,7 +371,26 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     }
   }
 
-  /** It is closed already, so nothing has to be sure first. */
+  /** A service that is known to be away is asked anyway. */
+  async function hearTime(service: Service, asking: Promise<TimeAnswer>): Promise<TimeAnswer> {
+    const answer = await asking;
+    const nowMs = clock.monotonicMs();
+    if (answer.kind !== 'unanswered') silentSinceMs = null;
+    else if (silentSinceMs === null) silentSinceMs = nowMs;
+    else if (nowMs - silentSinceMs >= leastSilentMs && run === null && !probing && service.ready()) {
+      silentSinceMs = null;
+      probing = true;
+      probedAtMs = nowMs;
+      const shown = await service.askToken();
+      probing = false;
+      // What was asked meanwhile may have failed, or been answered.
+      if (troubleOf(shown) === 'service-unreachable') becomeAway(shown);
+      else hear(shown, 'probe');
+    }
+    return answer;
+  }
+
+  /** It is closed already, or known to be away, so nothing has to be sure first. */
   function becomeAway(answer: QueryAnswer): void {
     hear(answer, 'probe');
     if (run === null) return;
@@ -380,6 +414,7 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
         placeBid: (attempt) => hearOf(asked, 'bid', asked.placeBid(attempt)),
         listLinks: (query) => hearOf(asked, 'query', asked.listLinks(query)),
         askLinkDetail: (query) => hearOf(asked, 'query', asked.askLinkDetail(query)),
+        askTime: () => hearTime(asked, asked.askTime()),
       };
     },
     lookAgain: () => {

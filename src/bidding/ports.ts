@@ -621,6 +621,9 @@ export type QueryAnswer =
   /** What was asked with does not make a query; nobody was asked. */
   | { kind: 'unwritable'; problem: string };
 
+/** `untold`: something answered, and said no time. */
+export type TimeAnswer = { kind: 'told'; skewMs: number } | { kind: 'untold' } | { kind: 'unanswered' };
+
 export type Service = {
   placeBid: (attempt: BidAttempt) => Promise<BidAnswer>;
   listLinks: (query: LinkQuery) => Promise<QueryAnswer>;
@@ -637,8 +640,8 @@ export type Service = {
   latestSkewMs: () => number | null;
   /** False: the last Date header was too far from our time to be believed. */
   skewBelieved: () => boolean;
-  /** The same, asked just now by a call that the contract does not know and that counts for nothing; null: nobody answered, or said no time. */
-  askSkew: () => Promise<number | null>;
+  /** `latestSkewMs`, asked just now by a call that the contract does not know and that counts for nothing. */
+  askTime: () => Promise<TimeAnswer>;
   /** Whether the token works: a link query that names nobody. `refused` by its status: it was read, so the token was let in. */
   askToken: () => Promise<QueryAnswer>;
   /** False after a second 401 in a row: sending has stopped until the token works again. */

@@ -49,7 +49,7 @@ const settledMs = 10_000;
 export function createTimeWatch(options: {
   clock: SteadyClock;
   log: Pick<EventLog, 'ends' | 'read'>;
-  service: Pick<Service, 'askSkew' | 'latestSkewMs' | 'skewBelieved' | 'clockSkewMs' | 'networkP99Ms'>;
+  service: Pick<Service, 'askTime' | 'latestSkewMs' | 'skewBelieved' | 'clockSkewMs' | 'networkP99Ms'>;
   settings: BiddingSettings;
   observer: DeskObserver;
   stopping: () => boolean;
@@ -113,9 +113,10 @@ export function createTimeWatch(options: {
 
   async function askWitness(): Promise<void> {
     askedAtMs = clock.monotonicMs();
-    const skewMs = await service.askSkew();
+    const answer = await service.askTime();
     const step = clock.step();
-    if (!hasWitness || skewMs === null || step === null) return;
+    if (!hasWitness || answer.kind !== 'told' || step === null) return;
+    const { skewMs } = answer;
     const apartMs = Math.abs(skewMs - step.movedMs);
     // After a small step the service is near both times: the nearer one is right.
     if (apartMs <= agreementMs && apartMs < Math.abs(skewMs)) clock.follow();

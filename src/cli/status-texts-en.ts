@@ -32,7 +32,7 @@ export const statusEn: Texts['status'] = {
   },
   open: 'OPEN',
   openUnheard: (since) =>
-    `OPEN as far as is known: no bid was taken since ${since}, and only traffic shows whether the service answers`,
+    `OPEN as far as is known: no bid was taken since ${since}, and only a bid shows whether the service takes them`,
   openUnanswered: (startedAt) =>
     `OPEN as far as is known: nothing was answered by the service since the start at ${startedAt}`,
   closed: (text, cause) => `CLOSED: ${text} (${cause})`,

@@ -53,7 +53,7 @@ export const statusPt = {
   },
   open: 'ABERTOS',
   openUnheard: (since: string) =>
-    `ABERTOS, até onde se sabe: nenhum lance foi aceito desde ${since}, e só o tráfego mostra se o serviço responde`,
+    `ABERTOS, até onde se sabe: nenhum lance foi aceito desde ${since}, e só um lance mostra se o serviço os aceita`,
   openUnanswered: (startedAt: string) =>
     `ABERTOS, até onde se sabe: o serviço não respondeu nada desde o início, em ${startedAt}`,
   closed: (text: string, cause: string) => `FECHADOS: ${text} (${cause})`,

@@ -13,6 +13,7 @@ import {
   type QueryAnswer,
   type Service,
   type ServiceReason,
+  type TimeAnswer,
   toldPause,
 } from '../../src/bidding/ports.ts';
 import { causeText, remedyOf } from '../../src/cli/bidding-remedy.ts';
@@ -578,4 +579,55 @@ test('what to do about a log that takes nothing is said for the log at hand alon
     assert.equal(remedyOf(texts, 'log-refused', null), file);
     assert.equal(remedyOf(texts, 'paused', away), texts.remedies.paused);
   }
+});
+
+test('a service that answers no question for the time, twice and nothing else between, is away once a probe fails too', async () => {
+  const clock = createManualClock(1_000_000);
+  let time: TimeAnswer = { kind: 'unanswered' };
+  let probe: QueryAnswer = { kind: 'failed', reason: 'unreachable' };
+  let links: QueryAnswer = { kind: 'acknowledged', requestCode: 'q-1' };
+  let probes = 0;
+  const health = createServiceHealth(clock);
+  const heard = health.heard({
+    listLinks: async () => links,
+    askTime: async () => time,
+    askToken: async () => {
+      probes += 1;
+      return probe;
+    },
+    ready: () => true,
+  } as unknown as Service);
+  const looks = looksOf(health, clock);
+  const list = () => heard.listLinks({} as Parameters<Service['listLinks']>[0]);
+  await list();
+  await heard.askTime();
+  assert.equal(health.trouble(), null, 'one lost answer is the network');
+  await clock.advance(5_000);
+  await heard.askTime();
+  assert.equal(health.trouble(), null, 'too soon after the first');
+  await clock.advance(55_000);
+  await list();
+  await heard.askTime();
+  assert.deepEqual([health.trouble(), probes], [null, 0], 'something was answered between them');
+  await clock.advance(60_000);
+  await heard.askTime();
+  assert.deepEqual([health.trouble(), probes], [{ cause: 'service-unreachable', detail: 'unreachable' }, 1]);
+  await looks(120_000);
+  assert.equal(health.trouble()?.cause, 'service-unreachable', 'it is asked on and stays away');
+  probe = { kind: 'refused', reason: 'unclassified', response: { status: 400, body: '{}' } };
+  await looks(15_000);
+  assert.equal(health.trouble(), null, 'any answer to a probe opens');
+  // A server that drops these questions, and answers all else.
+  const before = probes;
+  for (let minute = 0; minute < 4; minute += 1) {
+    await heard.askTime();
+    assert.equal(health.trouble(), null);
+    await looks(60_000);
+  }
+  assert.ok(probes > before, 'the probe was what told');
+  time = { kind: 'untold' };
+  await heard.askTime();
+  links = { kind: 'failed', reason: 'unreachable' };
+  await list();
+  assert.equal(health.trouble(), null);
 });

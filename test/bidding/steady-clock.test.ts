@@ -111,7 +111,10 @@ function watched(options: {
     clock,
     log: { ends: async () => ends, read: (async () => [entry]) as never },
     service: {
-      askSkew: async () => options.skewMs(clock.step()?.movedMs ?? 0),
+      askTime: async () => {
+        const skewMs = options.skewMs(clock.step()?.movedMs ?? 0);
+        return skewMs === null ? { kind: 'untold' } : { kind: 'told', skewMs };
+      },
       latestSkewMs: () => options.aheadMs?.() ?? 0,
       skewBelieved: () => true,
       clockSkewMs: () => options.aheadMs?.() ?? 0,

@@ -333,7 +333,7 @@ test('what a process does not tell, or cannot know without traffic, is said so',
     );
     assert.match(
       await said({ ...quiet, at: quiet.startedAt + 120_000 }),
-      /bidding OPEN as far as is known: no bid was taken since \d{4}-.*, and only traffic shows whether the service answers/,
+      /bidding OPEN as far as is known: no bid was taken since \d{4}-.*, and only a bid shows whether the service takes them/,
     );
     assert.match(await said({ ...quiet, at: quiet.startedAt + 30_000 }), /bidding OPEN since/);
     const paused = { ...open, kind: 'closed', cause: 'paused' } as const;

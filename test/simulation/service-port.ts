@@ -196,13 +196,13 @@ export function createService(world: ServiceWorld, process: Process): Service {
     clockSkewMs: () => 0,
     latestSkewMs: () => null,
     skewBelieved: () => true,
-    askSkew: () => {
+    askTime: () => {
       if (!process.alive) return never();
       const delayMs = chance.between(2, 200);
-      if (faults.strikes('time-untold', 0.15)) return later(delayMs, null);
+      if (faults.strikes('time-untold', 0.15)) return later(delayMs, { kind: 'unanswered' });
       // Cut to the second, and read half a second late on average.
       const toldAt = Math.floor(time.now() / 1_000) * 1_000 + 500;
-      return later(delayMs, toldAt - clock.now());
+      return later(delayMs, { kind: 'told', skewMs: toldAt - clock.now() });
     },
     askToken: () => {
       if (!process.alive) return never();

@@ -4,7 +4,7 @@
  * what did not land is ever sent again here, and only once, with a renewed token.
  */
 import { AssertionError } from 'node:assert';
-import type { BidAnswer, QueryAnswer, QueryRefusal, Service } from '../../bidding/ports.ts';
+import type { BidAnswer, QueryAnswer, QueryRefusal, Service, TimeAnswer } from '../../bidding/ports.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 import { refusedInDoubt } from '../../domain/offer.ts';
@@ -140,7 +140,7 @@ export function createService(
   let openQueries = 0;
 
   /** Whatever is answered at the root tells the time; nothing is asked of the contract, and no token is shown. */
-  const askSkew = async (): Promise<number | null> => {
+  const askTime = async (): Promise<TimeAnswer> => {
     const { pool, prefix } = lanes.queries;
     const writtenAt = clock.now();
     const writtenAtMs = clock.monotonicMs();
@@ -153,11 +153,12 @@ export function createService(
       await answer.body.dump();
       const { date } = answer.headers;
       const answeredAt = writtenAt + (clock.monotonicMs() - writtenAtMs);
-      if (typeof date !== 'string' || Number.isNaN(Date.parse(date))) return null;
+      if (typeof date !== 'string' || Number.isNaN(Date.parse(date))) return { kind: 'untold' };
       skew.add(date, writtenAt, answeredAt);
-      return skew.latestMs();
+      const skewMs = skew.latestMs();
+      return skewMs === null ? { kind: 'untold' } : { kind: 'told', skewMs };
     } catch {
-      return null;
+      return { kind: 'unanswered' };
     }
   };
 
@@ -212,7 +213,7 @@ export function createService(
     clockSkewMs: skew.ms,
     latestSkewMs: skew.latestMs,
     skewBelieved: skew.isBelieved,
-    askSkew,
+    askTime,
     ready: () => tokens.blockedUntil() === null,
     answeredAt: () => (answeredAtMs === null ? null : Math.round(clock.now() - (clock.monotonicMs() - answeredAtMs))),
     close: async () => {

@@ -76,7 +76,7 @@ test('an answer to the question for the time counts, also a refusal, and its age
   const clock = { ...machine, now: () => machine.now() + aheadMs };
   const { service } = startClient(t, baseUrl, {}, clock);
   assert.equal(service.answeredAt(), null);
-  await service.askSkew();
+  await service.askTime();
   for (const movedMs of [0, 3 * 3_600_000, -3 * 3_600_000]) {
     aheadMs = movedMs;
     const ageMs = clock.now() - service.answeredAt()!;
