@@ -231,7 +231,10 @@ function calm(model: Model, real: FlowWorld): void {
     // Generated anew just now: its note is on the way.
     if (state.phase === 'awaiting-note') continue;
     const signing = state.signedKeys.includes(workerKey) ? 'finalisation' : 'signers';
-    const wanted = state.proposalCode !== null && !isProposalSaid(state) ? 'proposal' : signing;
+    const isProposalOpen = state.proposalCode !== null && !isProposalSaid(state);
+    // A simulation that brought no values, as one whose answer was lost, is to be asked for again.
+    const isSimulatedInVain = state.breaches.some(({ rule }) => rule === 'period-simulated');
+    const wanted = isSimulatedInVain ? 'simulation' : isProposalOpen ? 'proposal' : signing;
     const allowed = goOn.filter((step) => allowsStep(state, step));
     const step = state.flow === 'withdrawal' && allowed.includes(wanted) ? wanted : allowed.at(-1);
     assert.ok(step !== undefined, `nothing can be done in ${state.phase}`);
