@@ -8,6 +8,8 @@ const pictures = process.env.LANCE_TEST_PICTURES;
 
 export async function looksRight(tab: Tab, name: string, width: number): Promise<void> {
   type Measured = { room: number; taken: number; headings: number; nameless: string[]; lang: string };
+  // A page that was just asked for may not have its first element yet.
+  await tab.until(`document.readyState === 'complete' && document.querySelector('main h1') !== null`);
   const measured = await tab.value<Measured>(`({
     room: document.documentElement.clientWidth,
     taken: document.documentElement.scrollWidth,

@@ -438,7 +438,7 @@ test('a signature that names the proposal of the bid is told which one its note 
   const text = `it is not the proposal that the note of this flow names: that is ${uuid(1)}, and the note N-1`;
   assert.ok(refused.kind === 'refused' && refused.breaches[0]!.problem === text, JSON.stringify(refused));
   const shown = flowText(createFormat('en'), (await state('c-701'))!, { open: null, settings });
-  assert.match(shown, new RegExp(`^Proposal of the note +${uuid(1)}$`, 'm'));
+  assert.match(shown, new RegExp(`^Proposal, as the note says +${uuid(1)}$`, 'm'));
 });
 
 test('a file that is not there is said to be none, and a signature that was given up is not said to be withheld', async (context) => {
