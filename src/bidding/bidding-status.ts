@@ -222,8 +222,8 @@ const firstProbeEveryMs = 60_000;
 const awayProbeFirstMs = 5_000;
 const awayProbeMaxMs = 10_000;
 /**
- * Two questions for the time that nobody answers, so far apart and nothing answered between them: without traffic nothing else tells
- * that the service is away. Some servers answer this question never, so the token is shown before it counts.
+ * Two time requests without an answer, at least this far apart and with no other answer between them, suggest that the service is away:
+ * without traffic nothing else shows it. Some servers never answer a HEAD, so a probe has to fail as well before it counts.
  */
 const leastSilentMs = 30_000;
 /**
@@ -269,7 +269,7 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
   /** The run that something lighter has ended, until what it was of is answered. */
   let onTrial: { run: FailureRun; atMs: number } | null = null;
   let quietMs = firstQuietMs;
-  /** Since when questions for the time have no answer, and nothing else has one either. */
+  /** Since when time requests have gone unanswered, with no other answer meanwhile. */
   let silentSinceMs: number | null = null;
 
   function hear(answer: BidAnswer | QueryAnswer, asked: Asked): void {
@@ -349,15 +349,20 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     );
   }
 
+  async function showToken(asked: Service): Promise<QueryAnswer> {
+    probing = true;
+    probedAtMs = clock.monotonicMs();
+    const answer = await asked.askToken();
+    probing = false;
+    return answer;
+  }
+
   /**
    * What says nothing of the token leaves it refused, unless the service is away: what was heard last is the cause. A service that was
    * away is heard whatever it answers.
    */
   async function probe(asked: Service): Promise<void> {
-    probing = true;
-    probedAtMs = clock.monotonicMs();
-    const answer = await asked.askToken();
-    probing = false;
+    const answer = await showToken(asked);
     const cause = troubleOf(answer);
     if (run?.cause === 'service-unreachable') run.probeAfterMs = Math.min(awayProbeMaxMs, run.probeAfterMs * 2);
     if (cause === 'none' || cause === 'service-unauthorised') hear(answer, 'probe');
@@ -371,7 +376,7 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     }
   }
 
-  /** A service that is known to be away is asked anyway. */
+  /** Passes the answer on. A service that is known to fail already is probed by `lookAgain`. */
   async function hearTime(service: Service, asking: Promise<TimeAnswer>): Promise<TimeAnswer> {
     const answer = await asking;
     const nowMs = clock.monotonicMs();
@@ -379,13 +384,9 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     else if (silentSinceMs === null) silentSinceMs = nowMs;
     else if (nowMs - silentSinceMs >= leastSilentMs && run === null && !probing && service.ready()) {
       silentSinceMs = null;
-      probing = true;
-      probedAtMs = nowMs;
-      const shown = await service.askToken();
-      probing = false;
-      // What was asked meanwhile may have failed, or been answered.
-      if (troubleOf(shown) === 'service-unreachable') becomeAway(shown);
-      else hear(shown, 'probe');
+      const probed = await showToken(service);
+      if (troubleOf(probed) === 'service-unreachable') becomeAway(probed);
+      else hear(probed, 'probe');
     }
     return answer;
   }

@@ -581,7 +581,7 @@ test('what to do about a log that takes nothing is said for the log at hand alon
   }
 });
 
-test('a service that answers no question for the time, twice and nothing else between, is away once a probe fails too', async () => {
+test('a service that leaves two time requests unanswered, and nothing else answered between, is away once a probe fails too', async () => {
   const clock = createManualClock(1_000_000);
   let time: TimeAnswer = { kind: 'unanswered' };
   let probe: QueryAnswer = { kind: 'failed', reason: 'unreachable' };
@@ -617,7 +617,7 @@ test('a service that answers no question for the time, twice and nothing else be
   probe = { kind: 'refused', reason: 'unclassified', response: { status: 400, body: '{}' } };
   await looks(15_000);
   assert.equal(health.trouble(), null, 'any answer to a probe opens');
-  // A server that drops these questions, and answers all else.
+  // A server that never answers a HEAD, and answers all else.
   const before = probes;
   for (let minute = 0; minute < 4; minute += 1) {
     await heard.askTime();

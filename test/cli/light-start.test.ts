@@ -76,7 +76,7 @@ test('the start after a kill finds the program compiled', async () => {
 
 test('what only the threads load is kept for the start after a kill too', async () => {
   const loadedAnew: number[] = [];
-  // On a busy machine Node leaves out some of what a thread writes, in one try of five. Where a thread writes nothing, no try is well.
+  // On a busy machine Node leaves out some of what a thread writes, in one try of five. Where a thread writes nothing, every try fails.
   for (let trial = 0; trial < 4 && !loadedAnew.some((count) => count <= 3); trial += 1) {
     loadedAnew.push(await loadedAfterKill(join(played.directory, `compiled-of-threads-${trial}`)));
   }

@@ -233,8 +233,8 @@ function calm(model: Model, real: FlowWorld): void {
     const signing = state.signedKeys.includes(workerKey) ? 'finalisation' : 'signers';
     const isProposalOpen = state.proposalCode !== null && !isProposalSaid(state);
     // A simulation that brought no values, as one whose answer was lost, is to be asked for again.
-    const isSimulatedInVain = state.breaches.some(({ rule }) => rule === 'period-simulated');
-    const wanted = isSimulatedInVain ? 'simulation' : isProposalOpen ? 'proposal' : signing;
+    const hasNoValues = state.breaches.some(({ rule }) => rule === 'period-simulated');
+    const wanted = hasNoValues ? 'simulation' : isProposalOpen ? 'proposal' : signing;
     const allowed = goOn.filter((step) => allowsStep(state, step));
     const step = state.flow === 'withdrawal' && allowed.includes(wanted) ? wanted : allowed.at(-1);
     assert.ok(step !== undefined, `nothing can be done in ${state.phase}`);

@@ -518,7 +518,7 @@ export type AnchorWriter = {
   note: (heads: Readonly<Record<string, ChainHead>>, claims: readonly string[], ids: readonly RequestId[]) => void;
   /** Marks what people have said since, whichever process wrote it. Before the desk is seen to obey it. */
   noteBooks: () => void;
-  /** Reads whom the list names, which `hasClaim` does otherwise when it is first asked: of 30 MB that takes a tenth of a second. */
+  /** Reads the names in the list ahead of the first `hasClaim`, which reads them otherwise: a tenth of a second for 30 MB. */
   readNames: () => void;
   /** The list of claims names the request, of this run of the process or an earlier one. */
   hasClaim: (requestId: RequestId) => boolean;

@@ -22,7 +22,6 @@ import {
   type LostClaims,
   type OriginEntry,
 } from '../../domain/audit.ts';
-import { createCapBook } from '../../domain/cap-book.ts';
 import type { RequestId } from '../../domain/glossary.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
 import { readKeptDetail } from '../../domain/record-shapes.ts';
@@ -31,8 +30,6 @@ import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import { createFlowReader } from '../../state/flow-rows.ts';
 import { lockDirectory, unusable } from '../../state/sqlite.ts';
-import { createViewReader } from '../../state/view-rows.ts';
-import { createViews } from '../../state/views.ts';
 import { type AnchorPlace, claimedSince, findSetBack, knownHeads, type SetBack } from './anchor.ts';
 import { checkInBackground } from './background-check.ts';
 import { headsOf, linkAt, setBackAmong } from './chain.ts';
@@ -48,6 +45,7 @@ import { createLogDoubt, type LogDoubt } from './log-doubt.ts';
 import { createLogReader, hasLogTables } from './log-rows.ts';
 import { createMargins, createQueryBudget, type MarginReader } from './margins.ts';
 import { signingOf } from './signed-heads.ts';
+import { openViews } from './views.ts';
 import { startWriter, type Writer } from './writer.ts';
 
 export type EmbeddedStore = {
@@ -524,39 +522,26 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     const tellLost = (text: string | null) => options.onLostFiles?.(text);
     let changed: string | null = null;
     const lostClaims = new Map<RequestId, LostClaim | null>();
-    const memoryRows = options.memoryRows ?? 16_384;
+    const { memoryRows = 16_384, flushIntervalMs } = options;
     let isOpen = false;
-    const openViews = (opened: DatabaseSync) =>
-      createViews({
-        partition: 0,
-        reader: createViewReader(opened),
-        store: (flush) => writer!.submit({ kind: 'views', flush }),
-        caps: { ...createCapBook(), complete: true },
-        limits: {
-          rows: memoryRows,
-          statistics: 4_096,
-          filterBits: 26,
-          dirtyRows: memoryRows,
-          unstoredRows: memoryRows,
-          flushIntervalMs: options.flushIntervalMs ?? 250,
-        },
-      });
+    const viewsOf = (opened: DatabaseSync) =>
+      openViews(opened, (flush) => writer!.submit({ kind: 'views', flush }), { memoryRows, flushIntervalMs });
     const openReader = () => {
       database ??= watchDamage(openReadOnly(path), path, (fault) => {
         if (isOpen) onFault(fault);
       });
       return database;
     };
-    let early = null as ReturnType<typeof openViews> | null;
+    let early = null as ReturnType<typeof viewsOf> | null;
     writer = await startWriter(
       { path, anchor: anchor === null ? null : { ...anchor, restored }, lockIdentity },
       {
         // Reading the views takes as long as looking whether they fit, which the writer does meanwhile.
         onOpened: () => {
           try {
-            early = openViews(openReader());
+            early = viewsOf(openReader());
           } catch {
-            // What is unreadable is met by the writer as well, or once more below, and told there.
+            // The writer meets what cannot be read as well, or it is read once more below: it is told there.
           }
         },
         onDeath: onFault,
@@ -589,7 +574,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     isOpen = true;
     const opened = openReader();
     const running = writer;
-    const views = early ?? openViews(opened);
+    const views = early ?? viewsOf(opened);
     const margins = createMargins({ read: createMarginReader(opened), writer, memoryRows });
     const rows = createControlRows(opened);
     const readState = readHeard(rows, opened, meet);

@@ -8,12 +8,11 @@ import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ViewDifference, Views } from '../../bidding/ports.ts';
-import { createCapBook } from '../../domain/cap-book.ts';
 import { inTransaction, lockDirectory } from '../../state/sqlite.ts';
-import { createViewReader, createViewWriter } from '../../state/view-rows.ts';
-import { createViews } from '../../state/views.ts';
+import { createViewWriter, type ViewFlush } from '../../state/view-rows.ts';
 import { databasePath, openWritable, pathOfDesk } from './database.ts';
 import { createSumsWriter, discardViews } from './view-sums.ts';
+import { openViews } from './views.ts';
 
 export type ViewScratch = {
   /** Empty at first: whoever compares folds the log into them. */
@@ -52,23 +51,11 @@ export function openScratch(database: DatabaseSync): ViewScratch {
   own.exec('PRAGMA synchronous = OFF');
   const sums = createSumsWriter(own, 'views', null);
   const write = createViewWriter(own, null, (applied, added) => sums.add(applied, added));
-  const { views, flush, close } = createViews({
-    partition: 0,
-    reader: createViewReader(own),
-    store: async (flush) => {
-      inTransaction(own, () => write(flush));
-      return 0;
-    },
-    caps: { ...createCapBook(), complete: true },
-    limits: {
-      rows: memoryRows,
-      statistics: 4_096,
-      filterBits: 26,
-      dirtyRows: memoryRows,
-      unstoredRows: memoryRows,
-      flushIntervalMs: 250,
-    },
-  });
+  const store = async (flush: ViewFlush) => {
+    inTransaction(own, () => write(flush));
+    return 0;
+  };
+  const { views, flush, close } = openViews(own, store, { memoryRows });
   database.prepare('ATTACH ? AS scratch').run(path);
 
   /** The rows of one side, page by page, each with what the other side has under its key. */
