@@ -382,7 +382,7 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     const nowMs = clock.monotonicMs();
     if (answer.kind !== 'unanswered') silentSinceMs = null;
     else if (silentSinceMs === null) silentSinceMs = nowMs;
-    else if (nowMs - silentSinceMs >= leastSilentMs && run === null && !probing && service.ready()) {
+    else if (nowMs - silentSinceMs >= leastSilentMs && trouble() === null && !probing && service.ready()) {
       silentSinceMs = null;
       const probed = await showToken(service);
       if (troubleOf(probed) === 'service-unreachable') becomeAway(probed);

@@ -631,3 +631,20 @@ test('a service that leaves two time requests unanswered, and nothing else answe
   await list();
   assert.equal(health.trouble(), null);
 });
+
+test('one bid that failed long ago does not keep silence from closing bidding', async () => {
+  const clock = createManualClock(1_000_000);
+  const health = createServiceHealth(clock);
+  const heard = health.heard({
+    listLinks: async () => ({ kind: 'failed', reason: 'unreachable' }),
+    askTime: async () => ({ kind: 'unanswered' }),
+    askToken: async () => ({ kind: 'failed', reason: 'unreachable' }),
+    ready: () => true,
+  } as unknown as Service);
+  await heard.listLinks({} as Parameters<Service['listLinks']>[0]);
+  assert.equal(health.trouble(), null, 'one lost answer is the network');
+  await heard.askTime();
+  await clock.advance(60_000);
+  await heard.askTime();
+  assert.equal(health.trouble()?.cause, 'service-unreachable');
+});
