@@ -715,6 +715,10 @@ const whole: readonly Sentence[] = [
     'envie o código da proposta como o serviço o deu: letras e dígitos sem espaços, e não o CPF',
   ],
   [/^this flow is a (.*): send (.*) instead$/, 'este fluxo é do tipo $1: envie $2 em vez disso'],
+  [
+    /^the bid was (.*), and this is (.*): send what was bid, or, once you know that the worker wants less, send true in despiteBid$/,
+    'o lance foi de $1, e isto é $2: envie o que foi oferecido no lance ou, quando souber que o trabalhador quer menos, envie true em despiteBid',
+  ],
   [/^the bid was (.*): send at most that$/, 'o lance foi de $1: envie no máximo isso'],
   [
     /^the bid was (.*): a tenth of it or less is taken for a slip of typing, whatever was meant, and cannot be ordered: send more than (.*) \(100000 cents are R\$ 1,000\.00, a rate of 150 is 1\.50 %\)$/,

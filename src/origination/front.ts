@@ -388,7 +388,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (won === undefined) return refusal('not-found', 'request-known', 'requestId', 'no request has this id');
     if (!isWonBid(won) || won.claim === null) return bidNotWon(won);
     const bid = promisedBy(won.claim, contract);
-    const breaches = beyondBid(contract, bid, clock.now());
+    const breaches = unlikeBid(contract, bid, asked.despiteBid === true, clock.now());
     const ofRequest = won.request?.authorisationNumber ?? null;
     const named = asked.link;
     const link =
@@ -845,8 +845,9 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (asked.step === 'amend' && asked.contract !== undefined && state.subject.requestId !== null) {
       const { requestId } = state.subject;
       const claim = (await world.views.read([requestId])).get(requestId)?.state.claim ?? null;
-      const beyond = claim === null ? [] : beyondBid(asked.contract, claim.offer, clock.now());
-      const breaches = beyond.map((each) => ({ ...each, field: `contract.${each.field}` }));
+      const isMeant = asked.despiteBid === true || (state.terms !== null && isOfTerms(asked.contract, state.terms));
+      const unlike = claim === null ? [] : unlikeBid(asked.contract, claim.offer, isMeant, clock.now());
+      const breaches = unlike.map((each) => ({ ...each, field: `contract.${each.field}` }));
       if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     }
     if (lendsAgain(state, asked.step)) return endorsedAlready(asked.step, state);
@@ -1143,11 +1144,25 @@ export function createFlowFront(world: FrontWorld): FlowFront {
 
   /**
    * The worker took a proposal of this amount and term, and limits and caps were kept for them: the contract goes not beyond. The
-   * rate has a rule of its own.
+   * rate has a rule of its own. It may stay below (contract, gerar-contrato) where `isMeant` says that this is no slip.
    */
-  function beyondBid(contract: Omit<ContractRequest, 'requestId'>, bid: BidTerms, at: EpochMs): FlowBreach[] {
-    const breaches = valuesBeyondBid(contract, bid);
-    return breaches.length > 0 ? breaches : installmentBeyondBid(contract, bid, at);
+  function unlikeBid(
+    contract: Omit<ContractRequest, 'requestId'>,
+    bid: BidTerms,
+    isMeant: boolean,
+    at: EpochMs,
+  ): FlowBreach[] {
+    const beyond = valuesBeyondBid(contract, bid);
+    if (beyond.length > 0) return beyond;
+    const byInstallment = installmentBeyondBid(contract, bid, at);
+    return byInstallment.length > 0 || isMeant
+      ? byInstallment
+      : belowBid(contract, bid, mostInstallment(contract, bid, at));
+  }
+
+  /** The instalment that releases as much as was bid, at the rate and the term of an order. */
+  function mostInstallment(contract: Omit<ContractRequest, 'requestId'>, bid: BidTerms, at: EpochMs): AmountCents {
+    return installmentReleasing(bid.amountCents, termsOf({ ...contract, requestId: '' }), at, pricing);
   }
 
   /** An instalment that is not ordered is reckoned: insurance and a shorter term lift it. */
@@ -1159,12 +1174,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const { installments, rateHundredths } = contract;
     if (rateHundredths > bid.rateHundredths) return [];
     if (contract.amountCents === null || contract.amountCents === undefined) {
-      const mostInstallmentCents = installmentReleasing(
-        bid.amountCents,
-        termsOf({ ...contract, requestId: '' }),
-        at,
-        pricing,
-      );
+      const mostInstallmentCents = mostInstallment(contract, bid, at);
       const beyond = releaseWithinBid(contract, { amountLimitCents: bid.amountCents, mostInstallmentCents });
       return beyond === null ? [] : [beyond];
     }
@@ -1358,6 +1368,38 @@ function valuesBeyondBid(
   if (installments <= bid.installments) return wrong;
   const problem = `the bid was ${bid.installments}: send at most that`;
   return [...wrong, { rule: 'as-bid', field: 'installments', problem }];
+}
+
+/** What an order is below: the lender would lend less than it bid, or the worker get less than was proposed. */
+function belowBid(
+  { amountCents, installmentCents, installments, rateHundredths }: Omit<ContractRequest, 'requestId'>,
+  bid: BidTerms,
+  mostInstallmentCents: AmountCents,
+): FlowBreach[] {
+  const bounds = [
+    ['amountCents', amountCents, bid.amountCents],
+    ['installmentCents', installmentCents, Math.min(bid.installmentCents, mostInstallmentCents)],
+    ['installments', installments, bid.installments],
+    ['rateHundredths', rateHundredths, bid.rateHundredths],
+  ] as const;
+  return bounds.flatMap(([field, value, ofBid]): FlowBreach[] => {
+    if (value === null || value === undefined || value >= ofBid) return [];
+    const problem = `the bid was ${ofBid}, and this is ${value}: send what was bid, or, once you know that the worker wants less, send true in despiteBid`;
+    return [{ rule: 'as-bid', field, problem }];
+  });
+}
+
+/** Whether an amendment leaves the terms as they are. */
+function isOfTerms(
+  { amountCents = null, installmentCents = null, installments, rateHundredths }: Omit<ContractRequest, 'requestId'>,
+  terms: FlowTerms,
+): boolean {
+  return (
+    amountCents === terms.amountCents &&
+    installmentCents === terms.installmentCents &&
+    installments === terms.installments &&
+    rateHundredths === terms.rateHundredths
+  );
 }
 
 function idOf(prefix: string, text: string): string {

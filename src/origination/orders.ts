@@ -39,6 +39,8 @@ export type ContractAsked = {
   /** Where the auction's request does not name the link. */
   link: LinkNamed | null;
   despiteEvents?: boolean;
+  /** Whoever orders knows that the terms are below those of the bid, and that the worker wants them so. */
+  despiteBid?: boolean;
 };
 type LinkNamed = {
   cpf: string;
@@ -88,6 +90,8 @@ export type StepAsked =
       authorisationNumber?: string;
       /** As of the steps below: what is amended is sent once more. */
       despiteEvents?: boolean;
+      /** As of the order of a contract. */
+      despiteBid?: boolean;
     }
   /** `despiteEvents`: as of the steps below, where an endorsement was refused. */
   | { step: 'sign'; signedAt: EpochMs; content: Record<string, unknown>; despiteEvents?: boolean }

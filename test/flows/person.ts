@@ -87,7 +87,11 @@ export async function walkContract(client: ApiClient, sandbox: Sandbox, won: Won
       amount = Math.round(amount * 0.9);
       told.amended += 1;
       // The books show that it was refused, whatever other flows' events wait.
-      await ask(flowId, 'amend', { contract: { ...terms, amountCents: amount }, despiteEvents: true });
+      await ask(flowId, 'amend', {
+        contract: { ...terms, amountCents: amount },
+        despiteEvents: true,
+        despiteBid: true,
+      });
     }
   }
 }

@@ -47,7 +47,7 @@ export async function takingHouse(context: TestContext, change: Partial<FlowSett
     const order = orderOf(requestId);
     return front.startContract(
       { by: 'ana', key: `k-${requestId}` },
-      { ...order, contract: { ...order.contract, ...change } },
+      { ...order, despiteBid: true, contract: { ...order.contract, ...change } },
     );
   };
   /** As reckoned here, so that nobody has to accept it. */

@@ -25,6 +25,7 @@ import {
   claimed,
   contemplated,
   folded,
+  offer,
   proposed,
   requested,
   requestId,
@@ -750,7 +751,22 @@ test('a contract goes not beyond the bid, nor so far below it that its unit was 
     const isSmall = 'amountCents' in change && change.amountCents !== null && change.amountCents < 650_000;
     if (isSmall) assert.match(breaches[0]!.problem, /and cannot be ordered: send more than 65000 /);
   }
-  assert.deepEqual(await start({ amountCents: 100_000, installments: 6, rateHundredths: 200 }), []);
+  // Below the bid, which somebody may have typed by mistake (back office, session 47).
+  const { amountCents, installments, rateHundredths } = offer;
+  const below = { amountCents: 100_000, installments: 6, rateHundredths: 200 };
+  const least = [...(await start(below)), ...(await start({ amountCents: null, installmentCents: 30_000 }))];
+  assert.deepEqual(
+    least.map(({ field, problem }) => [field, problem.slice(0, problem.indexOf(':'))]),
+    [
+      ['amountCents', `the bid was ${amountCents}, and this is 100000`],
+      ['installments', `the bid was ${installments}, and this is 6`],
+      ['rateHundredths', `the bid was ${rateHundredths}, and this is 200`],
+      ['installmentCents', `the bid was ${offer.installmentCents}, and this is 30000`],
+    ],
+  );
+  for (const { problem } of least) assert.match(problem, /send what was bid, or, .* send true in despiteBid$/);
+  const lower = { ...order, despiteBid: true, contract: { ...order.contract, ...below } };
+  assert.equal((await front.startContract({ by: 'ana', key: randomUUID() }, lower)).kind, 'taken');
   const { front: other, ...house } = await notedFlow(context);
   await house.reaches(`c-${requestId}`, 'preparing');
   const amended = await other.ask(
@@ -760,6 +776,19 @@ test('a contract goes not beyond the bid, nor so far below it that its unit was 
   );
   assert(amended.kind === 'refused', JSON.stringify(amended));
   assert.deepEqual([amended.breaches[0]?.rule, amended.breaches[0]?.field], ['as-bid', 'contract.installments']);
+  const amend = async (amountCents: number, account: object, confirmed: { despiteBid?: boolean } = {}) => {
+    const contract = { ...order.contract, account: { ...order.contract.account, ...account }, amountCents };
+    const asker = { by: 'ana', key: randomUUID() };
+    const result = await other.ask(`c-${requestId}`, asker, { step: 'amend', contract, ...confirmed });
+    return result.kind === 'refused'
+      ? result.breaches.map(({ rule, field }) => `${rule} ${field}`).join()
+      : result.kind;
+  };
+  assert.equal(await amend(600_000, {}), 'as-bid contract.amountCents');
+  assert.equal(await amend(600_000, {}, { despiteBid: true }), 'taken');
+  // Who amends something else later does not say it again.
+  assert.equal(await amend(600_000, { account: '777' }), 'taken');
+  assert.equal(await amend(590_000, {}), 'as-bid contract.amountCents');
   const kind = await other.ask(
     `c-${requestId}`,
     { by: 'ana', key: 'a2' },

@@ -19,9 +19,14 @@ function given<T extends object>(body: T): Without<T> {
 }
 
 export function contractAsked(body: z.infer<typeof contractBody>): ContractAsked {
-  const { workerAccepted, link, despiteEvents, ...contract } = body;
+  const { workerAccepted, link, despiteEvents, despiteBid, ...contract } = body;
   const named = link === undefined ? null : { ...link, authorisationNumber: link.authorisationNumber ?? null };
-  return { contract: given(contract), acceptedByWorker: workerAccepted, link: named, ...given({ despiteEvents }) };
+  return {
+    contract: given(contract),
+    acceptedByWorker: workerAccepted,
+    link: named,
+    ...given({ despiteEvents, despiteBid }),
+  };
 }
 
 export function renegotiationAsked(body: z.infer<typeof renegotiationBody>): RenegotiationAsked {
@@ -88,13 +93,13 @@ export function readJson(
 type Bodies = { [S in keyof typeof stepBodies]: z.infer<(typeof stepBodies)[S]> };
 
 const readers: { readonly [S in keyof Bodies]: (body: Bodies[S]) => StepAsked } = {
-  amend: ({ contract, renegotiation, link, authorisationNumber, despiteEvents }) => ({
+  amend: ({ contract, renegotiation, link, authorisationNumber, despiteEvents, despiteBid }) => ({
     step: 'amend',
     ...(contract === undefined ? {} : { contract: given(contract) }),
     ...(renegotiation === undefined ? {} : { renegotiation }),
     ...(link === undefined ? {} : { link }),
     ...(authorisationNumber === undefined ? {} : { authorisationNumber }),
-    ...given({ despiteEvents }),
+    ...given({ despiteEvents, despiteBid }),
   }),
   sign: ({ signedAt, content, despiteEvents }) => ({
     step: 'sign',

@@ -144,6 +144,13 @@ const despiteEvents = said(
   'none',
 );
 
+const despiteBid = said(
+  z.boolean().optional(),
+  'Go on although the amount, the term or the rate is below what was bid, because the worker wants it so; left out or false: refused then, and the figures of the bid are named',
+  false,
+  'none',
+);
+
 export const contractBody = order(
   z
     .strictObject({
@@ -166,6 +173,7 @@ export const contractBody = order(
         'none',
       ),
       despiteEvents,
+      despiteBid,
     })
     // Said with what else is missing; where it is all that is, the front refuses it, as it does both.
     .refine(({ amountCents, installmentCents }) => amountCents !== undefined || installmentCents !== undefined, {
@@ -463,6 +471,7 @@ export const stepBodies = {
         'autorizacao.nsuAutorizacaoDigital',
       ),
       despiteEvents,
+      despiteBid,
     }),
     'AmendStep',
     'What is different from now on; what is left out stays',
