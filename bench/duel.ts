@@ -22,8 +22,8 @@ export type DuelPlan = {
   until: Until;
   startOurs: (baseUrl: string) => Promise<Loop>;
   startBare: (given: { baseUrl: string; bidShare: number; sizes: RecordLengths }) => Promise<Loop>;
-  /** The cheapest known program with our promises; left out: it is not played. */
-  startPrototype?: (baseUrl: string) => Promise<Loop>;
+  /** The cheapest known program with our promises, or another version of ours; left out: it is not played. */
+  startThird?: (baseUrl: string) => Promise<Loop>;
   warmRequests: number;
   roundRequests: number;
   rounds: number;
@@ -205,9 +205,9 @@ export async function duel(plan: DuelPlan, say: Say): Promise<Report> {
     for (const webhooks of second) await saturate(ours, webhooks, bidShare, until);
     const sizes = lengthsIn(await ours.loop.kept());
     const bare = await start((baseUrl) => plan.startBare({ baseUrl, bidShare, sizes }));
-    const { startPrototype } = plan;
-    const prototype = startPrototype === undefined ? null : await start(startPrototype);
-    const sides = [ours, bare, ...(prototype === null ? [] : [prototype])];
+    const { startThird } = plan;
+    const third = startThird === undefined ? null : await start(startThird);
+    const sides = [ours, bare, ...(third === null ? [] : [third])];
     for (const side of sides.slice(1)) {
       for (const webhooks of [warm, ...second]) await saturate(side, webhooks, bidShare, until);
     }
@@ -236,9 +236,10 @@ export async function duel(plan: DuelPlan, say: Say): Promise<Report> {
       bidShare: rounded(bidShare, 3),
       ours: summaryOf(ours),
       bare: summaryOf(bare),
-      ...(prototype === null
+      ...(third === null
         ? {}
-        : { prototype: { ...summaryOf(prototype), ...ratiosOf(runs.get(prototype)!, runs.get(bare)!) } }),
+        : { [third.loop.name]: { ...summaryOf(third), ...ratiosOf(runs.get(third)!, runs.get(bare)!) } }),
+      ...(third?.loop.name === 'other' ? { oursToOther: ratiosOf(runs.get(ours)!, runs.get(third)!) } : {}),
       ...(ours.loop.diskBytes() === null ? {} : { diskBytesPerRequest: summaryOf(ours).diskBytesPerRequest }),
       halfLoadRequestsPerS: rounded(half, 0),
       requests: sent.size,

@@ -22,7 +22,7 @@ export type Kept = Record<RecordKind, { requestIds: string[]; length: number }>;
 export type RecordLengths = Record<RecordKind, number>;
 
 export type Loop = {
-  name: 'ours' | 'bare' | 'prototype';
+  name: 'ours' | 'bare' | 'prototype' | 'other';
   /** Where webhooks go, in turns. */
   origins: readonly string[];
   path: string;
@@ -140,6 +140,12 @@ export function daemonArguments(main = sourceOf('../src/main.ts')): string[] {
   return [...profile, main, 'run'];
 }
 
+/** The program of another version, and the rules that it reads, where `BENCH_MAIN` names its `src/main.ts`. */
+export function otherVersion(): { main: string; rulesDir: string | null } | null {
+  const main = process.env.BENCH_MAIN;
+  return main === undefined ? null : { main, rulesDir: process.env.BENCH_RULES ?? null };
+}
+
 export async function startOurs(options: {
   directory: string;
   rulesDir: string;
@@ -155,7 +161,12 @@ export async function startOurs(options: {
   const environment = { LANCE_CONFIG: settings, ...environmentOf({ dataDir, rulesDir, baseUrl }) };
   const desk = await startProcess(daemonArguments(main), environment);
   const path = join(dataDir, 'lance.sqlite');
-  return fileLoop('ours', desk, { path, records: 'auctions', told: 'callbacks', webhooks: webhookPath });
+  return fileLoop(main === undefined ? 'ours' : 'other', desk, {
+    path,
+    records: 'auctions',
+    told: 'callbacks',
+    webhooks: webhookPath,
+  });
 }
 
 type Beside = { directory: string; baseUrl: string; sendLimit: number };

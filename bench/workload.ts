@@ -62,10 +62,10 @@ export function shippedMapping(): RequestMapping {
 export const shippedRules = fileURLToPath(new URL('../rules', import.meta.url));
 
 /** A directory of its own with the shipped rules, whose caps have room for all requests of a run: the same rules fire. */
-export function roomyRules(): { directory: string; rulesDir: string } {
+export function roomyRules(from = shippedRules): { directory: string; rulesDir: string } {
   const directory = mkdtempSync(join(tmpdir(), 'lance-bench-'));
   const rulesDir = join(directory, 'rules');
-  cpSync(shippedRules, rulesDir, { recursive: true });
+  cpSync(from, rulesDir, { recursive: true });
   const path = join(rulesDir, 'caps.json');
   const file = JSON.parse(readFileSync(path, 'utf8')) as { rules: { event: { params: Record<string, unknown> } }[] };
   for (const { event } of file.rules) {

@@ -2,13 +2,22 @@
  * What is known of a log outside of it is kept as signed lines, in a file or as records: the HMAC-SHA256 of a JSON text in
  * base64url, a space, the text. The text names the key, so that another key is told from a forgery.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type Hmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { AuditKey } from './audit.ts';
 
 /** `unchecked`: there was no key to check with. */
 type Signature = 'ours' | 'other-key' | 'forged' | 'unchecked';
 
 export type SignedLine<Content> = { content: Content; mac: string; signature: Signature };
+
+const keyObjects = new WeakMap<AuditKey, KeyObject>();
+
+/** HMAC-SHA256 with the key. Given as bytes, Node would check and copy the key at each call, which takes longer than the rest. */
+export function hmacWith(key: AuditKey): Hmac {
+  const known = keyObjects.get(key) ?? createSecretKey(key.secret);
+  keyObjects.set(key, known);
+  return createHmac('sha256', known);
+}
 
 export function signLine(key: AuditKey, content: object): { line: string; mac: string } {
   const body = JSON.stringify({ ...content, key: key.id });
@@ -47,5 +56,5 @@ function signatureOf(mac: string, body: string, keyId: string, key: AuditKey | n
 }
 
 function macOf(key: AuditKey, body: string): string {
-  return createHmac('sha256', key.secret).update(body).digest('base64url');
+  return hmacWith(key).update(body).digest('base64url');
 }

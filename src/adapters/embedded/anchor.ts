@@ -10,6 +10,7 @@
  * - `FILE.claims`: the requests that were claimed, after each commit, with what was offered and the caps that it counts under. They
  *   say which requests of a lost part are never bid for again, and what is promised for them. The mark signs its length and hash.
  */
+import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import {
   accessSync,
@@ -333,6 +334,7 @@ export function knownHeads({ file, key }: AnchorPlace): ChainHeads | null {
 type ListStand = 'fits' | 'short' | 'edited' | 'unsigned' | 'unknown';
 
 const newline = 10;
+const blank = 32;
 /** What the count at the beginning of a line takes at most. */
 const countBytes = 20;
 /** Of a list, read at first. */
@@ -610,6 +612,9 @@ export function createAnchorWriter(
   const written = createHash('sha256').update(readFileSync(file));
   let stamp = stampOf(anchorFile);
   let slots = readSlots(mark);
+  /** The next slot, in which a line is padded with blanks and ended. */
+  const slot = Buffer.alloc(slotBytes, blank);
+  slot[slotBytes - 1] = newline;
   let changed: string | null = null;
   let previous = lastMac(file);
   let isLost = () => false;
@@ -693,14 +698,14 @@ export function createAnchorWriter(
       ...(next === undefined ? {} : { next }),
     };
     const { line } = signLine(key, content satisfies Omit<Signed, 'key'>);
-    const slot = Buffer.from(`${line.padEnd(slotBytes - 1)}\n`);
+    const length = slot.write(line);
+    assert(length < slotBytes, 'a mark is longer than its slot');
+    slot.fill(blank, length, slotBytes - 1);
     const offset = (sequence % 2) * slotBytes;
-    writeSync(mark, slot, 0, slot.length, offset);
+    writeSync(mark, slot, 0, slotBytes, offset);
     // What stands in the other slot is not taken for ours.
-    const both = Buffer.alloc(Math.max(slots.length, offset + slot.length));
-    slots.copy(both);
-    slot.copy(both, offset);
-    slots = both;
+    if (slots.length < offset + slotBytes) slots = Buffer.concat([slots], offset + slotBytes);
+    slot.copy(slots, offset);
     unsynced = true;
   };
   /** What could not be written is kept, and written with the next: a later count does no harm. */

@@ -2,9 +2,10 @@
  * What the tables of the views hold, as figures that are stored in the same transaction: rows that are missing, or a position that
  * was moved, are found at the start. The views can be made again from the log; views that are wrong would lead to a second bid.
  */
-import { createHmac, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { AuditKey } from '../../domain/audit.ts';
+import { hmacWith } from '../../domain/signed-line.ts';
 import { flowFigures } from '../../state/flow-rows.ts';
 import { digestNumbers, digestSum, type RowDigest, viewFigures } from '../../state/view-rows.ts';
 
@@ -84,8 +85,8 @@ function storedText(part: Part, { applied, rows, digest }: Sums, key: AuditKey |
   return JSON.stringify({ applied, rows, digest, mac: macOf(part, { applied, rows, digest }, key) });
 }
 
-function macOf(part: Part, { applied, rows, digest }: Sums, { secret }: AuditKey): string {
-  return createHmac('sha256', secret)
+function macOf(part: Part, { applied, rows, digest }: Sums, key: AuditKey): string {
+  return hmacWith(key)
     .update(JSON.stringify([part, applied, rows, digest]))
     .digest('base64url');
 }

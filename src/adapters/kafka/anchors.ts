@@ -4,10 +4,10 @@
  * of its records. `inputs`, `snapshots` and `house` are compacted and not covered: records of theirs go by design. That `house` is there
  * at all is.
  */
-import { createHash, createHmac } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { type Kafka, Partitioners } from 'kafkajs';
 import type { AuditKey, ChainHeads, ChainVerdict, Unverified } from '../../domain/audit.ts';
-import { readSignedLine, signLine } from '../../domain/signed-line.ts';
+import { hmacWith, readSignedLine, signLine } from '../../domain/signed-line.ts';
 import { Fault } from '../../errors.ts';
 import { calmed, createClient, type LogLine, unavailable } from './client.ts';
 import { begunKey } from './house.ts';
@@ -535,7 +535,7 @@ async function digestOf(
   previous: string,
   records: AsyncIterable<RawRecord>,
 ): Promise<Pick<Part, 'digest' | 'last' | 'oldestAt' | 'newestAt'>> {
-  const hmac = createHmac('sha256', key.secret).update(`${previous}\n`);
+  const hmac = hmacWith(key).update(`${previous}\n`);
   let last = '';
   const times: number[] = [];
   for await (const record of records) {
