@@ -21,7 +21,7 @@ function believedTime(time: EpochMs | null, toldAt: EpochMs): EpochMs | null {
 /** Those of the bids that are ours by the codes that the answer gave, whatever else looks alike. Null: it gave none. */
 export function namedAmong(bids: readonly PublishedBid[], answer: Answer | null): readonly PublishedBid[] | null {
   const names = namesOf(answer);
-  return names === null ? null : bids.filter((bid) => names.some((name) => isSameCode(bid.bidId, name)));
+  return names === null ? null : bids.filter((bid) => names.some((name) => isSameCode(name, bid.bidId)));
 }
 
 function namesOf(answer: Answer | null): readonly string[] | null {

@@ -16,13 +16,16 @@ const longestGuid = 100;
 /** The code as a GUID in small letters with its hyphens, if its 32 hexadecimal digits are all that it says; else null. */
 export function guidOf(code: string): string | null {
   if (code.length > longestGuid) return null;
+  if (guid.test(code)) return code.toLowerCase();
   const digits = code.replace(/^urn:uuid:/i, '').replaceAll(/[\s{}()._:-]/g, '');
   if (!/^[\da-f]{32}$/i.test(digits)) return null;
   return digits.toLowerCase().replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
 export function isSameCode(one: string, other: string): boolean {
-  return one === other || (guidOf(one) ?? one) === (guidOf(other) ?? other);
+  if (one === other) return true;
+  const known = guidOf(one);
+  return known !== null && known === guidOf(other);
 }
 
 /** How a code may stand in what was stored: as it is, as a GUID in small letters, and as others wrote it; the code itself is the first. */
