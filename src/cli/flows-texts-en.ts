@@ -340,6 +340,7 @@ export const flowsEn: Texts['flows'] = {
     phase: 'Phase',
     meaning: 'What it means',
     begun: 'Begun',
+    begunFirst: 'Begun first',
     changed: 'Last change',
     request: 'Request',
     closedContract: 'Closed contract',

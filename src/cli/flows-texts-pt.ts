@@ -354,6 +354,7 @@ export const flowsPt = {
     phase: 'Fase',
     meaning: 'O que significa',
     begun: 'Início',
+    begunFirst: 'Início anterior',
     changed: 'Última mudança',
     request: 'Solicitação',
     closedContract: 'Contrato encerrado',

@@ -188,6 +188,8 @@ export type FlowState = {
   /** As of its beginning; absent: an earlier version began it, and its keys at the service follow from its id alone. */
   logId?: string;
   startedAt: EpochMs;
+  /** When `by` ordered it once more, after it was cancelled; absent: never, or an earlier version began it again. */
+  orderedAt?: EpochMs;
   changedAt: EpochMs;
   subject: FlowSubject;
   terms: FlowTerms | null;

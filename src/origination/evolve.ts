@@ -330,7 +330,8 @@ function begunAgain(state: FlowState, record: FlowStarted): FlowState {
   const { startedAt, steps, codes, generations, strays } = state;
   const earlier = [...(state.earlier ?? []), state.key ?? ''].slice(-earlierKept);
   const notes = { ...earlierNotesOf(state), ...lateNoteOf(state), ...lateOf(state) };
-  return { ...begun(record), ...notes, startedAt, steps, codes, generations, strays, earlier, begun: state.begun + 1 };
+  const kept = { startedAt, steps, codes, generations, strays, earlier };
+  return { ...begun(record), ...notes, ...kept, orderedAt: record.at, begun: state.begun + 1 };
 }
 
 /** Nothing of before can be taken up any more. */

@@ -1425,8 +1425,8 @@ function phaseSaid(state: FlowState): string {
 
 /** What to do about a flow that is there already depends on where it stands. It may be a colleague's: cancel is named last. */
 function existing(state: FlowState, possible: readonly FlowStep[]): string {
-  const { flow, flowId, by, startedAt } = state;
-  const begun = `begun by ${by ?? 'nobody'} at ${new Date(startedAt).toISOString()}`;
+  const { flow, flowId, by, startedAt, orderedAt = startedAt } = state;
+  const begun = `begun by ${by ?? 'nobody'} at ${new Date(orderedAt).toISOString()}`;
   const there = `there is such a flow already: ${flowId}, ${phaseSaid(state)}; ${begun}; look at it: lance ${flow}s show ${flowId}`;
   if (possible.length === 0) return `${there}; no step is possible now`;
   const steps = possible.filter((step) => step !== 'cancel');

@@ -30,8 +30,13 @@ import {
 export const fieldless: ReadonlySet<FlowStep> = new Set(['simulation', 'proposal', 'installments', 'finalisation']);
 
 /** Who ordered a flow or asked for its latest step; null: nobody did, as of an event. */
-export function askedLast({ by, startedAt, steps }: Pick<FlowState, 'by' | 'startedAt' | 'steps'>): AskedLast | null {
-  const order: AskedLast | null = by === null ? null : { by, at: startedAt, step: null };
+export function askedLast({
+  by,
+  startedAt,
+  orderedAt = startedAt,
+  steps,
+}: Pick<FlowState, 'by' | 'startedAt' | 'orderedAt' | 'steps'>): AskedLast | null {
+  const order: AskedLast | null = by === null ? null : { by, at: orderedAt, step: null };
   return steps.reduce<AskedLast | null>(
     (last, { by, at, step }) => (last === null || at >= last.at ? { by, at, step } : last),
     order,

@@ -332,6 +332,17 @@ test('what of a note is above the bid is said in percents and reais, also to pro
   ]);
 });
 
+test('a flow that was ordered again shows who did so with that time, and its first one apart', () => {
+  const first = contract();
+  const again = { ...first, by: 'rui', orderedAt: first.startedAt + 3_600_000 };
+  const begun = (text: string) => text.split('\n').filter((line) => /^\s*(?:Begun|In[íi]cio)/.test(line));
+  const [own, earlier] = begun(shown(again));
+  assert.match(own!, /Begun .*\(rui\)/);
+  assert.match(earlier!, /Begun first /);
+  assert.equal(begun(shown(first)).length, 1);
+  assert.equal(begun(shownPt(again)).length, 2);
+});
+
 test('what ends by itself is said in local time, with what follows', () => {
   const signable = contract();
   const now = signable.changedAt;

@@ -98,13 +98,17 @@ test('a contract whose note may wait unclaimed is neither given up nor begun aga
   assert.equal((await ask('c-701', { ...cancel, despiteEvents: true })).kind, 'taken');
   await reaches('c-701', 'cancelled');
   const again = (key: string, despite: object) =>
-    front.startContract({ by: 'ana', key }, { ...orderOf('701'), ...despite });
+    front.startContract({ by: key === 'k-3' ? 'rui' : 'ana', key }, { ...orderOf('701'), ...despite });
   assert.deepEqual(refusedBy(await again('k-2', {})), [['event-of-nobody', 'despiteEvents']]);
   assert.equal(generated(), 1);
   assert.equal((await again('k-701', { despiteBid: true })).kind, 'known', 'the key of the one that was cancelled');
   assert.equal((await again('k-3', { despiteEvents: true })).kind, 'taken');
   await reaches('c-701', 'awaiting-note');
   assert.equal(generated(), 2);
+  // Whoever ordered it again did so then, not when it was begun first (back office, session 46).
+  const { by, startedAt, orderedAt, earlier } = (await state('c-701'))!;
+  assert.deepEqual([by, earlier?.length], ['rui', 1]);
+  assert.ok(orderedAt! > startedAt, `${orderedAt} ${startedAt}`);
 });
 
 test('a contract that was refused is not amended unseen while a note waits that may be its own', async (context) => {
