@@ -474,7 +474,14 @@ function mergedAnswer(state: RequestState, record: Answered): Answer {
   const earlier = record.earlierAttemptPossible;
   const outcome = earlier ? outcomeAfterEarlier(record.outcome) : record.outcome;
   const attempts = (state.answer?.attempts ?? 0) + record.attempts;
-  return { outcome, presumedOurs: record.outcome.kind === 'duplicate' && earlier, at: record.at, attempts };
+  const presumedOurs = record.outcome.kind === 'duplicate' && earlier;
+  return { outcome, presumedOurs, ...toldCodes(record.outcome, earlier), at: record.at, attempts };
+}
+
+/** Codes that exclude no other bid. */
+function toldCodes(outcome: BidOutcome, earlier: boolean): Pick<Answer, 'told'> {
+  const told = 'names' in outcome && (earlier || outcome.kind === 'duplicate') ? outcome.names : undefined;
+  return told === undefined ? {} : { told };
 }
 
 /** The bid of the earlier attempt may be published under a code that nobody was told, so the codes of this answer exclude nothing. */

@@ -236,7 +236,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
   }
 
   function namedOutcome(outcome: Extract<BidAnswer, { kind: 'answered' }>['outcome']): BidOutcome {
-    const mayBeNamed = outcome.kind === 'rejected' || outcome.kind === 'unknown';
+    const mayBeNamed = outcome.kind !== 'accepted' && outcome.kind !== 'accepted-outside';
     return mayBeNamed && codes.size > 0 ? { ...outcome, names: [...codes] } : outcome;
   }
 

@@ -68,11 +68,13 @@ function ownCandidates(
   if (named !== null) return named;
   // Nobody knows what it says: each may be ours.
   if (claim.unread) return bids;
-  return bids.filter(
-    (bid) =>
-      saysSame(bid, claim) &&
-      (bid.placedAt === null ||
-        (bid.placedAt >= claim.at - stampToleranceMs && bid.placedAt <= deadlineAt + stampToleranceMs)),
+  const same = bids.filter((bid) => saysSame(bid, claim));
+  // Under a code that the service gave for our bytes it is ours, whenever its clock says that it came.
+  const told = same.filter((bid) => answer?.told?.some((code) => isSameCode(code, bid.bidId)));
+  if (told.length > 0) return told;
+  return same.filter(
+    ({ placedAt }) =>
+      placedAt === null || (placedAt >= claim.at - stampToleranceMs && placedAt <= deadlineAt + stampToleranceMs),
   );
 }
 

@@ -134,7 +134,8 @@ export type BidOutcome =
   | { kind: 'accepted-outside'; bidId: string | null }
   /** `names`: codes that the answer gave, under which the bid is published if it stands all the same. Absent: none, or an earlier version wrote it. */
   | { kind: 'rejected'; code: RejectionCode; names?: readonly string[] }
-  | { kind: 'duplicate' }
+  /** `names`: as of a refusal; the bid that stood before may be another one than ours. */
+  | { kind: 'duplicate'; names?: readonly string[] }
   | { kind: 'unknown'; reason: string; names?: readonly string[] };
 
 /**

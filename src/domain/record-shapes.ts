@@ -236,7 +236,7 @@ const outcome = byName('kind', {
   accepted: object({ bidId: text }),
   'accepted-outside': object({ bidId: nullable(text) }),
   rejected: object({ code: text, names: added(texts) }),
-  duplicate: object({}),
+  duplicate: object({ names: added(texts) }),
   unknown: object({ reason: text, names: added(texts) }),
 });
 

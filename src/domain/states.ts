@@ -190,6 +190,8 @@ export type Answer = {
   outcome: BidOutcome;
   /** A duplicate answer that can only mean our own earlier attempt. */
   presumedOurs: boolean;
+  /** Codes that it gave, where a bid under another code may be ours as well; absent: none, or an earlier version wrote it. */
+  told?: readonly string[];
   attempts: number;
   at: EpochMs;
 };

@@ -169,6 +169,27 @@ test('presumed or unknown: one bid with our content and send window is ours', ()
   assert.equal(read(edges, answerOf(unknown)).candidates.length, 3);
 });
 
+test('a bid with our figures under a code that a duplicate or a later answer gave is ours, whatever its time (integrator, session 48)', () => {
+  const early = { placedAt: claim.at - 3 * 3_600_000 };
+  for (const answer of [
+    answerWith(duplicate, ['told']),
+    { ...answerWith(unknown, ['told']), earlierAttemptPossible: true },
+    { ...answerWith(rejected, ['told']), earlierAttemptPossible: true },
+  ]) {
+    const settled = (...bids: readonly PublishedBid[]) => folded(requested(), claimed(), answer, ended(bids));
+    const own = bid('TOLD'.toLowerCase(), early);
+    assert.deepEqual(standing(settled(own, dearer)), ['won', 'committed', 1], JSON.stringify(answer));
+    // A rival with the same figures in the window is not ours then.
+    assert.equal(settled({ ...own, position: 2 }, bid('rival', { position: 1 })).phase, 'lost');
+    // Other figures under that code, or our figures under another one so early, are not.
+    for (const other of [bid('told', { ...early, amountCents: 650_001 }), bid('some', early)]) {
+      assert.ok(!['won', 'lost', 'ambiguous'].includes(settled(other, dearer).phase), JSON.stringify(other));
+    }
+    // The code excludes nothing: without it among the bids, figures and time count as before.
+    assert.equal(settled(bid('some'), dearer).phase, 'won');
+  }
+});
+
 test('several that may be ours: ambiguous, and the best rival is the same whichever copy is taken out', () => {
   const answer = answerOf(duplicate, true);
   fc.assert(

@@ -29,7 +29,7 @@ export type Evidence = {
   /** The pass that takes the claim back unsent. */
   unsent: Passed | null;
   /** The best answer so far: what it proves about our bid. */
-  answer: { proof: Proof; outcome: BidOutcome } | null;
+  answer: { proof: Proof; outcome: BidOutcome; alsoTold?: readonly string[] } | null;
   /** Errors of winner events that stand against its win, the one that counts first: kind, code and texts, as JSON. */
   winnerErrors: string[];
   /** Those that a proposal of the service has contradicted, and those that a person has. */
@@ -198,7 +198,8 @@ function absorbAnswer(evidence: Evidence, record: Answered): void {
   // The bid of an earlier attempt may be published under a code that no answer gave.
   const { outcome } = record;
   const isUnnamed = record.earlierAttemptPossible && outcome.kind === 'unknown';
-  evidence.answer = { proof, outcome: isUnnamed ? { kind: outcome.kind, reason: outcome.reason } : outcome };
+  const alsoTold = record.earlierAttemptPossible || outcome.kind === 'duplicate' ? (namesIn(outcome) ?? []) : [];
+  evidence.answer = { proof, outcome: isUnnamed ? { kind: outcome.kind, reason: outcome.reason } : outcome, alsoTold };
   if (evidence.claim === null && known === undefined) evidence.lostClaim = record.lostClaim ?? null;
 }
 
@@ -352,9 +353,14 @@ function ownBids(evidence: Evidence): readonly PublishedBid[] {
   if (claim === null) return [];
   const { offer, at } = claim;
   const closesAt = closeOf(ended);
-  return ended.bids.filter((bid) => {
+  const alike = ended.bids.filter((bid) => {
     if (bid.offGrid || bid.rateHundredths !== offer.rateHundredths) return false;
-    if (bid.amountCents !== offer.amountCents || bid.installments !== offer.installments) return false;
+    return bid.amountCents === offer.amountCents && bid.installments === offer.installments;
+  });
+  // The service named it for our bytes, so its stamp decides nothing.
+  const named = alike.filter(({ bidId }) => answer?.alsoTold?.some((code) => isSameCode(bidId, code)));
+  if (named.length > 0) return named;
+  return alike.filter((bid) => {
     if (bid.placedAt === null) return true;
     return bid.placedAt >= at - stampToleranceMs && bid.placedAt <= closesAt + stampToleranceMs;
   });
