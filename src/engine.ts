@@ -70,7 +70,7 @@ import { createFlowFront } from './origination/front.ts';
 import type { FlowStore, Addresses as LoanAddresses, LoanService } from './origination/ports.ts';
 import { createPolicyMaker } from './policy.ts';
 import type { AskedBids } from './queries/asked-bids.ts';
-import { encodeBid } from './wire/bid.ts';
+import { encodeBid, isBidOf } from './wire/bid.ts';
 import { workerKeyOf } from './wire/identity.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
 
@@ -470,6 +470,7 @@ function deskOf(
       orders.hear(state);
     },
     encodeBid: (requestId, offer) => encodeBid({ requestId, offer, contacts: config.contacts }),
+    isBidOf,
     observer: observerOf(tellers, parts.onStep),
     ...(keeper === null ? {} : { restoreViews: keeper.restore, onRebuild: onProgress }),
     ...(own === null

@@ -7,6 +7,7 @@ import type { Answered, AuctionRecord, Claimed, Frozen, Passed } from '../domain
 import type { Claim, RequestState } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import { obeysOperatorCaps } from './decide.ts';
+import type { DeskWorld } from './desk-world.ts';
 import { deadlineOf, evolveAll } from './evolve.ts';
 import type { Gate } from './gate.ts';
 import type { Ledger } from './ledger.ts';
@@ -53,6 +54,7 @@ export function createBidSender(
     log: Pick<EventLog, 'readKey'>;
     views: Pick<Views, 'wholeUsage' | 'verdicts'>;
     isLive: () => boolean;
+    isBidOf: DeskWorld['isBidOf'];
     /** This process may act for the request now. */
     owns: (requestId: RequestId) => boolean;
     /** A slot was given up: another claim may be made. */
@@ -105,6 +107,12 @@ export function createBidSender(
         return looked.record;
       }
       ({ job } = looked);
+      const { offer, body } = job.claim;
+      if (!world.isBidOf(requestId, offer, body)) {
+        sending.delete(requestId);
+        const problem = 'the bytes of the claim are not those of its offer, so nothing is sent';
+        return { kind: 'frozen', requestId, at: world.clock.now(), problem };
+      }
     }
     const ended = await endedByCaps(row, job, isGone);
     if (ended !== null) {

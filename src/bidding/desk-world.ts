@@ -51,6 +51,8 @@ export type DeskWorld = {
   /** Hears what operators say, each time that it was read; `readAtMs` on the monotonic clock. */
   onControl?: (state: ControlState, readAtMs: number) => void;
   encodeBid: (requestId: RequestId, offer: Offer) => string;
+  /** Whether these are the bytes of that offer, with whatever contacts: those of a claim that was found may be anybody's. */
+  isBidOf: (requestId: RequestId, offer: Offer, body: string) => boolean;
   observer: DeskObserver;
   /** Before a partition is taken up: puts back views that can be lost, or opens those that this process folds by itself. */
   restoreViews?: (partition: number) => Promise<unknown>;

@@ -114,6 +114,12 @@ export function decodeBid(text: string): { kind: 'bid'; bid: Bid } | { kind: 're
   };
 }
 
+/** Whether these are the exact bytes of the offer for the request, with contacts that a lender may have. Throws nothing. */
+export function isBidOf(requestId: RequestId, offer: Parameters<typeof encodeBid>[0]['offer'], body: string): boolean {
+  const read = decodeBid(body);
+  return read.kind === 'bid' && encodeBid({ requestId, offer, contacts: read.bid.contacts }) === body;
+}
+
 /** The documented success. `bidId` absent: inside an auction it equals the request code. */
 export function encodeBidAccepted(answer: { requestCode: string; bidId?: string; message: string }): string {
   return JSON.stringify({

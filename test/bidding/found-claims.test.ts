@@ -12,21 +12,21 @@ import { createDesk } from '../../src/bidding/desk.ts';
 import { createLedger } from '../../src/bidding/ledger.ts';
 import type { DeskEvent } from '../../src/bidding/observer.ts';
 import type { NewEntry } from '../../src/bidding/ports.ts';
+import { isBidOf } from '../../src/wire/bid.ts';
 import { eventually } from '../conformance/backend.ts';
 import { sampleRequest } from '../rules/sample-request.ts';
 import { createRuleVariants, encode } from '../simulation/policy.ts';
 import { createTestVault } from '../wire/vault.ts';
 import { acceptedAs, createFakeService } from './fake-service.ts';
-import { claimed, requested, settings as roundSettings } from './parts.ts';
+import { claimed, offer, requested, settings as roundSettings } from './parts.ts';
 
 const settings = { ...roundSettings, graceMs: 10_000, timeWitness: 'none' as const };
 const clock = createSteadySystemClock();
 const own = sampleRequest.requestId;
 const other = `${own}1`;
 
-function entriesOf(requestId: string): NewEntry[] {
+function entriesOf(requestId: string, body = bytesOf(requestId)): NewEntry[] {
   const at = clock.now();
-  const body = JSON.stringify({ of: requestId, rate: 2.5 });
   const request = { ...sampleRequest, requestId, receivedAt: at, closesAt: null, expiresAt: null };
   return [
     { topic: 'auctions', key: requestId, record: requested({ requestId, at, request }) },
@@ -35,11 +35,11 @@ function entriesOf(requestId: string): NewEntry[] {
 }
 
 /** A store whose process was killed after it had claimed for two requests, and then edited. */
-async function killed(context: TestContext, edits: string): Promise<string> {
+async function killed(context: TestContext, edits: string, body = bytesOf(own)): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'lance-found-'));
   context.after(() => rmSync(directory, { recursive: true, force: true }));
   const store = await openEmbeddedStore({ directory, onFault: assert.fail });
-  const entries = [...entriesOf(own), ...entriesOf(other)];
+  const entries = [...entriesOf(own, body), ...entriesOf(other)];
   await store.log.append(entries);
   const stored = await store.log.read('auctions', 0, 0, entries.length);
   await createLedger(store.views, settings, store.log).fold({ partition: 0, first: 0, next: 4, entries: stored });
@@ -70,7 +70,7 @@ async function started(context: TestContext, directory: string) {
     ...{ instance: 'b', soleOwner: true, log: store.log, views: store.views, margins: store.margins },
     ...{ control: store.control, service, vault: createTestVault(), clock, settings },
     authorisations: { mayAsk: () => true, taken: () => {} },
-    ...{ chance: () => 0.5, learning: true, policy: () => policy, encodeBid: encode },
+    ...{ chance: () => 0.5, learning: true, policy: () => policy, encodeBid: encode, isBidOf },
     observer: (event) => events.push(event),
   });
   await desk.start();
@@ -87,9 +87,9 @@ async function started(context: TestContext, directory: string) {
   return { sent, alarms, changed, phases: [await phase(own), await phase(other)] };
 }
 
-const bytesOf = (requestId: string) => JSON.stringify({ of: requestId, rate: 2.5 });
-const view = `UPDATE ledger SET state = replace(state, 'rate\\":2.5', 'rate\\":1.1') WHERE request_id = '${own}'`;
-const record = `UPDATE auctions SET value = replace(value, 'rate\\":2.5', 'rate\\":1.1') WHERE offset = 1`;
+const bytesOf = (requestId: string) => encode(requestId, offer);
+const view = `UPDATE ledger SET state = replace(state, 'Mensal\\":2.5', 'Mensal\\":1.1') WHERE request_id = '${own}'`;
+const record = `UPDATE auctions SET value = replace(value, 'Mensal\\":2.5', 'Mensal\\":1.1') WHERE offset = 1`;
 
 test('claims that a process left are sent by the next one as they stand in the log', async (context) => {
   const { sent, alarms, changed } = await started(context, await killed(context, ''));
@@ -100,6 +100,28 @@ test('a claim that the view has with other bytes than the log is not sent, and f
   const { sent, alarms, phases } = await started(context, await killed(context, view));
   assert.deepEqual([sent, phases], [[bytesOf(other)], ['frozen', 'accepted']]);
   assert.match(alarms.join('\n'), /^request-frozen: .*not the claim of the log.*lance views verify/m);
+});
+
+test('a claim whose bytes are not those of its offer is not sent, and freezes its request alone (attacker, session 48)', async (context) => {
+  const bytes = bytesOf(own);
+  for (const forged of [
+    'DROP \r\n\r\nPOST /x',
+    encode(own, { ...offer, amountCents: offer.amountCents + 1 }),
+    encode(own, { ...offer, rateHundredths: offer.rateHundredths - 1 }),
+    encode(other, offer),
+    bytes.replace('{', '{"valorLiberado":98765.4,'),
+    `${bytes} `,
+  ]) {
+    const { sent, alarms, phases } = await started(context, await killed(context, '', forged));
+    assert.deepEqual([sent, phases], [[bytesOf(other)], ['frozen', 'accepted']], forged);
+    assert.match(alarms.join('\n'), /^request-frozen: .*bytes of the claim are not those of its offer/m);
+  }
+});
+
+test('a claim with the contacts of other settings is sent as it stands', async (context) => {
+  const earlier = bytesOf(own).replace('https://example.com/oferta', 'https://example.com/earlier');
+  const { sent, phases } = await started(context, await killed(context, '', earlier));
+  assert.deepEqual([sent.sort(), phases], [[earlier, bytesOf(other)].sort(), ['accepted', 'accepted']]);
 });
 
 test('a claim whose record was edited as well is not sent either', async (context) => {

@@ -5,6 +5,7 @@ import type { RequestId } from '../../src/domain/glossary.ts';
 import type { AuctionRecord, Topic } from '../../src/domain/records.ts';
 import type { RequestState } from '../../src/domain/states.ts';
 import { Fault } from '../../src/errors.ts';
+import { isBidOf } from '../../src/wire/bid.ts';
 import { at, sampleRequest } from '../rules/sample-request.ts';
 import { createEventLog, createLogStore, decode, type LogWorld } from '../simulation/event-log.ts';
 import { type Faults, noFaults } from '../simulation/faults.ts';
@@ -123,6 +124,7 @@ export async function createHandOver() {
       learning: true,
       policy: () => policy,
       encodeBid: encode,
+      isBidOf,
       observer: () => {},
     });
   }

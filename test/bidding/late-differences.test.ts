@@ -62,7 +62,7 @@ async function alarmsFor(
     }),
     ...{ vault: createTestVault(), clock, settings, chance: () => 0.5, learning: true },
     authorisations: { mayAsk: () => true, taken: () => {} },
-    ...{ policy: () => policy, encodeBid: encode },
+    ...{ policy: () => policy, encodeBid: encode, isBidOf: () => true },
     observer: (event) => events.push(event),
   });
   await desk.start();

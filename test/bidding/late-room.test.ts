@@ -74,6 +74,7 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
   };
   const sender = createBidSender({
     instance: 'me',
+    isBidOf: () => true,
     service: service as Service,
     vault: createTestVault(),
     clock,

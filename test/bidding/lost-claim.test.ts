@@ -65,6 +65,7 @@ async function started(context: TestContext, open: () => ReturnType<typeof openE
     }),
     authorisations: { mayAsk: () => true, taken: () => {} },
     encodeBid: (requestId, made) => JSON.stringify({ requestId, bytes: encode(requestId, made) }),
+    isBidOf: () => true,
     observer: () => {},
   });
   await desk.start();

@@ -32,6 +32,7 @@ test('of a store with many won bids a start takes up the open work first, and ea
       service: createFakeService(assert.fail),
       authorisations: { mayAsk: () => true, taken: () => {} },
       encodeBid: () => assert.fail(),
+      isBidOf: () => assert.fail(),
       observer: () => {},
     });
   const at = clock.now();

@@ -6,6 +6,7 @@ import type { NewRuleBookEntry, RuleWatch } from '../../src/bidding/ports.ts';
 import { createRuleDesk, type RuleDesk } from '../../src/bidding/rule-desk.ts';
 import type { Vault } from '../../src/domain/vault.ts';
 import { bodyReader, createDoor, type Door } from '../../src/http/door.ts';
+import { isBidOf } from '../../src/wire/bid.ts';
 import type { RequestMapping } from '../../src/wire/mapping-table.ts';
 import { createEventLog, type LogWorld } from './event-log.ts';
 import { encode, type RuleVariants, settings } from './policy.ts';
@@ -124,6 +125,7 @@ export function createLives(world: LivesWorld): Lives {
       policy: world.fixedRules ? () => world.rules.all[0]!.policy : rules.policy,
       ...(world.fixedRules ? {} : { onControl: rules.onControl }),
       encodeBid: encode,
+      isBidOf,
       observer: () => {},
     });
     const door = createDoor({

@@ -110,7 +110,7 @@ function createMarket(kafka: KafkaSettings, redisUrl: string) {
       },
       ...{ service, vault: createTestVault(), clock, settings, chance: () => 0.5 },
       authorisations: { mayAsk: () => true, taken: () => {} },
-      ...{ learning: true, policy: () => variant!.policy, encodeBid },
+      ...{ learning: true, policy: () => variant!.policy, encodeBid, isBidOf: () => true },
       observer: (event) => events.push(event),
       restoreViews: owned.take,
       leaveViews: owned.leave,
