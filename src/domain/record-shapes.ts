@@ -191,7 +191,9 @@ const caps = list(
   object({ keys: texts, limitAmountCents: nullable(cents), limitCount: nullable(count), paced: added(flag) }),
 );
 const reasons = list(object({ code: text, rule: nullable(text), text }));
-const usage = map(object({ amountCents: cents, count: whole }));
+/** A sum of many amounts, each within `mostCents`: what was decided with it has to be read back. */
+const sumCents = isA('whole cents', Number.isSafeInteger);
+const usage = map(object({ amountCents: sumCents, count: whole }));
 
 const trace = object({
   decidedAt: time,

@@ -288,3 +288,9 @@ test('assertions and faults of the world are not taken for a record that cannot 
   assert.throws(() => fold(new Fault('log-unavailable', 'away')), Fault);
   assert.equal(fold(new TypeError('quotes 52998224725')), 'requested: TypeError');
 });
+
+test('a decision that saw more promised than one loan can be is read back (attacker, session 48)', () => {
+  const usage = { 'desk-day|2026-11-27': { amountCents: 2_000_000_013_389_003, count: 2 } };
+  const record = { ...passed(null, 'cap'), trace: { ...trace, usage } };
+  assert.deepEqual(readRecord('auctions', place, record), record);
+});
