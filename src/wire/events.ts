@@ -245,6 +245,12 @@ const contemplated = z.object({
 
 export type ContemplatedEvent = { requestCode: string; message: string | null; errors: readonly string[] };
 
+/** An item that holds no value at all reports no error: the money of a bid that may have won stays held. */
+function saysSomething(item: unknown): boolean {
+  if (typeof item === 'object' && item !== null) return Object.values(item).some(saysSomething);
+  return item !== null && item !== '';
+}
+
 export function decodeContemplated(value: JsonValue): Decoded<ContemplatedEvent> {
   const decoded = decodeBy(contemplated, value);
   if (decoded.kind === 'refused') return decoded;
@@ -254,7 +260,7 @@ export function decodeContemplated(value: JsonValue): Decoded<ContemplatedEvent>
     value: {
       requestCode: CodigoRequisicao,
       message: Payload.Conteudo?.Mensagem ?? null,
-      errors: (Payload.Erros ?? []).map(errorText),
+      errors: (Payload.Erros ?? []).filter(saysSomething).map(errorText),
     },
   };
 }
@@ -315,7 +321,7 @@ export function decodeProposed(value: JsonValue): Decoded<ProposedEvent> {
       operationHash: content?.hashOperacao ?? null,
       payloadHash: Payload.hashOperacao,
       validUntil: content?.dataHoraValidadeProposta ?? null,
-      errors: (Payload.errors ?? []).map(errorText),
+      errors: (Payload.errors ?? []).filter(saysSomething).map(errorText),
     },
   };
 }
