@@ -258,6 +258,18 @@ test('figures, days and times of a refusal are said as people read them, in both
     ['step', note, /note, 2\.80 %, is .* have, 2\.56 %:/, /CCB, 2,80 %, passa da que ela pode ter, 2,56 %:/],
     ['amountCents', 'the bid was 490000: send at most that', /was R\$ 4,900\.00:/, /foi de R\$ 4\.900,00:/],
     ['installments', 'the bid was 36: send at most that', /was 36:/, /foi de 36:/],
+    [
+      'amountCents',
+      'the bid was 370000, and this is 100000: send what was bid, or, once you know that the worker wants less, send true in despiteBid',
+      /was R\$ 3,700\.00, and this is R\$ 1,000\.00: send/,
+      /foi de R\$ 3\.700,00, e isto é R\$ 1\.000,00: envie/,
+    ],
+    [
+      'rateHundredths',
+      'the bid was 254, and this is 200: send what was bid, or, once you know that the worker wants less, send true in despiteBid',
+      /was 2\.54 %, and this is 2\.00 %: send/,
+      /foi de 2,54 %, e isto é 2,00 %: envie/,
+    ],
     ['rateHundredths', 'send at most the rate of the original contract, 251', /2\.51 % \(251\)$/, /2,51 % \(251\)$/],
     [
       'step',
