@@ -30,9 +30,10 @@ import type { PricingSettings } from '../pricing/settings.ts';
 import type { RateTables } from '../pricing/terms.ts';
 import type { WinCurve } from '../pricing/win-curve.ts';
 import { evaluateOffer, evaluateRequest, type OpenRule, type RequestVerdict } from '../rules/evaluate.ts';
-import type { Facts } from '../rules/facts.ts';
+import { contradictedFacts, type Facts } from '../rules/facts.ts';
 import { factsOf, offerFactsOf } from '../rules/facts-of.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
+import type { Joining } from '../rules/two-sources.ts';
 import { withLooks } from '../rules/value-tables.ts';
 import { unreadKey, unreadKeysFor } from './ledger-facts.ts';
 
@@ -57,6 +58,8 @@ export type Surroundings = {
   snoozed?: readonly SnoozedRule[] | undefined;
   /** What value tables said when it was decided first; left out: they are asked now. */
   tables?: readonly TableLook[] | undefined;
+  /** Absent: `worse`. Decisions of programs that took the request's word are made again with that. */
+  joining?: Joining;
 };
 
 export type Assessment = {
@@ -65,6 +68,7 @@ export type Assessment = {
   ledger: Readonly<Record<string, number>> | undefined;
   snoozed: readonly SnoozedRule[];
   tables: readonly TableLook[];
+  joining: Joining;
   marginCents: AmountCents | null;
   facts: Facts;
   verdict: RequestVerdict;
@@ -81,13 +85,13 @@ export function marginOf(request: LoanRequest, link: LinkDetail | null): AmountC
 
 /** First half: what the rules say of the request alone. */
 export function assess(request: LoanRequest, surroundings: Surroundings, policy: Policy, at: EpochMs): Assessment {
-  const { link, ledger, snoozed = [] } = surroundings;
+  const { link, ledger, snoozed = [], joining = 'worse' } = surroundings;
   const marginCents = marginOf(request, link);
-  const own = factsOf({ request, link, marginCents, ...(ledger && { ledger }), at });
+  const own = factsOf({ request, link, marginCents, ...(ledger && { ledger }), joining, at });
   const tables = surroundings.tables ?? policy.ruleSet.tables.map((look) => look(own));
   const facts = withLooks(own, tables);
   const verdict = evaluateRequest(policy.ruleSet, facts, at, namesOf(snoozed));
-  return { request, link, ledger, snoozed, tables, marginCents, facts, verdict, at };
+  return { request, link, ledger, snoozed, tables, joining, marginCents, facts, verdict, at };
 }
 
 /** Null: none is asleep. */
@@ -192,6 +196,7 @@ export type DraftInput = {
 export function draftOffer(input: DraftInput): Draft {
   const { assessment, policy, settings, curve } = input;
   const { request, marginCents, facts, verdict, snoozed, tables, at } = assessment;
+  const contradicted = facts[contradictedFacts];
   const trace: DecisionTrace = {
     decidedAt: at,
     ruleSetHash: policy.ruleSet.hash,
@@ -200,6 +205,7 @@ export function draftOffer(input: DraftInput): Draft {
     ...(input.tailoring === null || curve === null ? {} : { tailoring: input.tailoring }),
     segmentKeys: verdict.segmentKeys,
     link: assessment.link,
+    ...(contradicted === undefined ? {} : { contradicted }),
     usage: {},
     ...(assessment.ledger && { ledger: assessment.ledger }),
     shadowPricePerCent: input.shadowPricePerCent,

@@ -19,6 +19,7 @@ import type { PricingSettings } from '../pricing/settings.ts';
 import { createRateTables } from '../pricing/terms.ts';
 import { decodeShapes, decodeWinCurve, mixTailored, priorDistribution, type WinCurve } from '../pricing/win-curve.ts';
 import { openRuleSet } from '../rules/rule-set.ts';
+import type { Joining } from '../rules/two-sources.ts';
 import {
   type Assessment,
   assess,
@@ -124,8 +125,14 @@ export function replayDecision(options: {
 }
 
 /** What was known beside the request. */
-export function surroundingsOf({ link, ledger, snoozed, tables }: DecisionTrace): Surroundings {
-  return { link, ledger, snoozed, tables };
+export function surroundingsOf(trace: DecisionTrace): Surroundings {
+  const { link, ledger, snoozed, tables } = trace;
+  return { link, ledger, snoozed, tables, joining: joiningOf(trace) };
+}
+
+/** Where nothing is said to differ, the request's word counted, or nothing differs and either way comes to the same. */
+export function joiningOf({ contradicted }: DecisionTrace): Joining {
+  return contradicted === undefined ? 'request-first' : 'worse';
 }
 
 function curveOfStored({ curve, shapes }: StoredContents, { curveHash, tailoring }: DecisionTrace): WinCurve | null {

@@ -1,7 +1,7 @@
 /** What would have made a bid of a pass: the smallest change of one fact, the others as they were. */
 import type { AmountCents, Day, RateHundredths } from '../domain/glossary.ts';
 import type { DecisionTrace } from '../domain/offer.ts';
-import type { LoanRequest } from '../domain/request.ts';
+import type { LinkDetail, LoanRequest } from '../domain/request.ts';
 import { buildWinCurve, type WinCurve } from '../pricing/win-curve.ts';
 import { candidateValues, factSeen } from '../rules/account.ts';
 import { evaluateRequest } from '../rules/evaluate.ts';
@@ -123,15 +123,26 @@ function withRequest({ assessment, policy }: Replay, change: Partial<LoanRequest
   return () => assess({ ...request, ...change }, assessment, policy, at);
 }
 
+/** What the request and the detail of its link both may say is changed in both. */
+function withWorker(
+  { assessment, policy }: Replay,
+  change: Partial<LoanRequest>,
+  linkChange: Partial<LinkDetail>,
+): () => Assessment {
+  const { request, link, at } = assessment;
+  const detail = link === null ? null : { ...link, ...linkChange };
+  return () => assess({ ...request, ...change }, { ...assessment, link: detail }, policy, at);
+}
+
 function pricingVariations(replay: Replay): Variation[][] {
   const { assessment, policy } = replay;
-  const { request, link, marginCents, at } = assessment;
+  const { request, marginCents } = assessment;
   const { requestedAmountCents: amount, requestedInstallments: term } = request;
   const variations: Variation[][] = [];
   if (marginCents !== null) {
-    const raised = (cents: number) => () => {
-      const detail = link === null ? null : { ...link, availableMarginCents: cents };
-      return assess({ ...request, availableMarginCents: cents }, { ...assessment, link: detail }, policy, at);
+    const raised = (cents: number) => {
+      const change = { availableMarginCents: cents };
+      return withWorker(replay, change, change);
     };
     const margins = amounts(marginCents, 1);
     variations.push(margins.map((to) => ({ fact: 'margin', from: marginCents, to, assessment: raised(to) })));
@@ -158,14 +169,15 @@ function pricingVariations(replay: Replay): Variation[][] {
 
 function workerVariations(replay: Replay): Variation[][] {
   const { request, link, facts } = replay.assessment;
-  const admission = request.admissionDate ?? link?.admissionDate ?? null;
+  const admission = facts['worker.admissionDate'];
   const birth = request.birthDate ?? link?.birthDate ?? null;
   const variations: Variation[][] = [];
   const tenure = facts['worker.tenureMonths'];
-  if (admission !== null && typeof tenure === 'number') {
+  if (typeof admission === 'string' && typeof tenure === 'number') {
     const earlier = Array.from({ length: longestTenureMonths }, (_, step) => step + 1);
     const changed = (months: number): Variation => {
-      const assessment = withRequest(replay, { admissionDate: shiftMonths(admission, -months) });
+      const change = { admissionDate: shiftMonths(admission, -months) };
+      const assessment = withWorker(replay, change, change);
       return { fact: 'tenure', from: tenure, to: tenure + months, assessment };
     };
     variations.push(earlier.map(changed));
@@ -174,18 +186,19 @@ function workerVariations(replay: Replay): Variation[][] {
   if (birth !== null && typeof age === 'number') {
     const shifts = Array.from({ length: longestShiftYears }, (_, step) => [step + 1, -step - 1]).flat();
     const changed = (years: number): Variation => {
-      const assessment = withRequest(replay, { birthDate: shiftMonths(birth, -12 * years) });
+      const change = { birthDate: shiftMonths(birth, -12 * years) };
+      const assessment = withWorker(replay, change, change);
       return { fact: 'age', from: age, to: age + years, assessment };
     };
     variations.push(shifts.map(changed));
   }
-  const changes: [NamedFact, Partial<LoanRequest>][] = [
-    ['eligible', { eligible: true }],
-    ['exposed', { politicallyExposed: false }],
-    ['alerts', { alertCodes: [] }],
+  const changes: [NamedFact, Partial<LoanRequest>, Partial<LinkDetail>][] = [
+    ['eligible', { eligible: true }, {}],
+    ['exposed', { politicallyExposed: false }, { politicallyExposed: false }],
+    ['alerts', { alertCodes: [] }, { alertCount: 0 }],
   ];
-  for (const [fact, change] of changes) {
-    variations.push([{ fact, from: null, to: null, assessment: withRequest(replay, change) }]);
+  for (const [fact, change, linkChange] of changes) {
+    variations.push([{ fact, from: null, to: null, assessment: withWorker(replay, change, linkChange) }]);
   }
   return variations;
 }

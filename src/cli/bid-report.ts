@@ -258,6 +258,7 @@ export function reportJson(report: BidReport): object {
     frozen: state.frozen ?? null,
     reservation: report.reservation,
     facts: replay === null ? null : Object.fromEntries(shownFacts(replay.assessment.facts)),
+    contradicted: decision?.trace.contradicted ?? [],
     conditions: report.accounts,
     rules: decision?.trace.rulesFired.map((name) => rules.get(name) ?? { name }) ?? [],
     limits: verdict?.limits ?? null,

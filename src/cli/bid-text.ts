@@ -72,7 +72,7 @@ function nearestSection(page: Page, { decision, nearest }: BidReport, format: Fo
   if (nearest.some(({ byPrior }) => byPrior)) page.line(show.byPrior);
 }
 
-function askedSection(page: Page, { state, replay }: BidReport, format: Format): void {
+function askedSection(page: Page, { state, decision, replay }: BidReport, format: Format): void {
   const { texts } = format;
   const { show } = texts;
   const { request } = state;
@@ -88,6 +88,11 @@ function askedSection(page: Page, { state, replay }: BidReport, format: Format):
   if (replay === null) return;
   const { link, facts } = replay.assessment;
   page.field(show.link, link === null ? show.linkNone : show.linkAt(format.time(link.receivedAt)));
+  const contradicted = decision?.trace.contradicted;
+  if (contradicted !== undefined) {
+    page.line(show.linkDiffers);
+    page.wrapped(contradicted.join(', '));
+  }
   page.section(show.factsTitle);
   for (const [name, value] of shownFacts(facts)) page.field(name, factText(name, value, format));
 }

@@ -1,5 +1,6 @@
 /** `lance rules try RULE --last N`: what one rule would hit among the latest decisions of the desk. */
 import { marginOf } from '../bidding/decide.ts';
+import { joiningOf } from '../bidding/explain.ts';
 import type { LedgerRow } from '../bidding/ports.ts';
 import { cursorOf } from '../bidding/ports.ts';
 import type { EpochMs } from '../domain/glossary.ts';
@@ -69,7 +70,8 @@ async function factsAtDecision(
   const link = trace?.link ?? null;
   const marginCents = marginOf(request, link);
   const at = trace?.decidedAt ?? request.receivedAt;
-  const facts = factsOf({ request, link, marginCents, ...(trace?.ledger && { ledger: trace.ledger }), at });
+  const told = trace === null ? {} : { joining: joiningOf(trace), ...(trace.ledger && { ledger: trace.ledger }) };
+  const facts = factsOf({ request, link, marginCents, ...told, at });
   // What the loan was worth is not in the claim: rules on it are undecided here.
   const offerFacts = claim && offerFactsOf({ offer: claim.offer, expectedProfitCents: Number.NaN, marginCents });
   return { facts, offerFacts, at, linkUnknown: link === null && !inVain };

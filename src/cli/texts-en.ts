@@ -299,6 +299,7 @@ export const en: Texts = {
     link: 'link detail',
     linkAt: (at) => `received at ${at}`,
     linkNone: 'not asked for',
+    linkDiffers: 'Request and link detail differ on (the worse counts, else none):',
     repeats: 'received again',
     repeatsWords: (equal, different) => `${equal} times equal, ${different} times different (ignored)`,
     factsTitle: 'Facts that the rules saw',

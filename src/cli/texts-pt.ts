@@ -300,6 +300,7 @@ export const pt = {
     link: 'detalhe do vínculo',
     linkAt: (at: string) => `recebido em ${at}`,
     linkNone: 'não consultado',
+    linkDiffers: 'Solicitação e detalhe do vínculo divergem (vale o pior, ou nenhum):',
     repeats: 'recebida de novo',
     repeatsWords: (equal: number, different: number) =>
       `${equal} vezes igual, ${different} vezes diferente (ignoradas)`,

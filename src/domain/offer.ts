@@ -48,6 +48,8 @@ export type DecisionTrace = {
   /** Segment keys from most general to most special; statistics are learnt under all of them. */
   segmentKeys: readonly string[];
   link: LinkDetail | null;
+  /** Facts that request and link told differently, so that the worse counted or none; absent: none, or the request's word counted. */
+  contradicted?: readonly string[];
   usage: Readonly<Record<string, Usage>>;
   /** Facts of the ledger that the rules looked at, as they were; absent when no rule looks at any. */
   ledger?: Readonly<Record<string, number>>;

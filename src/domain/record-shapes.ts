@@ -203,6 +203,7 @@ const trace = object({
   tailoring: added(object({ shapesHash: text, weights: list(finite), locations: list(finite) })),
   segmentKeys: texts,
   link: nullable(linkDetail),
+  contradicted: added(texts),
   usage,
   ledger: added(map(finite)),
   shadowPricePerCent: finite,

@@ -5,7 +5,7 @@ import type { CapReservation, Reason } from '../domain/offer.ts';
 import { type Economics, type Limits, noLimits, type Strategy } from '../domain/policy.ts';
 import { isFalse, isTrue } from './compile.ts';
 import { numberOf } from './derived.ts';
-import type { Facts } from './facts.ts';
+import { contradictedFacts, type Facts } from './facts.ts';
 import { shareOf, wholeMarket } from './keys.ts';
 import type { CompiledExperiment, CompiledLimit, CompiledRule, RuleSet, StageRules } from './rule-set.ts';
 
@@ -66,11 +66,14 @@ function missingOf(rule: CompiledRule): string[] {
   return [...missing];
 }
 
-function missingReason(rule: CompiledRule, names: readonly string[]): Reason {
+function missingReason(rule: CompiledRule, names: readonly string[], facts: Facts): Reason {
+  const contradicted = facts[contradictedFacts]?.filter((name) => names.includes(name)) ?? [];
+  const why =
+    contradicted.length === 0 ? '' : ` Request and link detail contradict each other on ${contradicted.join(', ')}.`;
   return {
     code: `fact-missing:${names[0]}`,
     rule: rule.name,
-    text: `"${rule.name}" cannot be decided: ${names.join(', ')} missing.`,
+    text: `"${rule.name}" cannot be decided: ${names.join(', ')} missing.${why}`,
   };
 }
 
@@ -144,7 +147,7 @@ function lackValues(
     .flatMap((name) => ruleSet.derived.get(name)?.lacking(facts, offerFacts) ?? [name]);
   const missing = [...new Set(lacking)];
   draft.open.push({ rule: rule.name, passes: true, missing });
-  draft.undecided.push(missingReason(rule, missing));
+  draft.undecided.push(missingReason(rule, missing, facts));
 }
 
 /** Two rules may reserve under one key; it is checked once, against the lesser limit. */
@@ -191,7 +194,7 @@ function apply(
     case 'pass':
       if (certain) draft.certain.push({ code: event.code, rule: rule.name, text: event.reason });
       else if (event.ignoresMissing) return false;
-      else draft.undecided.push(missingReason(rule, leaveOpen(draft, rule).missing));
+      else draft.undecided.push(missingReason(rule, leaveOpen(draft, rule).missing, facts));
       return true;
     case 'limit':
       if (!certain) {

@@ -4,61 +4,19 @@ import type { AmountCents, Day, EpochMs } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
 import {
+  contradictedFacts,
   extraPrefix,
   type Facts,
   type FactValue,
   keysOfFacts,
   ledgerFacts,
-  type Sector,
   scorePrefix,
 } from './facts.ts';
-
-/** First divisions (two leading digits of the CNAE 2 code) of each group, in ascending order; null: no such division. */
-const divisions: readonly (readonly [first: number, sector: Sector | null])[] = [
-  [1, 'agriculture'],
-  [4, null],
-  [5, 'industry'],
-  [40, null],
-  [41, 'construction'],
-  [44, null],
-  [45, 'commerce'],
-  [48, null],
-  [49, 'transport'],
-  [54, null],
-  [55, 'services'],
-  [84, 'public'],
-  [85, 'services'],
-  [97, 'domestic'],
-  [98, null],
-  [99, 'services'],
-  [100, null],
-];
-
-/** A CNAE code arrives as a number, so leading zeros are lost: 7 or 6 digits are a subclass, 5 or 4 a class. */
-function sectorOf(activityCode: number): Sector | undefined {
-  let division = 0;
-  if (activityCode >= 100_000) division = Math.floor(activityCode / 100_000);
-  else if (activityCode >= 1_000) division = Math.floor(activityCode / 1_000);
-  let sector: Sector | null = null;
-  for (const [first, name] of divisions) {
-    if (division < first) break;
-    sector = name;
-  }
-  return sector ?? undefined;
-}
+import { type Joining, joinSources } from './two-sources.ts';
 
 /** Six digits, leading zeros included. */
 function occupationOf(code: number | null | undefined): string | undefined {
   return code === null || code === undefined || code > 999_999 ? undefined : String(code).padStart(6, '0');
-}
-
-/** The class of a subclass, or the class that was told, in five digits; see `sectorOf` for the zeros. */
-function activityClassOf(activityCode: number | undefined): string | undefined {
-  if (activityCode === undefined || activityCode < 1_000) return undefined;
-  return (activityCode >= 100_000 ? String(activityCode).padStart(7, '0').slice(0, 5) : String(activityCode)).padStart(
-    5,
-    '0',
-  );
 }
 
 /** Months since year 0 plus the day as a fraction of 32, so that whole months are a floor; null for what is no day. */
@@ -117,20 +75,22 @@ export type FactSources = {
   marginCents: AmountCents | null;
   /** Facts of the ledger by name; none where no rule looks at any. */
   ledger?: Readonly<Record<string, number>>;
+  /** What counts where request and link detail differ; left out: the worse one. */
+  joining?: Joining;
   at: EpochMs;
 };
 
 /**
- * The request wins over the link detail where both say something. What nobody says is undefined, never zero. All keys
- * of the catalogue's request stage are always there, so that the objects share one hidden class.
+ * What nobody says is undefined, never zero. All keys of the catalogue's request stage are always there, so that the
+ * objects share one hidden class.
  */
-export function factsOf({ request, link, marginCents, ledger, at }: FactSources): Facts {
+export function factsOf({ request, link, marginCents, ledger, joining = 'worse', at }: FactSources): Facts {
   rememberDay(dayOf(at));
-  const ageMonths = monthsSince(request.birthDate ?? link?.birthDate ?? null, cachedMonths);
+  const joined = joinSources(request, link, joining);
+  const ageMonths = monthsSince(joined.birthDate, cachedMonths);
   const installments = request.requestedInstallments ?? undefined;
   const endMonths = ageMonths !== undefined && installments !== undefined ? ageMonths + installments : undefined;
-  const activityCode = request.activityCode ?? link?.activityCode ?? undefined;
-  const employerStart = request.employerStartDate ?? link?.employerStartDate ?? null;
+  const { activity, employerStartDate, contradicted } = joined;
   const facts: Record<string, FactValue | undefined> = {
     'desk.always': true,
     'desk.weekday': cachedWeekday,
@@ -144,9 +104,9 @@ export function factsOf({ request, link, marginCents, ledger, at }: FactSources)
     'worker.key': request.workerKey ?? undefined,
     'worker.ageYears': ageMonths === undefined ? undefined : Math.floor(ageMonths / 12),
     'worker.ageAtEndYears': endMonths === undefined ? undefined : Math.floor(endMonths / 12),
-    'worker.tenureMonths': monthsSince(request.admissionDate ?? link?.admissionDate ?? null, cachedMonths),
-    'worker.admissionDate': request.admissionDate ?? link?.admissionDate ?? undefined,
-    'worker.politicallyExposed': request.politicallyExposed ?? link?.politicallyExposed ?? undefined,
+    'worker.tenureMonths': monthsSince(joined.admissionDate, cachedMonths),
+    'worker.admissionDate': joined.admissionDate ?? undefined,
+    'worker.politicallyExposed': joined.politicallyExposed ?? undefined,
     'worker.occupationCode': link?.occupationCode ?? undefined,
     'worker.occupation': occupationOf(link?.occupationCode),
     'worker.categoryCode': link?.workerCategoryCode ?? undefined,
@@ -158,14 +118,14 @@ export function factsOf({ request, link, marginCents, ledger, at }: FactSources)
     'link.ineligibilityCode': link?.ineligibilityCode ?? undefined,
     'employer.key': employerKeyOf(request),
     'employer.idType': idTypeOf(request.employerIdType),
-    'employer.ageStated': link !== null || employerStart !== null,
-    'employer.ageMonths': monthsSince(employerStart, cachedMonths),
-    'employer.startDate': employerStart ?? undefined,
-    'employer.activityCode': activityCode,
-    'employer.activityClass': activityClassOf(activityCode),
-    'employer.sector': activityCode === undefined ? undefined : sectorOf(activityCode),
-    'alerts.count': request.alertCodes?.length ?? link?.alertCount ?? undefined,
-    'alerts.codes': request.alertCodes ?? undefined,
+    'employer.ageStated': link !== null || employerStartDate !== null,
+    'employer.ageMonths': monthsSince(employerStartDate, cachedMonths),
+    'employer.startDate': employerStartDate ?? undefined,
+    'employer.activityCode': activity.code,
+    'employer.activityClass': activity.class,
+    'employer.sector': activity.sector,
+    'alerts.count': joined.alertCount ?? undefined,
+    'alerts.codes': joined.alertCodes ?? undefined,
     'guarantee.stated': request.guarantee.present !== null,
     'guarantee.present': request.guarantee.present ?? undefined,
     'guarantee.fgtsBalanceReais': reais(request.guarantee.fgtsBalanceCents),
@@ -177,9 +137,10 @@ export function factsOf({ request, link, marginCents, ledger, at }: FactSources)
     for (const name of Object.keys(request.scores)) facts[scorePrefix + name] = request.scores[name];
   }
   for (const key of Object.keys(request.extra)) facts[extraPrefix + key] = request.extra[key] ?? undefined;
-  if (request.extraKeys === undefined) return facts;
+  const told = contradicted.length === 0 ? facts : { ...facts, [contradictedFacts]: contradicted };
+  if (request.extraKeys === undefined) return told;
   const keys = Object.entries(request.extraKeys).map(([key, stands]) => [extraPrefix + key, stands]);
-  return { ...facts, [keysOfFacts]: Object.fromEntries(keys) };
+  return { ...told, [keysOfFacts]: Object.fromEntries(keys) };
 }
 
 export type OfferSources = {

@@ -9,6 +9,8 @@ export type FactValue = number | string | boolean | readonly string[];
 export const keysOfFacts: unique symbol = Symbol('keys of facts');
 /** No fact either. */
 export const tablesRead: unique symbol = Symbol('tables read');
+/** No fact either. */
+export const contradictedFacts: unique symbol = Symbol('contradicted facts');
 
 /** Flat, by name. A fact that is undefined or not there is absent: unknown to every condition, never zero. */
 export type Facts = Readonly<Record<string, FactValue | undefined>> & {
@@ -16,6 +18,8 @@ export type Facts = Readonly<Record<string, FactValue | undefined>> & {
   readonly [keysOfFacts]?: Readonly<Record<string, string>>;
   /** What value tables gave is among them, so that none is asked again. */
   readonly [tablesRead]?: true;
+  /** Names of the facts that request and link detail tell differently; absent: none. */
+  readonly [contradictedFacts]?: readonly string[];
 };
 
 export type Stage = 'request' | 'offer';
@@ -93,6 +97,8 @@ function day(name: string, present: string): FactDefinition {
 const always = 'always';
 const whenStated = 'when the request says so';
 const whenEither = 'when the request or, failing that, the link detail says so';
+const orWorse = `${whenEither}; where they differ, the worse:`;
+const orNone = `${whenEither}; missing where they differ`;
 const withLink = 'when the link detail was asked for and says so';
 const withTermination = 'when the link detail was asked for; true when it carries a date of termination';
 const withOffer = 'in rules of the offer stage';
@@ -177,7 +183,7 @@ export const catalogue: readonly FactDefinition[] = [
     present: 'when the worker is identified; what those bids promise',
   }),
   text('worker.key', 'when the worker is identified; a pseudonym, never the CPF', 'pseudonym', null),
-  numeric('worker.ageYears', { unit: 'years', min: 0, max: 130, example: 38, present: whenEither }),
+  numeric('worker.ageYears', { unit: 'years', min: 0, max: 130, example: 38, present: orNone }),
   numeric('worker.ageAtEndYears', {
     unit: 'years',
     min: 0,
@@ -185,9 +191,15 @@ export const catalogue: readonly FactDefinition[] = [
     example: 40,
     present: 'when age and requested installments are known; age when the last instalment is due',
   }),
-  numeric('worker.tenureMonths', { unit: 'months', min: 0, max: 1000, example: 30, present: whenEither }),
-  day('worker.admissionDate', whenEither),
-  flag('worker.politicallyExposed', whenEither),
+  numeric('worker.tenureMonths', {
+    unit: 'months',
+    min: 0,
+    max: 1000,
+    example: 30,
+    present: `${orWorse} the later day`,
+  }),
+  day('worker.admissionDate', `${orWorse} the later day`),
+  flag('worker.politicallyExposed', `${orWorse} exposed`),
   numeric('worker.occupationCode', { unit: 'CBO', min: 0, max: 999_999, example: 521_110, present: withLink }),
   {
     ...text('worker.occupation', `${withLink}; the CBO as text, so that "startsWith" sees its groups`, '521110', null),
@@ -223,22 +235,39 @@ export const catalogue: readonly FactDefinition[] = [
   }),
   text('employer.idType', whenStated, 'cnpj', ['cnpj', 'cpf']),
   flag('employer.ageStated', `${always}; whether the request told, or the link was asked, when the employer opened`),
-  numeric('employer.ageMonths', { unit: 'months', min: 0, max: 6000, example: 84, present: whenEither }),
-  day('employer.startDate', whenEither),
-  numeric('employer.activityCode', { unit: 'CNAE', min: 0, max: 9_999_999, example: 4_711_302, present: whenEither }),
+  numeric('employer.ageMonths', {
+    unit: 'months',
+    min: 0,
+    max: 6000,
+    example: 84,
+    present: `${orWorse} the later day`,
+  }),
+  day('employer.startDate', `${orWorse} the later day`),
+  numeric('employer.activityCode', { unit: 'CNAE', min: 0, max: 9_999_999, example: 4_711_302, present: orNone }),
   {
     ...text(
       'employer.activityClass',
-      'when the activity code is known; the CNAE class as text, so that "startsWith" sees division and group',
+      'when the activity code is known, or two codes have it in common; the CNAE class as text, so that "startsWith" sees division and group',
       '47113',
       null,
     ),
     digits: 5,
   },
-  text('employer.sector', 'when the activity code is known and has a division', 'commerce', sectors),
+  text(
+    'employer.sector',
+    'when the activity code is known and has a division, or two codes have it in common',
+    'commerce',
+    sectors,
+  ),
 
-  numeric('alerts.count', { unit: 'alerts', min: 0, max: 1000, example: 0, present: whenEither }),
-  { ...plain, name: 'alerts.codes', type: 'string-list', present: whenStated, example: ['7'] },
+  numeric('alerts.count', { unit: 'alerts', min: 0, max: 1000, example: 0, present: `${orWorse} the greater number` }),
+  {
+    ...plain,
+    name: 'alerts.codes',
+    type: 'string-list',
+    present: `${whenStated}, and the link detail has no more alerts`,
+    example: ['7'],
+  },
 
   flag('guarantee.stated', `${always}; whether the request says if there is a guarantee`),
   flag('guarantee.present', whenStated),
@@ -325,7 +354,10 @@ export type LedgerFact = (typeof ledgerFacts)[number];
 export function comesWithLink(name: string): boolean {
   const present = factNamed(name)?.present;
   return (
-    present?.startsWith(withLink) || present === whenEither || present === withTermination || name.startsWith('margin.')
+    present?.startsWith(withLink) ||
+    present?.startsWith(whenEither) ||
+    present === withTermination ||
+    name.startsWith('margin.')
   );
 }
 

@@ -8,7 +8,7 @@ import { snoozedIn } from '../../src/bidding/ports.ts';
 import { fullCap } from '../../src/domain/cap-book.ts';
 import type { Usage } from '../../src/domain/offer.ts';
 import { readRecord } from '../../src/domain/record-shapes.ts';
-import type { Claimed } from '../../src/domain/records.ts';
+import type { Claimed, Passed } from '../../src/domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../../src/domain/request.ts';
 import { policyOf } from '../../src/policy.ts';
 import { createRateTables } from '../../src/pricing/terms.ts';
@@ -491,4 +491,65 @@ test('a decision that does not say how its amount was chosen is made again with 
     const replay = replayDecision({ request, trace, contents, encodeBid: bytes });
     assert.deepEqual(differencesOf(replay, { ...record, trace }), []);
   }
+});
+
+test('a worker whom the link detail tells otherwise than the request is no bid, and old bids replay (integrator, session 48)', () => {
+  const bytes = (requestId: string, offer: Claimed['offer']) =>
+    encodeBid({ requestId, offer, contacts: config.contacts });
+  const request = { ...sampleRequest, availableMarginCents: null, employerStartDate: '2010-01-01' };
+  const contents = {
+    ...{
+      ruleSet: policy.ruleSet.source,
+      settings: config.settings.content,
+      curve: encodeWinCurve(curve),
+      shapes: null,
+    },
+  };
+  const decided = (change: Partial<LinkDetail>, earlier: { joining?: 'request-first' } = {}) => {
+    const link = { ...sampleLink, ...change };
+    const draft = checkCaps(drafted(assess(request, { link, ledger: undefined, ...earlier }, policy, at)), new Map());
+    const { requestId } = request;
+    const common = { requestId, at, trace: draft.trace };
+    const record =
+      draft.kind === 'pass'
+        ? { ...common, kind: 'passed', code: draft.code, claimId: null, reasons: draft.reasons }
+        : {
+            ...common,
+            kind: 'claimed',
+            claimId: 'a:1',
+            instance: 'a',
+            body: bytes(requestId, draft.offer),
+            offer: draft.offer,
+          };
+    const stored = JSON.parse(JSON.stringify(record)) as Claimed | Passed;
+    const place = { partition: 0, offset: 0, key: requestId };
+    assert.notEqual(readRecord('auctions', place, stored).kind, 'unreadable');
+    const replay = replayDecision({ request, trace: draft.trace, contents, encodeBid: bytes });
+    assert.deepEqual(differencesOf(replay, stored), []);
+    return draft;
+  };
+  assert.equal(decided({}).kind, 'offer');
+  assert(!('contradicted' in decided({}).trace));
+  const different: [Partial<LinkDetail>, string][] = [
+    [{ politicallyExposed: true }, 'worker.politicallyExposed'],
+    [{ alertCount: 2 }, 'alerts.count'],
+    [{ admissionDate: '2026-11-01' }, 'worker.tenureMonths'],
+    [{ employerStartDate: '2026-11-01' }, 'employer.ageMonths'],
+    [{ birthDate: '1930-03-05' }, 'worker.ageYears'],
+  ];
+  for (const [change, fact] of different) {
+    const draft = decided(change);
+    assert.equal(draft.kind, 'pass', fact);
+    assert(draft.trace.contradicted?.includes(fact), fact);
+    // As programs before decided it: their bid is made again from their record.
+    const earlier = decided(change, { joining: 'request-first' });
+    assert.equal(earlier.kind, 'offer', fact);
+    assert(!('contradicted' in earlier.trace), fact);
+  }
+  const born = decided({ birthDate: '1930-03-05' });
+  assert(born.kind === 'pass' && born.code === 'fact-missing:worker.ageYears');
+  assert.match(
+    born.reasons[0]!.text,
+    /worker\.ageYears missing\. Request and link detail contradict each other on worker\.ageYears\.$/,
+  );
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LinkDetail, LoanRequest } from '../../src/domain/request.ts';
-import { catalogue, ledgerFacts } from '../../src/rules/facts.ts';
+import { catalogue, contradictedFacts, ledgerFacts } from '../../src/rules/facts.ts';
 import { factsOf, offerFactsOf } from '../../src/rules/facts-of.ts';
 import { at, sampleLink, sampleRequest } from './sample-request.ts';
 
@@ -73,7 +73,7 @@ test('what nobody says is absent, never zero', () => {
   });
 });
 
-test('the request wins over the link detail, which fills what the request leaves open', () => {
+test('the link detail fills what the request leaves open', () => {
   const link = {
     eligible: false,
     birthDate: '1950-01-01',
@@ -81,14 +81,8 @@ test('the request wins over the link detail, which fills what the request leaves
     politicallyExposed: true,
     alertCount: 3,
   };
-  const both = facts({}, link);
-  assert.equal(both['request.eligible'], true);
-  assert.equal(both['link.eligible'], false);
-  assert.equal(both['worker.ageYears'], 38);
-  assert.equal(both['alerts.count'], 0);
-  const employer = facts({ activityCode: 4_120_400, employerStartDate: '2020-11-20' }, link);
-  assert.equal(employer['employer.sector'], 'construction');
-  assert.equal(employer['employer.ageMonths'], 72);
+  assert.equal(facts({}, link)['request.eligible'], true);
+  assert.equal(facts({}, link)['link.eligible'], false);
   assert.equal(facts({ employerStartDate: '2020-11-20' })['employer.ageStated'], true);
   const filled = facts(silent, link);
   assert.equal(filled['employer.sector'], 'commerce');
@@ -98,6 +92,63 @@ test('the request wins over the link detail, which fills what the request leaves
   assert.equal(filled['worker.tenureMonths'], 322);
   assert.equal(filled['worker.politicallyExposed'], true);
   assert.equal(filled['alerts.count'], 3);
+  assert.equal(filled[contradictedFacts], undefined);
+});
+
+test('where request and link detail differ the worse one counts, whoever says it (integrator, session 48)', () => {
+  const seen = (change: Partial<LoanRequest>, link: Partial<LinkDetail>, name: string) => {
+    const both = facts(change, link);
+    assert.ok(both[contradictedFacts]?.includes(name), name);
+    return both[name];
+  };
+  for (const exposed of [true, false]) {
+    const link = { politicallyExposed: !exposed };
+    assert.equal(seen({ politicallyExposed: exposed }, link, 'worker.politicallyExposed'), true);
+  }
+  const [early, late] = ['2020-11-20', '2026-10-20'];
+  for (const [told, asked] of [
+    [early, late],
+    [late, early],
+  ] as const) {
+    assert.equal(seen({ admissionDate: told }, { admissionDate: asked }, 'worker.tenureMonths'), 1);
+    assert.equal(seen({ admissionDate: told }, { admissionDate: asked }, 'worker.admissionDate'), late);
+    assert.equal(seen({ employerStartDate: told }, { employerStartDate: asked }, 'employer.ageMonths'), 1);
+    assert.equal(seen({ employerStartDate: told }, { employerStartDate: asked }, 'employer.startDate'), late);
+  }
+  assert.equal(seen({ alertCodes: [] }, { alertCount: 2 }, 'alerts.count'), 2);
+  // Nobody knows the codes of the detail's alerts, so that no rule may hold that one is not among them.
+  assert.equal(seen({ alertCodes: ['7'] }, { alertCount: 2 }, 'alerts.codes'), undefined);
+  assert.equal(seen({ alertCodes: ['7', '9'] }, { alertCount: 1 }, 'alerts.count'), 2);
+  assert.deepEqual(facts({ alertCodes: ['7', '9'] }, { alertCount: 1 })['alerts.codes'], ['7', '9']);
+});
+
+test('where neither is plainly worse the fact is missing, and what both have in common stays', () => {
+  const ages = facts({ birthDate: '1988-03-05' }, { birthDate: '1930-03-05' });
+  assert.equal(ages['worker.ageYears'], undefined);
+  assert.equal(ages['worker.ageAtEndYears'], undefined);
+  assert.deepEqual(ages[contradictedFacts], ['worker.ageYears', 'worker.ageAtEndYears']);
+  const activity = (told: number, asked: number) => {
+    const both = facts({ activityCode: told }, { activityCode: asked });
+    const names = ['employer.activityCode', 'employer.activityClass', 'employer.sector'] as const;
+    return [...names.map((name) => both[name]), both[contradictedFacts]?.length ?? 0];
+  };
+  assert.deepEqual(activity(4_120_400, 4_120_400), [4_120_400, '41204', 'construction', 0]);
+  assert.deepEqual(activity(41_204, 4_120_400), [41_204, '41204', 'construction', 0]);
+  assert.deepEqual(activity(4_711_301, 4_711_302), [undefined, '47113', 'commerce', 1]);
+  assert.deepEqual(activity(4_711_301, 4_520_001), [undefined, undefined, 'commerce', 2]);
+  assert.deepEqual(activity(4_120_400, 4_711_302), [undefined, undefined, undefined, 3]);
+});
+
+test('for decisions of earlier programs the request wins', () => {
+  const request = { ...sampleRequest, activityCode: 4_120_400, employerStartDate: '2020-11-20' };
+  const link = { ...sampleLink, birthDate: '1930-03-05', politicallyExposed: true, alertCount: 2 };
+  const both = factsOf({ request, link, marginCents: 82_050, joining: 'request-first', at });
+  assert.equal(both['worker.ageYears'], 38);
+  assert.equal(both['worker.politicallyExposed'], false);
+  assert.equal(both['alerts.count'], 0);
+  assert.equal(both['employer.sector'], 'construction');
+  assert.equal(both['employer.ageMonths'], 72);
+  assert.equal(both[contradictedFacts], undefined);
 });
 
 test('ages and tenures are whole years and months in São Paulo', () => {

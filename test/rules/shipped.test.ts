@@ -148,8 +148,8 @@ test('the guarantee cap holds for guaranteed loans and for those that do not say
 });
 
 test('hazards follow sector and tenure, and tenure alone where the sector is not known', () => {
-  const hazard = (tenureFrom: string, activityCode: number | null) => {
-    const facts = factsFor({ admissionDate: tenureFrom }, activityCode === null ? null : { activityCode });
+  const hazard = (admissionDate: string, activityCode: number | null) => {
+    const facts = factsFor({ admissionDate }, activityCode === null ? null : { activityCode, admissionDate });
     return evaluateRequest(ruleSet, facts, at).economics.separationMonthly;
   };
   assert.equal(hazard('2026-01-10', 4_120_400), 0.0715);

@@ -1,0 +1,83 @@
+/** What a request and the detail of its link both may say: which of the two counts. */
+import type { Day } from '../domain/glossary.ts';
+import type { LinkDetail, LoanRequest } from '../domain/request.ts';
+import { type Activity, activityOf, commonActivity } from './activity-codes.ts';
+
+/**
+ * `worse`: where the two differ, the worse one counts, and none where neither is plainly worse. `request-first`: the request's
+ * word, as programs before this one decided.
+ */
+export type Joining = 'worse' | 'request-first';
+
+export type Joined = {
+  birthDate: Day | null;
+  admissionDate: Day | null;
+  politicallyExposed: boolean | null;
+  activity: Activity;
+  employerStartDate: Day | null;
+  alertCount: number | null;
+  alertCodes: readonly string[] | null;
+  /** Facts that the two tell differently, whether the worse counts or none. */
+  contradicted: readonly string[];
+};
+
+const none: readonly never[] = [];
+
+export function joinSources(request: LoanRequest, link: LinkDetail | null, joining: Joining): Joined {
+  const joined: Joined = {
+    birthDate: request.birthDate ?? link?.birthDate ?? null,
+    admissionDate: request.admissionDate ?? link?.admissionDate ?? null,
+    politicallyExposed: request.politicallyExposed ?? link?.politicallyExposed ?? null,
+    activity: activityOf(request.activityCode ?? link?.activityCode ?? null),
+    employerStartDate: request.employerStartDate ?? link?.employerStartDate ?? null,
+    alertCount: request.alertCodes?.length ?? link?.alertCount ?? null,
+    alertCodes: request.alertCodes,
+    contradicted: none,
+  };
+  return link === null || joining === 'request-first' ? joined : takeWorse(joined, link);
+}
+
+/** `told`: what the request says; where it says nothing, what the link says, which then differs from nothing. */
+function takeWorse(told: Joined, link: LinkDetail): Joined {
+  const contradicted: string[] = [];
+  const joined = { ...told };
+  const differs = <T>(one: T | null, other: T | null) => one !== null && other !== null && one !== other;
+  if (differs(told.birthDate, link.birthDate)) {
+    joined.birthDate = null;
+    contradicted.push('worker.ageYears', 'worker.ageAtEndYears');
+  }
+  if (differs(told.admissionDate, link.admissionDate)) {
+    joined.admissionDate = later(told.admissionDate!, link.admissionDate!);
+    contradicted.push('worker.tenureMonths', 'worker.admissionDate');
+  }
+  if (differs(told.politicallyExposed, link.politicallyExposed)) {
+    joined.politicallyExposed = true;
+    contradicted.push('worker.politicallyExposed');
+  }
+  if (differs(told.employerStartDate, link.employerStartDate)) {
+    joined.employerStartDate = later(told.employerStartDate!, link.employerStartDate!);
+    contradicted.push('employer.ageMonths', 'employer.startDate');
+  }
+  if (differs(told.activity.code ?? null, link.activityCode)) {
+    const activity = commonActivity(told.activity, activityOf(link.activityCode));
+    joined.activity = activity;
+    if (activity.code === undefined) contradicted.push('employer.activityCode');
+    if (activity.class === undefined) contradicted.push('employer.activityClass');
+    if (activity.sector === undefined) contradicted.push('employer.sector');
+  }
+  if (differs(told.alertCount, link.alertCount)) {
+    joined.alertCount = Math.max(told.alertCount!, link.alertCount!);
+    contradicted.push('alerts.count');
+    // The detail has alerts that the request does not name, and nobody knows their codes.
+    if (link.alertCount! > told.alertCount!) {
+      joined.alertCodes = null;
+      contradicted.push('alerts.codes');
+    }
+  }
+  return contradicted.length === 0 ? told : { ...joined, contradicted };
+}
+
+/** Days compare as text. The later one is the worse: less time has passed since. */
+function later(one: Day, other: Day): Day {
+  return one > other ? one : other;
+}
