@@ -8,7 +8,7 @@ import type { Clock, Timer } from '../domain/clock.ts';
 import { mostHolders } from '../domain/code-holders.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { Answered, AuctionRecord, CallbackRecord, Contemplated, Proposed } from '../domain/records.ts';
-import type { Link, LinkDetail } from '../domain/request.ts';
+import { type DetailOfLink, detailsByKey, type Link } from '../domain/request.ts';
 import { Fault } from '../errors.ts';
 import type { DeskObserver } from './observer.ts';
 import {
@@ -25,7 +25,7 @@ import { callbackPartition, type LedgerRow, type LogBatch, type MarginCache, typ
 import { sleep } from './sleep.ts';
 
 /** `requestCode`: of the query; null where the callback does not say. `sealed`: the body of the callback. */
-export type DetailTold = { detail: LinkDetail; requestCode: string | null; sealed: string };
+export type DetailTold = DetailOfLink & { requestCode: string | null; sealed: string };
 /** `errors`: their codes; `no-links` where the worker has none. */
 export type FailureTold = { requestCode: string; errors: readonly string[]; sealed: string };
 
@@ -90,7 +90,7 @@ export function createCallbacks(options: {
       else if (record.kind === 'operation-event' && record.errors.length > 0) options.onFailure(record);
     }
     if (details.length === 0) return;
-    await margins.write(details.map(({ detail }) => detail));
+    await margins.write(details.flatMap(detailsByKey));
     options.onDetails(details);
   }
 

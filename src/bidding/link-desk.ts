@@ -5,10 +5,10 @@
 
 import type { BiddingSettings } from '../config/sections.ts';
 import type { Clock } from '../domain/clock.ts';
-import { employerKeyOf } from '../domain/employer.ts';
+import { isSameEmployer } from '../domain/employer.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Hindrance } from '../domain/records.ts';
-import type { Link, WorkerIdentity } from '../domain/request.ts';
+import { detailsByKey, type Link, type WorkerIdentity } from '../domain/request.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { Authorisations } from './authorisations.ts';
@@ -53,6 +53,10 @@ const codesKept = 10_000;
 function remember<T>(map: Map<string, T>, code: string, value: T): void {
   map.set(code, value);
   if (map.size > codesKept) map.delete(map.keys().next().value!);
+}
+
+function keysOf(told: DetailTold): readonly string[] {
+  return detailsByKey(told).map(({ linkKey }) => linkKey);
 }
 
 export function createLinkDesk(options: {
@@ -184,10 +188,11 @@ export function createLinkDesk(options: {
   }
 
   /** Requests of the same worker that wait under another key for the query of this code: the service named their link otherwise. */
-  function waitingOtherwise({ requestCode, detail, sealed }: DetailTold): readonly RequestId[] {
-    const { workerKey, linkKey } = detail;
+  function waitingOtherwise(told: DetailTold): readonly RequestId[] {
+    const { requestCode, sealed } = told;
+    const { workerKey } = told.detail;
     const asked = requestCode === null ? undefined : queries.get(requestCode);
-    const waiting = asked === undefined || asked.key === linkKey ? undefined : waitingByKey.get(asked.key);
+    const waiting = asked === undefined || keysOf(told).includes(asked.key) ? undefined : waitingByKey.get(asked.key);
     if (asked === undefined || waiting === undefined) return [];
     const body = openedOrNull(sealedPlaces.callback(workerKey), sealed);
     if (body === null || !service.isDetailOf(body, asked.identity)) return [];
@@ -195,8 +200,9 @@ export function createLinkDesk(options: {
   }
 
   /** By this process: of what others ask it hears as well, and the service may refuse only its own queries. */
-  function isAskedFor({ requestCode, detail }: DetailTold): boolean {
-    return waitingByKey.has(detail.linkKey) || (requestCode !== null && queries.has(requestCode));
+  function isAskedFor(told: DetailTold): boolean {
+    const { requestCode } = told;
+    return keysOf(told).some((key) => waitingByKey.has(key)) || (requestCode !== null && queries.has(requestCode));
   }
 
   function askDetail(key: string, identity: WorkerIdentity, authorisationNumber: string | null): void {
@@ -244,13 +250,13 @@ export function createLinkDesk(options: {
    */
   function pick(state: RequestState, workerKey: string, links: readonly Link[]): ChosenLink | null {
     const { employerId, employerIdType, registration } = identityOf(state);
-    const wanted = employerId === null ? null : employerKeyOf({ employerId, employerIdType });
+    const wanted = employerId === null ? null : { employerId, employerIdType };
     const fitting = links.flatMap((link): ChosenLink[] => {
       const identity = link.eligible === true ? identityIn(workerKey, link) : null;
       if (identity?.employerId == null) return [];
       const { linkKey } = link;
-      const own = employerKeyOf({ employerId: identity.employerId, employerIdType: identity.employerIdType });
-      return wanted === null || own === wanted ? [{ linkKey, identity }] : [];
+      const own = { employerId: identity.employerId, employerIdType: identity.employerIdType };
+      return wanted === null || isSameEmployer(own, wanted) ? [{ linkKey, identity }] : [];
     });
     if (fitting.length <= 1) return fitting[0] ?? null;
     const named = fitting.filter(({ identity }) => identity.registration?.trim() === registration?.trim());
@@ -273,7 +279,7 @@ export function createLinkDesk(options: {
       if (isAskedFor(told)) tellEnd(linkKey, null);
       const renamed = waitingOtherwise(told);
       for (const requestId of renamed) chosen.set(requestId, linkKey);
-      return [...(waitingByKey.get(linkKey) ?? []), ...renamed];
+      return [...keysOf(told).flatMap((key) => [...(waitingByKey.get(key) ?? [])]), ...renamed];
     },
     failureArrived: (failure) => {
       const { requestCode } = failure;

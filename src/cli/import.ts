@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { refuseOtherKey } from '../bidding/key-check.ts';
 import { callbackPartition, type EventLog, type HouseMark, type NewEntry } from '../bidding/ports.ts';
-import type { LinkDetail } from '../domain/request.ts';
+import { detailsByKey, type LinkDetail } from '../domain/request.ts';
 import { Fault } from '../errors.ts';
 import { wait } from '../operating/living.ts';
 import { type DeskFile, type DeskHeader, type FileEntry, fileTopics, openDeskFile, totalOf } from './desk-file.ts';
@@ -230,7 +230,7 @@ async function keepMargins(
   const details: LinkDetail[] = [];
   for (const entry of page) {
     if (entry.topic !== 'callbacks' || entry.record.kind !== 'link-detail') continue;
-    if (clock.now() - entry.record.detail.receivedAt < marginValidityMs) details.push(entry.record.detail);
+    if (clock.now() - entry.record.detail.receivedAt < marginValidityMs) details.push(...detailsByKey(entry.record));
   }
   if (details.length > 0) await margins.write(details);
 }

@@ -336,7 +336,9 @@ const link = object({
 });
 
 const callbackRecord = byName('kind', {
-  'link-detail': object({ at: time, requestCode: nullable(text), detail: linkDetail, sealed: text }),
+  'link-detail': object({
+    ...{ at: time, requestCode: nullable(text), detail: linkDetail, otherLinkKey: added(text), sealed: text },
+  }),
   'link-list': object({ at: time, requestCode: nullable(text), workerKey: text, links: list(link), sealed: text }),
   contemplated: object(winner),
   proposed: object({ ...winner, ...proposal }),

@@ -2,7 +2,7 @@
 import type { EventShown, FlowRecord } from './flow-records.ts';
 import type { AmountCents, EpochMs, RequestId } from './glossary.ts';
 import type { BidOutcome, CapReservation, DecisionTrace, Offer, PublishedBid, Reason } from './offer.ts';
-import type { Link, LinkDetail, LoanRequest } from './request.ts';
+import type { DetailOfLink, Link, LoanRequest } from './request.ts';
 import type { Via } from './roles.ts';
 
 /** Common to all records on `auctions`: the request is the key, `at` is when the writer wrote it. */
@@ -194,7 +194,7 @@ export type NoteFigure = Exclude<keyof CreditNote, 'noteNumber' | 'proposalCode'
 
 /** Topic `callbacks`: what the service tells us outside an auction, keyed by worker or request code. */
 export type CallbackRecord =
-  | { kind: 'link-detail'; at: EpochMs; requestCode: string | null; detail: LinkDetail; sealed: string }
+  | ({ kind: 'link-detail'; at: EpochMs; requestCode: string | null; sealed: string } & DetailOfLink)
   | {
       kind: 'link-list';
       at: EpochMs;

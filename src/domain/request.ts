@@ -83,6 +83,14 @@ export type LinkDetail = {
   alertCount: number | null;
 };
 
+/** `otherLinkKey`: where the employer's number can be read as a root and as a whole CNPJ, the link of the second reading; absent: one reading. */
+export type DetailOfLink = { detail: LinkDetail; otherLinkKey?: string };
+
+/** The detail under each key that its link may have been asked about. */
+export function detailsByKey({ detail, otherLinkKey }: DetailOfLink): readonly LinkDetail[] {
+  return otherLinkKey === undefined ? [detail] : [detail, { ...detail, linkKey: otherLinkKey }];
+}
+
 /** One row of the link-list callback; the registration is sealed with the worker's identity. */
 export type Link = {
   linkKey: string;

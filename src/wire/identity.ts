@@ -1,6 +1,8 @@
 /** Pseudonyms of workers, links and bodies, made in one place: a request and the callbacks about it must give the same keys. */
-import { employerKeyOf } from '../domain/employer.ts';
+import { employerKeyOf, otherEmployerKeyOf } from '../domain/employer.ts';
 import type { Vault } from '../domain/vault.ts';
+
+type EmployerOfLink = { employerId: string; employerIdType: number | null };
 
 /** `cpf`: 11 digits. */
 export function workerKeyOf(vault: Vault, cpf: string): string {
@@ -24,5 +26,20 @@ export function linkKeyOf(
   employerIdType: number | null,
   employerId: string,
 ): string {
-  return vault.pseudonym(`link:${cpf}:${registration.trim()}:${employerKeyOf({ employerId, employerIdType })}`);
+  return keyOfLink(vault, cpf, registration, employerKeyOf({ employerId, employerIdType }));
+}
+
+/** The key that the link has as well, where its employer's number can be read as that of another; null where it cannot. */
+export function otherLinkKeyOf(
+  vault: Vault,
+  cpf: string,
+  registration: string,
+  employer: EmployerOfLink,
+): string | null {
+  const employerKey = otherEmployerKeyOf(employer);
+  return employerKey === null ? null : keyOfLink(vault, cpf, registration, employerKey);
+}
+
+function keyOfLink(vault: Vault, cpf: string, registration: string, employerKey: string): string {
+  return vault.pseudonym(`link:${cpf}:${registration.trim()}:${employerKey}`);
 }

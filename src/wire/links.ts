@@ -1,6 +1,6 @@
 /** The callbacks about employment links, both ways (contract, Employment link and Link-detail callback). */
 import { z } from 'zod';
-import { employerKeyOf } from '../domain/employer.ts';
+import { isSameEmployer } from '../domain/employer.ts';
 import type { AmountCents, Day } from '../domain/glossary.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
 import {
@@ -258,7 +258,7 @@ export function isDetailOf(
   const told = decoded.value;
   return (
     plainRegistration(told.registration) === plainRegistration(registration) &&
-    employerKeyOf(told) === employerKeyOf({ employerId, employerIdType })
+    isSameEmployer(told, { employerId, employerIdType })
   );
 }
 

@@ -18,7 +18,7 @@ import {
   type EventKind,
   recogniseEvent,
 } from './events.ts';
-import { linkKeyOf, workerKeyOf } from './identity.ts';
+import { linkKeyOf, otherLinkKeyOf, workerKeyOf } from './identity.ts';
 import { isJsonObject, type JsonLimits, type JsonValue, membersIn, parseJson } from './json.ts';
 import { linkDetailPath, linkListPath } from './link-queries.ts';
 import {
@@ -493,7 +493,9 @@ function linkDetailEntries(link: LinkDetailMessage, value: JsonValue, deps: Webh
     alertCount: link.alerts?.length ?? null,
   };
   const sealed = sealedCallback(workerKey, value, deps);
-  const record = { kind: 'link-detail', at: now, requestCode: link.requestCode, detail, sealed } as const;
+  const otherLinkKey = otherLinkKeyOf(vault, link.cpf, link.registration, link);
+  const other = otherLinkKey === null ? {} : { otherLinkKey };
+  const record = { kind: 'link-detail', at: now, requestCode: link.requestCode, detail, ...other, sealed } as const;
   return { ...callbackEntries('link-detail', workerKey, record), faults: adjustedIn(value) };
 }
 

@@ -166,6 +166,21 @@ test('before its bid is known it waits, and progress waits with it', async () =>
   assert.equal(kept.applied, 3);
 });
 
+test('a detail that may be of two links is kept under both keys', async () => {
+  const kept = nothingKept();
+  const { read } = setUp(kept);
+  const both = {
+    kind: 'link-detail',
+    at,
+    requestCode: null,
+    detail: sampleLink,
+    otherLinkKey: 'other',
+    sealed: '',
+  } as const;
+  await read(0, both);
+  assert.deepEqual(kept.details, [sampleLink, { ...sampleLink, linkKey: 'other' }]);
+});
+
 test('after a restart an orphan is read again and told once', async () => {
   const kept = nothingKept();
   await setUp(kept).read(0, contemplated('ours'));

@@ -24,8 +24,8 @@ const identity: WorkerIdentity = {
   employerIdType: 1,
 };
 
-function waiting(requestId: string, change: Partial<LoanRequest> = {}): RequestState {
-  const sealed = vault.seal(sealedPlaces.request(requestId), JSON.stringify({ identity }));
+function waiting(requestId: string, change: Partial<LoanRequest> = {}, asked = identity): RequestState {
+  const sealed = vault.seal(sealedPlaces.request(requestId), JSON.stringify({ identity: asked }));
   return folded({ ...requested({ sealed, request: { ...sampleRequest, requestId, ...change } }), requestId });
 }
 
@@ -311,4 +311,32 @@ test('a detail under the code of the query is for who asked, though its link is 
   assert.deepEqual(desk.detailArrived({ ...told('other', 'q1'), sealed: 'unreadable' }), []);
   assert.deepEqual(desk.detailArrived(told('renamed', 'q1')), ['1']);
   assert.equal(desk.linkKeyOf(waiting('1')), 'renamed');
+});
+
+test('a number that has lost its leading zeros is the employer that was asked about', async () => {
+  const ids: [sent: string, came: number][] = [
+    ['00000000000191', 191],
+    ['00000000000272', 272],
+    ['00000001000191', 1_000_191],
+  ];
+  for (const [employerId, came] of ids) {
+    const { clock, desk } = setUp([acknowledgedAs('q1')]);
+    desk.park(waiting('1', {}, { ...identity, employerId }), 'needed');
+    await clock.settle();
+    const other = { numeroInscricaoEmpregador: came + 1 };
+    assert.deepEqual(desk.detailArrived(told('other', 'q1', undefined, other)), [], 'another employer');
+    const detail = told('renamed', 'q1', undefined, { numeroInscricaoEmpregador: came });
+    assert.deepEqual(desk.detailArrived(detail), ['1'], employerId);
+    assert.equal(desk.linkKeyOf(waiting('1')), 'renamed');
+  }
+});
+
+test('a detail that may be of two links wakes who waits for either, without the code of the query and once', async () => {
+  const { clock, desk, ends } = setUp([acknowledged]);
+  desk.park(waiting('1'), 'needed');
+  await clock.settle();
+  const detail = { ...told('as a root'), otherLinkKey: 'link-pseudonym' };
+  assert.deepEqual(desk.detailArrived(detail), ['1']);
+  assert.equal(desk.linkKeyOf(waiting('1')), sampleRequest.linkKey);
+  assert.equal(ends.length, 1);
 });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
 import type { Requested } from '../../src/domain/records.ts';
-import type { LoanRequest } from '../../src/domain/request.ts';
+import { detailsByKey, type LoanRequest } from '../../src/domain/request.ts';
 import { joinRequest } from '../../src/domain/sealed-facts.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
@@ -251,6 +251,24 @@ test('a request and the callbacks about it give the same keys, however the emplo
   const [other] = entriesOf(detailOf('98765432'));
   assert.ok(other?.topic === 'callbacks' && other.record.kind === 'link-detail');
   assert.notEqual(other.record.detail.linkKey, keys[0]);
+});
+
+test('a detail whose employer came without its zeros stands under the key of the whole CNPJ that was sent as well', () => {
+  for (const [sent, came] of [
+    ['00000000000191', 191],
+    ['00000000000272', 272],
+    ['00000000', 191],
+  ] as const) {
+    const request = requestOf([{ numeroSolicitacao: 1, ...link, numeroInscricaoEmpregador: sent }]);
+    const [detail] = entriesOf(detailOf(came));
+    assert.ok(detail?.topic === 'callbacks' && detail.record.kind === 'link-detail');
+    const keys = detailsByKey(detail.record).map(({ linkKey }) => linkKey);
+    assert.equal(keys.length, 2);
+    assert.ok(keys.includes(request.linkKey!), `${sent} and ${came}`);
+  }
+  const [plain] = entriesOf(detailOf(12345));
+  assert.ok(plain?.topic === 'callbacks' && plain.record.kind === 'link-detail');
+  assert.equal(detailsByKey(plain.record).length, 1);
 });
 
 test('the sealed part opens to the identity and the raw element, and the same element has the same hash', () => {
