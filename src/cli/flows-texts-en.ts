@@ -439,6 +439,8 @@ export const flowsEn: Texts['flows'] = {
   knownPerson: (request) => `only with a token or log-in of one's own, over the API: ${request}`,
   deniedHere: 'denied here',
   endorsementDenied: 'endorsement denied here',
+  simulatedInVain:
+    'The service simulated no period of the withdrawal: no values came. Simulate it again before its proposal is included.',
   received: {
     short: 'received for endorsement, not shown done',
     whole: 'received for endorsement; the service has not shown it done',

@@ -455,6 +455,8 @@ export const flowsPt = {
   knownPerson: (request: string) => `só com token ou login próprio, pela API: ${request}`,
   deniedHere: 'negada aqui',
   endorsementDenied: 'averbação negada aqui',
+  simulatedInVain:
+    'O serviço não simulou nenhum período do saque: não vieram valores. Simule de novo antes de incluir a proposta.',
   received: {
     short: 'recebido para averbação, sem confirmação',
     whole: 'recebido para averbação; o serviço ainda não confirmou que o contrato foi averbado',

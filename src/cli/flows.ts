@@ -30,7 +30,14 @@ import { createFlowFront, type FlowFront, type FrontResult } from '../originatio
 import { lateSuccessOf } from '../origination/late-successes.ts';
 import { latestFlows } from '../origination/latest-flows.ts';
 import { withLostBids } from '../origination/lost-bids.ts';
-import { needsKnownPerson, nextSteps, type StepSettings, waitsFor, waitsForPerson } from '../origination/next-steps.ts';
+import {
+  isSimulatedInVain,
+  needsKnownPerson,
+  nextSteps,
+  type StepSettings,
+  waitsFor,
+  waitsForPerson,
+} from '../origination/next-steps.ts';
 import { noteIndex, notesToldAgain, unreadMark } from '../origination/notes.ts';
 import { type Asker, flowMeant, renegotiationTerms, storedKey } from '../origination/orders.ts';
 import { leftOpenProblem } from '../origination/placeholders.ts';
@@ -218,8 +225,9 @@ export function phaseText(
 }
 
 /** The phase in a sentence; null: what stands in its place says it already. */
-function meaningText(texts: Format['texts']['flows'], state: FlowState): string | null {
+function meaningText(texts: Format['texts']['flows'], state: FlowState, open: OpenSealed): string | null {
   const { flow, phase } = state;
+  if (phase === 'simulated' && isSimulatedInVain(state, open)) return texts.simulatedInVain;
   if (phaseText(texts, state) !== texts.phases[phase]) return null;
   const { ofWithdrawal, ofLookup } = texts.meanings;
   const own = flow === 'withdrawal' ? ofWithdrawal[phase] : flow === 'lookup' ? ofLookup[phase] : undefined;
@@ -322,7 +330,7 @@ export function flowFacts(
   const ordered = (text: string) => (note === null ? text : `${text} ${texts.flows.asOrdered}`);
   return [
     [labels.phase, phaseText(texts.flows, state)],
-    [labels.meaning, state.frozen === undefined ? meaningText(texts.flows, state) : null],
+    [labels.meaning, state.frozen === undefined ? meaningText(texts.flows, state, open) : null],
     [texts.freeze.mark, state.frozen?.problem ?? null],
     [labels.begun, `${format.time(state.orderedAt ?? state.startedAt)} (${state.by ?? texts.none})`],
     [labels.begunFirst, state.orderedAt === undefined ? null : format.time(state.startedAt)],

@@ -7,6 +7,7 @@ import type { Check } from '../wire/checks/breach.ts';
 import {
   accountUpdatable,
   finalisable,
+  noPeriodSimulated,
   type ProposalDoubts,
   proposalSignable,
   splittable,
@@ -15,7 +16,7 @@ import { noteSignable, noteWithinBid } from '../wire/checks/worker-credit.ts';
 import { beyondTolerance, doubtsOf, noteFactsOf, proposalsUnsettled, unsaidIn } from './differences.ts';
 import { lateSuccessOf, maySettle, successSettled, unsettledBefore } from './late-successes.ts';
 import { unreadMark } from './notes.ts';
-import { type OpenSealed, shownAmount, splitsBeyondLoan } from './shown-flows.ts';
+import { failedSimulation, type OpenSealed, shownAmount, splitsBeyondLoan } from './shown-flows.ts';
 import {
   allowsStep,
   bindsLender,
@@ -66,6 +67,8 @@ function checksOf(step: FlowStep, state: FlowState, settings: StepSettings, open
       return noteWithinBid(noteFactsOf(withNoteToTake(state), settings));
     case 'sign':
       return noteSignable({ ...noteFactsOf(state, settings), doubts: noteDoubts(state, settings) });
+    case 'inclusion':
+      return [isSimulatedInVain(state, open) ? noPeriodSimulated : null];
     case 'splits': {
       const doubts = doubtsOfProposal(state, settings, open);
       return splittable({ isLoanKnown: open === null || shownAmount(state, open) !== null, doubts });
@@ -79,6 +82,11 @@ function checksOf(step: FlowStep, state: FlowState, settings: StepSettings, open
     default:
       return [];
   }
+}
+
+/** The last simulation was of the worker's own balance, and no period of it has values. */
+export function isSimulatedInVain(state: FlowState, open: OpenSealed): boolean {
+  return open !== null && state.simulatedKey !== null && failedSimulation(state, open) !== null;
 }
 
 /** What the step `accept` would take: of a cancelled flow the note that came after its end, if it may still take it up. */
@@ -230,8 +238,8 @@ export function waitsFor(
     const isRefused = state.results.proposal?.refused === true;
     return possible.filter((step) => step === 'proposal' || (step === 'cancel' && isRefused));
   }
-  // Simulated by a balance that somebody gave: the worker's own is still to come.
-  const isOwnMissing = state.phase === 'simulated' && state.simulatedKey === null;
+  // Simulated by a balance that somebody gave, or without values: a simulation of the worker's own is still to come.
+  const isOwnMissing = state.phase === 'simulated' && (state.simulatedKey === null || isSimulatedInVain(state, open));
   const due: readonly FlowStep[] = isOwnMissing ? ['simulation'] : (dueSteps[state.phase] ?? []);
   const waiting = due.filter((step) => possible.includes(step));
   if (mayDenyAwaited(state)) return possible.filter((step) => step === 'deny');

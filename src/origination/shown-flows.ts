@@ -14,7 +14,7 @@ import { withoutCpf, withoutCpfs } from '../wire/hidden-cpf.ts';
 import { isJsonObject, type JsonValue, parseJson, scalarsIn } from '../wire/json.ts';
 import { shownCode, shownError } from '../wire/plain-ids.ts';
 import { errorsOf } from '../wire/service-errors.ts';
-import { isToldOf, namedOtherwise, proposalRecord, simulationAnswer } from '../wire/withdrawals.ts';
+import { isToldOf, namedOtherwise, periodsSimulated, proposalRecord, simulationAnswer } from '../wire/withdrawals.ts';
 import { shownKey } from './orders.ts';
 import type { ContractOrder, LookupOrder, RenegotiationOrder, StepRequests, WithdrawalOrder } from './preparation.ts';
 
@@ -79,9 +79,30 @@ export function shownErrors(state: FlowState, open: OpenSealed): readonly string
   if (errors.length === 0 && refused?.refused === true && refused.sealedAnswer !== null) {
     return wordsIn(open, sealedPlaces.flowAnswer(flowId), refused.sealedAnswer);
   }
-  if (errors.length === 0 || !errorsIn) return errors;
+  if (errors.length === 0) return state.phase === 'simulated' ? (failedSimulation(state, open) ?? []) : [];
+  if (!errorsIn) return errors;
   const said = wordsIn(open, errorsIn.place, errorsIn.sealed);
   return said.length > 0 ? said : errors;
+}
+
+/** Why the last simulation brought no values for any period, in the service's words; null: it brought some, or cannot be read. */
+export function failedSimulation({ flowId, results }: FlowState, open: Vault['open']): readonly string[] | null {
+  const { sealedAnswer = null, refused = false } = results.simulation ?? {};
+  if (sealedAnswer === null || refused) return null;
+  const body = opened(open, sealedPlaces.flowAnswer(flowId), sealedAnswer) as JsonValue;
+  const decoded = simulationAnswer.decode(body);
+  if (decoded.kind === 'refused') return null;
+  const hasValues = periodsSimulated(decoded.value).some(
+    ({ releasedCents, customerLoanCents }) => releasedCents !== null || customerLoanCents !== null,
+  );
+  if (hasValues) return null;
+  const failures = isJsonObject(body) ? fieldOf(body, 'SimulacoesErro') : null;
+  const lines = (Array.isArray(failures) ? failures : []).filter(isJsonObject).flatMap((failure) => {
+    const period = fieldOf(failure, 'Periodo');
+    const said = errorLines({ ...failure, HasError: true });
+    return typeof period === 'number' ? said.map((line) => `Periodo ${period}: ${line}`) : said;
+  });
+  return [...new Set(lines)].map((line) => withoutCpf(line, longestLine));
 }
 
 /**

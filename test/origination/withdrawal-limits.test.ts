@@ -81,6 +81,37 @@ test('an inclusion is held to the last simulation, which is of the own balance',
   assert.equal((await include({ amountCents: 100_000 })).kind, 'taken');
 });
 
+test('a simulation in which every period failed says so and why, and the next step is another one', async (context) => {
+  const { bodies, simulate, state, flowId } = await withdrawing(context);
+  const open = plainVault.open as never;
+  const shown = async (language: 'en' | 'pt') =>
+    flowText(createFormat(language), (await state(flowId))!, { open, settings });
+  bodies.simulation =
+    '{"HasError":false,"Simulacoes":null,"SimulacoesErro":[{"Periodo":3,"Msg":"Sem saldo","Messages":[{"Code":"E9","Description":"Saldo insuficiente"}]},{"Msg":"Sem saldo de 529.982.247-25"}]}';
+  await simulate({ cpf: '52998224725' });
+  const view = flowView((await state(flowId))!, open, settings);
+  assert.deepEqual(view.waitsFor, ['simulation']);
+  assert.ok(!view.nextSteps.includes('inclusion') && view.nextSteps.includes('simulation'));
+  assert.equal(view.errors[0], 'Periodo 3: E9: Saldo insuficiente');
+  assert.equal(view.errors.length, 2);
+  assert.doesNotMatch(view.errors[1]!, /982/);
+  assert.deepEqual(
+    view.barriers.map(({ rule }) => rule),
+    ['period-simulated'],
+  );
+  assert.match(await shown('en'), /The service simulated no period of the withdrawal/);
+  assert.match(await shown('en'), /E9: Saldo insuficiente/);
+  assert.doesNotMatch(await shown('en'), /Its proposal is to be included next/);
+  assert.match(await shown('pt'), /O serviço não simulou nenhum período do saque/);
+  assert.match(await shown('pt'), /a última simulação não trouxe valores/);
+  assert.deepEqual(flowView((await state(flowId))!, null, settings).errors, [], 'for those who work on it alone');
+  bodies.simulation = own;
+  await simulate({ cpf: '52998224725' });
+  const whole = flowView((await state(flowId))!, open, settings);
+  assert.deepEqual([whole.waitsFor, whole.errors, whole.barriers], [['inclusion'], [], []]);
+  assert.match(await shown('en'), /Its proposal is to be included next/);
+});
+
 test('insurance is a small part of the loan, and the proposal has to name as much', async (context) => {
   const { bodies, simulate, include, step, state, flowId, alarms } = await withdrawing(context);
   await simulate({ cpf: '52998224725' });

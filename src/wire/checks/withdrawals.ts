@@ -257,12 +257,17 @@ function transfersSimulated(
 function periodSimulated(period: number | null | undefined, simulated: InclusionFacts['simulated']): Check {
   if (period === null || period === undefined || simulated.get(period)?.releasedCents != null) return null;
   const named = [...simulated].flatMap(([each, { releasedCents }]) => (releasedCents === null ? [] : [each]));
-  const problem =
-    named.length === 0
-      ? "the last simulation brought no values for any period: simulate the worker's own balance again, and see what it says"
-      : `send one of the periods simulated last: ${named.join(', ')}`;
-  return breach('period-simulated', 'period', problem);
+  return named.length === 0
+    ? noPeriodSimulated
+    : breach('period-simulated', 'period', `send one of the periods simulated last: ${named.join(', ')}`);
 }
+
+/** Whatever is sent with the inclusion: there is nothing that could be included. */
+export const noPeriodSimulated = breach(
+  'period-simulated',
+  'period',
+  "the last simulation brought no values for any period: simulate the worker's own balance again, and see what it says",
+);
 
 function amountSimulated(amountCents: AmountCents | null | undefined, mostCents: AmountCents | null): Check {
   if (amountCents === null || amountCents === undefined || mostCents === null || amountCents <= mostCents) return null;
