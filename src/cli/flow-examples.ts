@@ -66,6 +66,8 @@ export async function showExample(
   if (flow === 'renegotiation' && step === null && hasStore(world)) await leaveOutOwnRate(world, example);
   const open = placeholdersIn(example);
   if (open.length > 0) world.terminal.say(texts.leftOpen(open.join(', ')));
+  const isQueried = step === null && (flow === 'renegotiation' || flow === 'lookup');
+  if (isQueried && example.authorisationNumber === undefined) world.terminal.say(texts.authorisationLeftOut);
   if (example[accepted] === false) world.terminal.say(texts.notAcceptedYet);
   const read = schema.safeParse(example);
   if (!read.success) {

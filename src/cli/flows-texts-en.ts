@@ -323,6 +323,8 @@ export const flowsEn: Texts['flows'] = {
   notFound: (flowId) => `There is no flow ${flowId} of this kind.`,
   exampleOf: (requestId) => `Of request ${requestId}, the latest with a proposal.`,
   madeUp: 'There is no bid with a proposal here: requestId and terms are left open.',
+  authorisationLeftOut:
+    "authorisationNumber is left out. The first query about a worker needs it, the NSU of the worker's authorisation: add it in the file or with --set authorisationNumber=NSU. Without it nothing is asked (authorisation-missing).",
   notAcceptedYet:
     'workerAccepted is false, and the order is refused with it: look whether the worker has taken the proposal in the app, then set it to true, in the file or with --set workerAccepted=true.',
   leftOpen: (fields) => `Left open, refused until it is filled in, in the file or with --set: ${fields}.`,

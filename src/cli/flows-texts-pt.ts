@@ -335,6 +335,8 @@ export const flowsPt = {
   notFound: (flowId: string) => `Não há fluxo ${flowId} deste tipo.`,
   exampleOf: (requestId: string) => `Da solicitação ${requestId}, a última com proposta.`,
   madeUp: 'Não há lance com proposta aqui: requestId e condições ficam em aberto.',
+  authorisationLeftOut:
+    'authorisationNumber fica de fora. A primeira consulta sobre um trabalhador precisa dele, o NSU da autorização do trabalhador: inclua no arquivo ou com --set authorisationNumber=NSU. Sem ele nada é consultado (authorisation-missing).',
   notAcceptedYet:
     'workerAccepted é false, e com isso o pedido é recusado: confira se o trabalhador aceitou a proposta no aplicativo e mude para true, no arquivo ou com --set workerAccepted=true.',
   leftOpen: (fields: string) => `Em aberto, recusado até ser preenchido, no arquivo ou com --set: ${fields}.`,

@@ -111,8 +111,11 @@ const publishedBid = z.object({
   DataHoraInclusao: optional(readInstant),
 });
 /** The contract says an empty list where no partner bid; null says the same. */
-const nobodyBid = z.null().transform((): z.output<typeof publishedBid>[] => []);
-const endedRequest = z.object({ NumeroSolicitacao: needed(readDigits), Lances: z.array(publishedBid).or(nobodyBid) });
+const bidsOfRequest = z
+  .array(publishedBid)
+  .nullable()
+  .transform((bids) => bids ?? []);
+const endedRequest = z.object({ NumeroSolicitacao: needed(readDigits), Lances: bidsOfRequest });
 const partlyEndedRequest = z.object({ NumeroSolicitacao: needed(readDigits), Lances: z.array(z.unknown()) });
 const endOfAuction = z.object({
   Payload: z.object({

@@ -88,7 +88,8 @@ export function readAmount(value: unknown): Reading<AmountCents> {
   if (plainCents !== null) return read(plainCents);
   if (mayMarkThousands(value)) return ambiguousPoint;
   const parts = decimalPattern.exec(plainText(value) ?? '');
-  if (parts === null) return wrong(value, 'send reais as a number from 0, with a decimal point and no thousands mark');
+  if (parts === null)
+    return wrongMoney(value, 'send reais as a number from 0, with a decimal point and no thousands mark');
   const decimals = withoutTrailing(parts[2] ?? '', '0');
   if (decimals.length > 2) {
     return { kind: 'wrong', problem: 'has more than 2 decimals; send reais rounded to whole cents' };
@@ -98,12 +99,19 @@ export function readAmount(value: unknown): Reading<AmountCents> {
 
 const signedDecimalPattern = /^(-?)(\d{1,13})(?:\.(\d+))?$/;
 
+/** Very large and very small numbers are written with an exponent, which nobody sees where the amount is shown. */
+function wrongMoney(value: unknown, remedy: string): Reading<never> {
+  const hasExponent = /^-?\d+(?:\.\d+)?e[+-]?\d+$/i.test(plainText(value) ?? '');
+  if (!hasExponent) return wrong(value, remedy);
+  return wrong(value, 'send reais without an exponent, in digits with a decimal point, such as 0.01');
+}
+
 /** Reais that the service computed, to the nearest cent, half a cent away from zero: the contract calls them numbers (double). */
 export function readComputedMoney(value: unknown): Reading<AmountCents> {
   if (isMissing(value)) return missing;
   if (mayMarkThousands(value)) return ambiguousPoint;
   const parts = signedDecimalPattern.exec(plainText(value) ?? '');
-  if (parts === null) return wrong(value, 'send reais as a number with a decimal point and no thousands mark');
+  if (parts === null) return wrongMoney(value, 'send reais as a number with a decimal point and no thousands mark');
   const decimals = (parts[3] ?? '').slice(0, 3).padEnd(3, '0');
   const cents = Number(parts[2]) * 100 + Number(decimals.slice(0, 2)) + (decimals.charAt(2) >= '5' ? 1 : 0);
   return read(parts[1] === '-' && cents !== 0 ? -cents : cents);
@@ -113,7 +121,7 @@ export function readComputedMoney(value: unknown): Reading<AmountCents> {
 export function readComputedAmount(value: unknown): Reading<AmountCents> {
   const reading = readComputedMoney(value);
   if (reading.kind === 'missing' || (reading.kind === 'value' && reading.value >= 0)) return reading;
-  return wrong(value, 'send reais as a number from 0, with a decimal point and no thousands mark');
+  return wrongMoney(value, 'send reais as a number from 0, with a decimal point and no thousands mark');
 }
 
 /** An available margin in reais, to integer cents: a negative one is no margin, further decimals are rounded down. */
@@ -123,7 +131,7 @@ export function readMargin(value: unknown): Reading<AmountCents> {
   if (plainCents !== null) return read(plainCents);
   if (mayMarkThousands(value)) return ambiguousPoint;
   const parts = signedDecimalPattern.exec(plainText(value) ?? '');
-  if (parts === null) return wrong(value, 'send reais as a number with a decimal point and no thousands mark');
+  if (parts === null) return wrongMoney(value, 'send reais as a number with a decimal point and no thousands mark');
   const decimals = withoutTrailing(parts[3] ?? '', '0');
   const cents = Number(parts[2]) * 100 + Number(decimals.slice(0, 2).padEnd(2, '0'));
   if (parts[1] === '-' && (cents > 0 || decimals !== '')) return { kind: 'value', value: 0, adjusted: 'negative' };

@@ -65,6 +65,12 @@ test('what example prints works against the sandbox, once what it leaves open is
   assert.doesNotMatch(asItIs.said, /Left open, .*workerAccepted/);
   const ofNobody = await exampleFile('of-nobody', 'withdrawals', 'example');
   assert.match(ofNobody.said, /Left open, .*cpf, birthDate/);
+  for (const kind of ['renegotiations', 'lookups']) {
+    const queried = await exampleFile(`of-${kind}`, kind, 'example');
+    assert.match(queried.said, /authorisationNumber is left out\. .*--set authorisationNumber=NSU/);
+    const authorised = await exampleFile(`authorised-${kind}`, kind, 'example', '--set', 'authorisationNumber=880011');
+    assert.doesNotMatch(authorised.said, /authorisationNumber/);
+  }
   assert.match(asItIs.said, /Left open, .* account\.branch, account\.branchDigit, account\.account/);
   /** Nobody can be paid by what the example made up. */
   async function refusedAsItIs(path: string, fields: readonly string[], ...words: string[]): Promise<void> {

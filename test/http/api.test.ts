@@ -93,6 +93,9 @@ test('the operator API', async (context) => {
     assert.equal(far.status, 422);
     assert.ok(!far.text.includes('52998224725') && far.text.includes('phase'));
     assert.match((await call('GET', `/v1/bids/${requestId}?reveal=1`)).text, /takes no parameters/);
+    const reason = (await call('GET', '/v1/lookups/q-1/results/links?reason=x')).text;
+    assert.match(reason, /send it in the body of a POST to the same address, as \{\\"reason\\"/);
+    assert.match((await call('GET', '/v1/lookups/q-1?reason=x')).text, /takes no parameters/);
     assert.equal((await call('GET', '/v1/bids?stat=won', { role: null })).status, 401);
     assert.equal((await call('GET', '/v1/bids?state=won&limit=5')).status, 200);
     assert.equal((await call('GET', '/v1/docs/?any=1', { role: null })).status, 200);

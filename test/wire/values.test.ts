@@ -189,6 +189,19 @@ test('terms, truth values and texts', () => {
   assert.equal(readText('x'.repeat(201)).kind, 'wrong');
 });
 
+test('an amount with an exponent is refused for that, and not for a thousands mark', () => {
+  for (const reader of [readAmount, readMargin, readComputedAmount, readComputedMoney]) {
+    for (const value of [1e-7, -1e-7, '1e3', '2.5E+21', 1e21]) {
+      const reading = reader(value);
+      const problem = reading.kind === 'wrong' ? reading.problem : '';
+      assert.match(problem, /send reais without an exponent/, `${reader.name} of ${value}`);
+      assert.doesNotMatch(problem, /thousands/);
+    }
+    const other = reader('nada');
+    assert.match(other.kind === 'wrong' ? other.problem : '', /thousands mark/);
+  }
+});
+
 test('a text whose point may mark the thousands is refused, and a number is not', () => {
   const readers = [readAmount, readMargin, readComputedAmount, readComputedMoney, readScore];
   for (const reader of readers) {

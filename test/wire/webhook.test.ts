@@ -156,6 +156,24 @@ test('a list of bids that is null is empty: nobody bid', () => {
   assert.deepEqual(entry.record.bids, []);
 });
 
+test('what is wrong about the bids of a request is said of the bid, and of a list that is none what it is', () => {
+  const cases: [bids: unknown, pointer: string, problem: RegExp][] = [
+    ['nobody', '/Payload/Solicitacoes/0/Lances', /expected array, received string/],
+    [undefined, '/Payload/Solicitacoes/0/Lances', /expected array, received undefined/],
+    [[lance('b', { Posicao: 'x' })], '/Payload/Solicitacoes/0/Lances/0/Posicao', /cannot be used/],
+  ];
+  for (const [bids, pointer, problem] of cases) {
+    const result = reading(endOf('1', bids as unknown[]));
+    const faults = result.kind === 'entries' ? result.faults : [];
+    assert.deepEqual(
+      faults.map((fault) => fault.pointer),
+      [pointer],
+      JSON.stringify(result),
+    );
+    assert.match(faults[0]!.problem, problem);
+  }
+});
+
 test('events in a list or inside of an object of somebody are read as if they came alone', () => {
   const kindsOf = (body: unknown) => {
     const result = reading(body);

@@ -142,6 +142,14 @@ function addDocumentation(scope: FastifyInstance, parts: ApiParts & Shared): voi
 }
 
 const mostParameters = 10;
+const reasonInBody = 'send it in the body of a POST to the same address, as {"reason": "why it is read"}';
+
+/** What names a person is read with a reason, which stands in no address. */
+function isReadByPost({ method, server, routeOptions }: FastifyRequest): boolean {
+  return (
+    method === 'GET' && routeOptions.url !== undefined && server.hasRoute({ method: 'POST', url: routeOptions.url })
+  );
+}
 
 /** A search whose condition is misspelt would find everything. What has no schema is the documentation, with files of its own. */
 function unknownParameters(request: FastifyRequest): { field: string; rule: string; detail: string }[] {
@@ -152,7 +160,8 @@ function unknownParameters(request: FastifyRequest): { field: string; rule: stri
   const all = known.length === 0 ? 'take it out, this takes no parameters' : `write one of ${known.join(', ')}`;
   return unknown.slice(0, mostParameters).map((name) => {
     const meant = nearestWord(name.slice(0, longestKey), known);
-    const detail = `is no parameter of this; ${meant === null ? '' : `did you mean ${meant}? `}${all}`;
+    const how = name === 'reason' && known.length === 0 && isReadByPost(request) ? reasonInBody : all;
+    const detail = `is no parameter of this; ${meant === null ? '' : `did you mean ${meant}? `}${how}`;
     return { field: fieldName('querystring', [name]), rule: 'unrecognized_keys', detail };
   });
 }
