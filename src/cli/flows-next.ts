@@ -77,7 +77,7 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
     const { states } = await latestFlows(flows, all, isShown);
     const waiting = [...states, ...begun].sort((one, other) => one.startedAt - other.startedAt);
     const shown = waiting.slice(0, limit);
-    const { bids, whole } = await unorderedBids({ views, flows: stored }, unread);
+    const { bids, whole } = await unorderedBids({ views, flows: stored }, { unfolded, settings, open, now });
     const shownBids = bids.slice(0, limit - shown.length);
     const winners = await unknownWinners({ log, views });
     const handedIn = new Map<string, HandedIn>();
@@ -112,6 +112,9 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
         const needs: readonly Need[] = [
           { step: 'example', command: example, request: null },
           { step: 'start', command: start, request: null },
+          ...(bid.cancelled === null
+            ? []
+            : [{ step: 'close', command: closeCommand(bid, texts.fields), request: null }]),
         ];
         terminal.write(JSON.stringify({ wonBid: { ...facts, state, needs } }));
       }
@@ -135,23 +138,37 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
 
 /** A won bid whose contract nobody has ordered, and the commands that order it. */
 export function unorderedText(format: Format, bid: UnorderedBid, now: EpochMs): string {
-  const { requestId, phase, decidedAt, endsAt } = bid;
+  const { requestId, phase, decidedAt, endsAt, cancelled } = bid;
   const { states, flows } = format.texts;
   const { fields, unordered } = flows.next;
   const decided = decidedAt === null ? null : format.minute(decidedAt);
   const until = endsAt === null ? unordered.order : unordered.until(format.minute(endsAt), endsAt <= now);
+  const again = cancelled === null ? null : unordered.cancelled(cancelled.by, format.minute(cancelled.at));
   return [
-    proseText(unordered.head(requestId, states[phase], decided), width),
+    proseText(unordered.head(requestId, states[phase], decided, cancelled !== null), width),
+    ...(again === null ? [] : [proseText(`  ${again}`, width)]),
     proseText(`  ${until}`, width),
-    proseText(`  ${unordered.step}:`, width),
+    proseText(`  ${cancelled === null ? unordered.step : unordered.again}:`, width),
     ...orderCommands(bid, fields).map(brokenCommand),
+    ...(cancelled === null
+      ? []
+      : [proseText(`  ${unordered.close}:`, width), brokenCommand(closeCommand(bid, fields))]),
   ].join('\n');
 }
 
-function orderCommands({ requestId }: UnorderedBid, { name }: Fields): readonly [example: string, start: string] {
+function closeCommand({ requestId }: UnorderedBid, { name, reason }: Fields): string {
+  return `lance bids resolve ${requestId} --as cancelled --by ${name} --reason ${reason}`;
+}
+
+/** What was cancelled is begun again under another key. */
+function orderCommands(
+  { requestId, cancelled }: UnorderedBid,
+  { name }: Fields,
+): readonly [example: string, start: string] {
+  const key = `order-${requestId}${cancelled === null ? '' : `-${cancelled.orders + 1}`}`;
   return [
     `lance contracts example ${requestId} > order.json`,
-    `lance contracts start --file order.json --key order-${requestId} --by ${name}`,
+    `lance contracts start --file order.json --key ${key} --by ${name}`,
   ];
 }
 

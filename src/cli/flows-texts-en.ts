@@ -60,14 +60,18 @@ export const flowsEn: Texts['flows'] = {
     told: (of, noteNumber) =>
       `told under a code that no flow knows: ${of}${noteNumber === null ? '' : `, note ${noteNumber}`}`,
     unordered: {
-      head: (requestId, state, decided) =>
-        `${requestId}: ${state}, no contract ordered${decided === null ? '' : ` (bid ${decided})`}`,
+      head: (requestId, state, decided, isCancelled) =>
+        `${requestId}: ${state}, ${isCancelled ? 'contract cancelled' : 'no contract ordered'}${decided === null ? '' : ` (bid ${decided})`}`,
+      cancelled: (by, at) =>
+        `Its contract was cancelled ${at}${by === null ? '' : ` (${by})`}. Order it again, or close the bid.`,
       order: 'Order its contract once the worker has taken the proposal.',
       until: (at, isPast) =>
         isPast
           ? `The validity of the bid and its time of grace ended ${at}: it is about to count as expired.`
           : `Order its contract once the worker has taken the proposal, before ${at}: then the bid counts as expired.`,
       step: 'order',
+      again: 'order again, under another key',
+      close: 'or close it, if no contract is to be made',
     },
     unknownWinners: (count, whole) =>
       whole

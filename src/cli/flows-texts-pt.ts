@@ -61,14 +61,18 @@ export const flowsPt = {
     told: (of: string, noteNumber: string | null) =>
       `informado sob um código que nenhum fluxo conhece: ${of}${noteNumber === null ? '' : `, CCB ${noteNumber}`}`,
     unordered: {
-      head: (requestId: string, state: string, decided: string | null) =>
-        `${requestId}: ${state}, sem contrato pedido${decided === null ? '' : ` (lance de ${decided})`}`,
+      head: (requestId: string, state: string, decided: string | null, isCancelled: boolean) =>
+        `${requestId}: ${state}, ${isCancelled ? 'contrato cancelado' : 'sem contrato pedido'}${decided === null ? '' : ` (lance de ${decided})`}`,
+      cancelled: (by: string | null, at: string) =>
+        `O contrato foi cancelado em ${at}${by === null ? '' : ` (${by})`}. Peça-o de novo ou encerre o lance.`,
       order: 'Peça o contrato assim que o trabalhador aceitar a proposta.',
       until: (at: string, isPast: boolean) =>
         isPast
           ? `A validade do lance e a sua tolerância terminaram em ${at}: ele está para contar como expirado.`
           : `Peça o contrato assim que o trabalhador aceitar a proposta, antes de ${at}: depois o lance conta como expirado.`,
       step: 'pedir o contrato',
+      again: 'pedir o contrato de novo, com outra chave',
+      close: 'ou encerrar o lance, se não haverá contrato',
     },
     unknownWinners: (count: number, whole: boolean) =>
       whole

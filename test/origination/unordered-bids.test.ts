@@ -32,6 +32,11 @@ const flowsWith = (...ids: string[]) => ({
   read: async (asked: readonly string[]) =>
     new Map(asked.filter((id) => ids.includes(id)).map((id) => [id, { flowId: id } as FlowState])),
 });
+const around = { unfolded: null, settings, open: plainVault.open, now: 0 };
+const handedIn = (state: FlowState | null) => ({
+  begun: async () => (state === null ? [] : [state]),
+  read: async () => ({ row: null, records: [], state }),
+});
 
 test('won bids without an order are listed, the first to expire first; those with a flow are not', async () => {
   assert.equal(won.phase, 'proposed');
@@ -47,7 +52,10 @@ test('won bids without an order are listed, the first to expire first; those wit
   ];
   const { views } = viewsOf(states);
   // Of the third one the order was handed in and stands in no row yet.
-  const { bids, whole } = await unorderedBids({ views, flows: flowsWith('c-4') }, [{ flowId: 'c-3' }]);
+  const { bids, whole } = await unorderedBids(
+    { views, flows: flowsWith('c-4') },
+    { ...around, unfolded: handedIn({ flowId: 'c-3' } as FlowState) },
+  );
   assert.deepEqual(
     bids.map((bid) => [bid.requestId, bid.phase, bid.endsAt]),
     [
@@ -62,12 +70,18 @@ test('won bids without an order are listed, the first to expire first; those wit
 test('of very many won bids no more than the latest are looked at, and that is said', async () => {
   const states = Array.from({ length: 6_000 }, (_, index) => named(`7${index}`));
   const { views, pages } = viewsOf(states);
-  const { bids, whole } = await unorderedBids({ views, flows: flowsWith() }, []);
+  const { bids, whole } = await unorderedBids({ views, flows: flowsWith() }, around);
   assert.deepEqual([bids.length, whole, pages.length], [5_000, false, 11]);
 });
 
 test('a won bid without an order is told with its commands, in both languages and 80 columns', () => {
-  const bid = { requestId: '37400000012', phase: 'proposed', decidedAt: 0, endsAt: 86_400_000 } as const;
+  const bid = {
+    requestId: '37400000012',
+    phase: 'proposed',
+    decidedAt: 0,
+    endsAt: 86_400_000,
+    cancelled: null,
+  } as const;
   const english = unorderedText(createFormat('en'), bid, 0);
   assert.match(english, /^37400000012: .*, no contract ordered \(bid 1969-12-31 21:00 -03\)$/m);
   assert.match(english.replaceAll(/\s+/g, ' '), /before 1970-01-01 21:00 -03: then the bid counts as expired\. order:/);
@@ -84,6 +98,51 @@ test('a won bid without an order is told with its commands, in both languages an
   assert.match(portuguese, /start --file order\.json --key order-37400000012 --by NOME$/m);
   for (const line of [english, past, portuguese].flatMap((text) => (text === past ? [] : text.split('\n'))))
     assert.ok(line.length <= 80, line);
+});
+
+test('a won bid whose contract was cancelled waits again, until it is ordered under another key', async (context) => {
+  const { ask, start, noted, state, reaches, tell, noteFor, clock } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', {});
+  const open = plainVault.open as never;
+  const read = async (id: string): Promise<[string, FlowState]> => [id, (await state(id))!];
+  const flows = { read: async (ids: readonly string[]) => new Map(await Promise.all(ids.map(read))) };
+  const { views } = viewsOf([named('701', validUntil(8_640_000_000_000))]);
+  const found = async (unfolded: ReturnType<typeof handedIn> | null = null) =>
+    (await unorderedBids({ views, flows }, { ...around, open, unfolded, now: clock.now() })).bids;
+  assert.deepEqual(await found(), []);
+  const requestCode = (await state('c-701'))!.requestCode!;
+  const note = await noteFor('c-701', {});
+  assert.equal((await ask('c-701', { step: 'cancel', reason: 'conta errada' })).kind, 'taken');
+  await reaches('c-701', 'cancelled');
+  const cancelled = (await state('c-701'))!;
+  const [bid, ...others] = await found();
+  assert.deepEqual([bid?.requestId, bid?.endsAt, others], ['701', 8_640_000_000_000, []]);
+  assert.deepEqual(bid!.cancelled, { flowId: 'c-701', by: 'ana', at: cancelled.steps.at(-1)!.at, orders: 1 });
+  const english = unorderedText(createFormat('en'), bid!, 0);
+  assert.match(
+    english.replaceAll(/\s+/g, ' '),
+    /contract cancelled .* Its contract was cancelled .* \(ana\)\. Order it/,
+  );
+  assert.match(english, /^ {4}lance contracts start --file order\.json --key order-701-2 --by NAME$/m);
+  assert.match(english, /^ {4}lance bids resolve 701 --as cancelled --by NAME --reason TEXT$/m);
+  const portuguese = unorderedText(createFormat('pt'), bid!, 0);
+  assert.match(
+    portuguese.replaceAll(/\s+/g, ' '),
+    /contrato cancelado .* O contrato foi cancelado em .* \(ana\)\. Peça-o/,
+  );
+  for (const line of [...english.split('\n'), ...portuguese.split('\n')]) assert.ok(line.length <= 80, line);
+  // Ordered again beside no desk: its row still says that it is cancelled.
+  assert.deepEqual(await found(handedIn({ ...cancelled, phase: 'preparing' })), []);
+  // Ordered and cancelled beside no desk: it stands in no row.
+  const rowless = { views, flows: flowsWith() };
+  const handed = { ...around, open, unfolded: handedIn(cancelled), now: clock.now() };
+  assert.equal((await unorderedBids(rowless, handed)).bids[0]?.cancelled?.orders, 1);
+  // A note that came late stands at the service: the flow waits for a person by itself.
+  const told = { kind: 'credit-note', requestCode, of: 'contract', sealed: '{}', at: Date.now() } as const;
+  await tell(requestCode, { ...told, note: { ...note, noteNumber: 'N-late' }, errors: [] });
+  await eventually(async () => (await state('c-701'))?.lateNote != null);
+  assert.deepEqual(await found(), []);
 });
 
 test('an event of nobody waits for a person once its alarm is raised, and is closed by a command', async (context) => {
