@@ -252,7 +252,13 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     checks,
     api: { ...api, status, guard },
     addPages: (app, shared) => {
-      const own = { flowSettings: config.flows, checksNow: () => checks.map(checkNow), alarms: metrics.alarms };
+      const heldBids = parts.store.views;
+      const own = {
+        flowSettings: config.flows,
+        heldBids,
+        checksNow: () => checks.map(checkNow),
+        alarms: metrics.alarms,
+      };
       return addConsole(app, { ...api, ...own, status, guard, market: marketOf(parts), ...shared });
     },
     metricsText: () => metricsText({ ...parts, rules, metrics, lagGauge, desk, door, checks, lasts }),

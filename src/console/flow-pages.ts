@@ -35,6 +35,7 @@ import {
   needsCode,
 } from '../origination/steps.ts';
 import { isFinished } from '../origination/transitions.ts';
+import type { UnorderedBid } from '../origination/unordered-bids.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
 import type { JsonObject, JsonValue } from '../wire/json.ts';
 import { type Html, html, outside } from './html.ts';
@@ -118,6 +119,7 @@ function waitText({ texts, format }: Shown, state: FlowState, { open, settings, 
 type Overview = {
   waiting: readonly FlowState[];
   moving: readonly FlowState[];
+  unordered: { bids: readonly UnorderedBid[]; whole: boolean };
   /** Those that are not shown. */
   left: { waiting: number; moving: number };
   /** By kind, then by phase. */
@@ -130,7 +132,7 @@ type Overview = {
 export function overviewPage(shown: Shown, overview: Overview, seen: Seen): string {
   const { texts, format } = shown;
   const words = texts.flows;
-  const { waiting, moving, left, counts, bidEnds, counted } = overview;
+  const { waiting, moving, unordered, left, counts, bidEnds, counted } = overview;
   const list = (states: readonly FlowState[], none: string, more: number) =>
     states.length === 0
       ? html`<p class="soft">${none}</p>`
@@ -152,12 +154,42 @@ ${items.length === 0 ? html`<p class="soft">${format.texts.flows.empty}</p>` : h
 <section aria-labelledby="waiting-title"><h2 id="waiting-title">${words.waiting}</h2>
 <p class="soft">${words.waitingWho}</p>
 ${list(waiting, words.nothingWaits, left.waiting)}</section>
+${unorderedSection(shown, unordered, seen.now)}
 <section aria-labelledby="states-title"><h2 id="states-title">${words.states}</h2>${states}
 ${counted !== null && html`<p class="help">${words.counted(format.number(counted))}</p>`}</section>
 <section aria-labelledby="moving-title"><h2 id="moving-title">${words.moving}</h2>
 ${list(moving, words.nothingMoves, left.moving)}</section>`;
   return layout(shown, { title: words.title, body, place: 'flows' });
 }
+
+/** Won bids whose contract nobody has ordered, or whose contract was cancelled; the first to expire first. */
+function unorderedSection({ texts, format }: Shown, { bids, whole }: Overview['unordered'], now: EpochMs): Html {
+  const { unordered: words } = texts.flows;
+  const { request, amount, state } = texts.requests;
+  const listed = bids.slice(0, mostUnordered);
+  const rows = listed.map(({ requestId, phase, amountCents, endsAt, cancelled }) => {
+    const where = `${format.texts.states[phase]}, ${cancelled === null ? words.never : words.cancelled}`;
+    return html`<tr role="row"><th scope="row" role="rowheader"><a href="/console/requests/${encodeURIComponent(requestId)}">${outside(requestId)}</a></th>
+<td role="cell" class="number" data-name="${amount}">${amountCents !== null && format.money(amountCents)}</td>
+<td role="cell" data-name="${words.until}">${endsAt !== null && html`${timeText(endsAt, format)}${endsAt <= now && html` (${words.past})`}`}</td>
+<td role="cell" data-name="${state}"><span>${where}</span></td></tr>`;
+  });
+  const head = (text: string, isNumber = false) =>
+    html`<th scope="col" role="columnheader"${isNumber && html` class="number"`}>${text}</th>`;
+  const count = `${format.number(bids.length)}${whole ? '' : '+'}`;
+  return html`<section aria-labelledby="unordered-title"><h2 id="unordered-title">${words.title} <span class="help">${count}</span></h2>
+${rows.length === 0 && whole && html`<p class="soft">${words.none}</p>`}
+${
+  rows.length > 0 &&
+  html`<p class="soft">${words.who}</p><table class="cards" role="table" aria-labelledby="unordered-title"><thead role="rowgroup"><tr role="row">
+${head(request)}${head(amount, true)}${head(words.until)}${head(state)}
+</tr></thead><tbody role="rowgroup">${rows}</tbody></table>`
+}
+${!whole && html`<p class="help">${words.notAll}</p>`}
+${bids.length > listed.length && html`<p class="help">${words.more(format.number(bids.length - listed.length))}</p>`}</section>`;
+}
+
+const mostUnordered = 20;
 
 function waitingItem(shown: Shown, state: FlowState, seen: Seen, bidEndsAt: EpochMs | null): Html {
   const { texts, format } = shown;

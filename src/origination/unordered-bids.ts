@@ -1,7 +1,7 @@
 /** Won bids whose contract nobody has ordered: a person has to, before they expire. */
 import { cursorOf, type Views } from '../bidding/ports.ts';
 import type { FlowState } from '../domain/flow-states.ts';
-import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Phase } from '../domain/states.ts';
 import { type StepSettings, waitsForPerson } from './next-steps.ts';
 import { contractId } from './orders.ts';
@@ -15,6 +15,7 @@ import type { UnfoldedFlows } from './unfolded.ts';
 export type UnorderedBid = {
   requestId: RequestId;
   phase: Phase;
+  amountCents: AmountCents | null;
   decidedAt: EpochMs | null;
   endsAt: EpochMs | null;
   /** Its contract was ordered and cancelled, and may be ordered again. `orders`: how often it was ordered. Null: never ordered. */
@@ -57,7 +58,7 @@ export async function unorderedBids(
       const rows = await views.query({ phase, limit: pageRows, before });
       const won = rows.map(({ state }) => state).filter(isWonBid);
       const known = await flows.read(won.map(({ requestId }) => contractId(requestId)));
-      for (const { requestId, decidedAt, timer } of won) {
+      for (const { requestId, claim, decidedAt, timer } of won) {
         const flowId = contractId(requestId);
         const row = known.get(flowId);
         const contract =
@@ -70,7 +71,9 @@ export async function unorderedBids(
           if (!isOrderedAgain) continue;
         }
         const cancelled = contract === null ? null : cancellationOf(contract);
-        bids.push({ requestId, phase, decidedAt, endsAt: timer?.due === 'validity' ? timer.at : null, cancelled });
+        const amountCents = claim?.offer.amountCents ?? null;
+        const endsAt = timer?.due === 'validity' ? timer.at : null;
+        bids.push({ requestId, phase, amountCents, decidedAt, endsAt, cancelled });
       }
       const last = rows.at(-1);
       if (last === undefined || rows.length < pageRows) break;

@@ -45,6 +45,17 @@ test('a contract is signed, and its note generated again, by forms; the server s
     new RegExp(`<section aria-labelledby="waiting-title">.*href="${path}".*sign \\(entregar`, 's'),
   );
   assert.match(overview.text, /href="\/console\/flows\/contracts\?phase=awaiting-signature">1</);
+  const ordered = flow.flowId.replace('c-', '');
+  const { text: before } = await person.get('/console/flows');
+  assert.doesNotMatch(before, new RegExp(`href="/console/requests/${ordered}"`), 'its contract is ordered');
+  const unordered = house.sandbox.record.of('won').find(({ requestId }) => requestId !== ordered)!.requestId;
+  const section = /<section aria-labelledby="unordered-title">.*?<\/section>/s.exec(before)![0];
+  assert.match(section, /Lances ganhos à espera do contrato <span class="help">\d+</);
+  const row = new RegExp(
+    `href="/console/requests/${unordered}".*?R\\$.*?data-name="Pedir antes de"><time.*?sem contrato pedido`,
+    's',
+  );
+  assert.match(section, row);
   assert.match(overview.text, /Prazos<\/dt><dd><bdi>.*?competência/s, 'the deadline is said');
   const list = await person.get('/console/flows/contracts?phase=awaiting-signature');
   assert.match(list.text, new RegExp(`href="${path}"`));

@@ -78,6 +78,7 @@ test('a won bid without an order is told with its commands, in both languages an
   const bid = {
     requestId: '37400000012',
     phase: 'proposed',
+    amountCents: 500_000,
     decidedAt: 0,
     endsAt: 86_400_000,
     cancelled: null,
