@@ -11,7 +11,7 @@ export const flowsPt = {
     events: 'o que o serviço informou sob um código que nenhum fluxo conhece',
     close: 'encerra um evento que não é de nenhum fluxo; quem o fez e por quê fica registrado',
     lookups: 'vínculos de um trabalhador, consultados a pedido; quem lê o resultado fica registrado',
-    next: 'lista o que espera por uma pessoa, de todos os tipos, e lances vencidos sem pedido: o que falta e o comando',
+    next: 'lista o que espera por uma pessoa, de todos os tipos, e lances ganhos sem pedido: o que falta e o comando',
     list: 'lista fluxos, os últimos primeiro',
     show: 'mostra um fluxo: onde está, por quê, e o que se pode fazer em seguida',
     history: 'mostra os registros de um fluxo, na ordem em que foram gravados',
@@ -79,10 +79,10 @@ export const flowsPt = {
         ? `${count === 1 ? 'Um evento de vencedor é' : `${count} eventos de vencedor são`} de um lance que ninguém aqui conhece:`
         : 'Pode haver eventos de vencedor de lances que ninguém aqui conhece:',
     summary: (flows: number, bids: string, areMany: boolean) =>
-      `${flows === 1 ? '1 fluxo espera' : `${flows} fluxos esperam`} por uma pessoa; ${bids} ${areMany ? 'lances vencidos esperam' : 'lance vencido espera'} pelo pedido do contrato.`,
+      `${flows === 1 ? '1 fluxo espera' : `${flows} fluxos esperam`} por uma pessoa; ${bids} ${areMany ? 'lances ganhos esperam' : 'lance ganho espera'} pelo pedido do contrato.`,
     none: 'Nada espera por uma pessoa.',
     more: (count: number) => `E mais ${count}; --limit mostra mais.`,
-    moreBids: 'Nem todos os lances vencidos foram vistos; lance bids list --state proposed mostra os outros.',
+    moreBids: 'Nem todos os lances ganhos foram vistos; lance bids list --state proposed mostra os outros.',
     fieldsFrom:
       'CAMPOS é um arquivo com os campos do passo: lance contracts example ID --step PASSO mostra quais são, e de amend o que o fluxo tem; para os outros tipos é sem ID, como lance renegotiations example --step PASSO.',
   },

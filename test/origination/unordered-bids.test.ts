@@ -96,6 +96,10 @@ test('a won bid without an order is told with its commands, in both languages an
     /^37400000012: .*, sem contrato pedido \(lance de 31\/12\/1969 21:00 -03\) Peça o contrato/,
   );
   assert.match(portuguese, /^ {2}pedir o contrato:$/m);
+  // A bid that is "vencido" reads as one that has expired.
+  const { summary, moreBids } = createFormat('pt').texts.flows.next;
+  const said = [summary(1, '1', false), summary(1, '2', true), moreBids].join('\n');
+  assert.match(said, /1 lance ganho espera .*\n.*2 lances ganhos esperam .*\nNem todos os lances ganhos/);
   assert.match(portuguese, /start --file order\.json --key order-37400000012 --by NOME$/m);
   for (const line of [english, past, portuguese].flatMap((text) => (text === past ? [] : text.split('\n'))))
     assert.ok(line.length <= 80, line);
