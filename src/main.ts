@@ -10,7 +10,13 @@ import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type AnchorPlace, anchorFileOf } from './adapters/embedded/anchor.ts';
-import { holdersOfRemoved, holdsDesk, isHeld, tooLittleSpace } from './adapters/embedded/database.ts';
+import {
+  holdersOfLostLock,
+  holdersOfRemoved,
+  holdsDesk,
+  isHeld,
+  tooLittleSpace,
+} from './adapters/embedded/database.ts';
 import { readImportMark } from './adapters/embedded/import-mark.ts';
 import { quickCheck } from './adapters/embedded/quick-check.ts';
 import { openEmbeddedReader } from './adapters/embedded/reader.ts';
@@ -1155,6 +1161,7 @@ async function addCommands(): Promise<void> {
     readRules: readRuleFiles,
     isHeld,
     holdersOfRemoved,
+    holdersOfLostLock,
     readPackageFile: (path) => readStrict(packageFile(path)),
     readLine,
     readText: readStrict,

@@ -157,6 +157,10 @@ export const doctorEn: Texts['doctor'] = {
       'a process has the directory and answers, but has given no sign of life yet: it is starting',
       'see /readyz?verbose; run the doctor again in a minute',
     ],
+    'daemon-lock-lost': ({ path, count }) => [
+      `process ${count} runs here, but ${path} was removed or replaced while it has it open: nothing is stored or bid, and webhooks are refused`,
+      `put back the very same file, where it was only moved; else stop process ${count} (SIGTERM) and start it again`,
+    ],
     'daemon-silent': () => [
       'the directory is taken, but its process gives no sign',
       'see its journal; restart it if it hangs',

@@ -166,6 +166,10 @@ export const doctorPt = {
       'um processo tem o diretório e responde, mas ainda não deu sinal de vida: está iniciando',
       'veja /readyz?verbose; rode o doctor de novo em um minuto',
     ],
+    'daemon-lock-lost': ({ path, count }: DoctorFigures) => [
+      `o processo ${count} roda aqui, mas ${path} foi retirado ou trocado com ele aberto: nada é gravado, não há lances, e os webhooks são recusados`,
+      `devolva o mesmo arquivo, se só foi movido; senão pare o processo ${count} (SIGTERM) e inicie-o de novo`,
+    ],
     'daemon-silent': () => [
       'o diretório está tomado, mas o processo não dá sinal',
       'veja o diário dele; reinicie se estiver parado',

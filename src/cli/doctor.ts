@@ -58,6 +58,7 @@ const nothingThereStatus = 404;
 const firstAnswerMs = 6_000;
 const usualBodyBytes = 5_000_000;
 const databaseFile = 'lance.sqlite';
+const lockName = 'lance.lock';
 const earliestYear = 2025;
 const latestYear = 2100;
 
@@ -506,7 +507,8 @@ export async function checkLosses(
 
 /** Whether a process runs on this store, as far as can be seen from here. */
 async function isHeld(world: CommandWorld, { control }: DeskReader, store: StorePlace): Promise<boolean> {
-  if (store.backend === 'embedded') return world.isHeld(store.dataDir);
+  if (store.backend === 'embedded')
+    return world.isHeld(store.dataDir) || world.holdersOfLostLock(store.dataDir).length > 0;
   return (await living(control, world.clock)).length > 0;
 }
 
@@ -563,6 +565,15 @@ async function checkBidding(world: CommandWorld, reader: DeskReader | null, stor
   return [found('bidding', bidding.cause === 'paused' ? 'warn' : 'fail', 'bidding-closed', figures)];
 }
 
+/** A process whose lock was removed or replaced looks like none, and refuses everything. */
+function findLockLost(world: CommandWorld, store: StorePlace): Finding | null {
+  if (store.backend !== 'embedded') return null;
+  const [pid] = world.holdersOfLostLock(store.dataDir);
+  return pid === undefined
+    ? null
+    : found('daemon', 'fail', 'daemon-lock-lost', { path: join(store.dataDir, lockName), count: pid });
+}
+
 async function checkDaemon(world: CommandWorld, reader: DeskReader, store: StorePlace): Promise<Finding[]> {
   const live = await living(reader.control, world.clock);
   const held = await isHeld(world, reader, store);
@@ -571,7 +582,9 @@ async function checkDaemon(world: CommandWorld, reader: DeskReader, store: Store
   const pause = toldPause(state);
   const late = live.filter((process) => process.revision < revision).length;
   const findings: Finding[] = [];
-  if (!held) findings.push(await noDaemon(reader, store, changes));
+  const lockLost = findLockLost(world, store);
+  if (lockLost !== null) findings.push(lockLost);
+  else if (!held) findings.push(await noDaemon(reader, store, changes));
   else if (live.length === 0) {
     // Its sign of life is a row of the store, which a process that starts has not written yet.
     if (fullDisk(world, store) !== null) findings.push(found('daemon', 'fail', 'daemon-unwritten'));

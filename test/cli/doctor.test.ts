@@ -451,3 +451,37 @@ describe('what is wrong before a desk begins', { concurrency: 2 }, () => {
     );
   });
 });
+
+test('a desk whose lock file was removed, and then replaced, is found with its process and fails', async () => {
+  const own = await openStage(33);
+  const desk = await startDaemon(own.environment);
+  const asked = { ...own.environment, LANCE_HTTP_PORT: new URL(desk.url).port };
+  const lock = join(own.environment.LANCE_DATA_DIR, 'lance.lock');
+  const loss = () => desk.lines.find(({ code }) => code === 'store-files-lost');
+  try {
+    rmSync(lock);
+    for (let look = 0; look < 200 && loss() === undefined; look += 1) await new Promise((done) => setTimeout(done, 50));
+    const [, pid] = /\/proc\/(\d+)\/fd/.exec(JSON.stringify(loss())) ?? [];
+    for (const language of ['en', 'pt'] as const) {
+      if (language === 'pt') writeFileSync(lock, '');
+      const { code, stdout } = await lance(asked, 'doctor', '--json');
+      const found = jsonLines<Finding>(stdout);
+      assert.equal(code, 1, stdout);
+      assert.deepEqual(named(found, 'daemon', 'bidding'), ['fail daemon-lock-lost', 'fail bidding-closed']);
+      const lost = found.find(({ finding }) => finding === 'daemon-lock-lost');
+      assert.deepEqual([lost?.count, lost?.path], [Number(pid), lock]);
+      const said = (await lance(asked, 'doctor', '--lang', language)).stdout;
+      assert.match(
+        said,
+        language === 'en' ? /process \d+ runs here, but .*lance\.lock/ : /o processo \d+ roda aqui, mas/,
+      );
+      assert.doesNotMatch(said, /lock free|trava livre/);
+    }
+    await desk.stop();
+    // A stop and a start put it right, as the remedy says.
+    await (await startDaemon(own.environment)).stop();
+  } finally {
+    await desk.stop();
+    await own.close();
+  }
+});

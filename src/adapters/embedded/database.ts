@@ -18,6 +18,7 @@ import {
 } from '../../state/sqlite.ts';
 import { viewTables } from '../../state/view-rows.ts';
 import { beginChains, hasTable } from './chain.ts';
+import { identityOf } from './file-watch.ts';
 import { beginSums } from './view-sums.ts';
 
 const schemaVersion = 9;
@@ -266,6 +267,33 @@ export function holdersOfRemoved(directory: string): number[] {
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => listed(`/proc/${pid}/fd`).some((fd) => gone.has(targetOf(`/proc/${pid}/fd/${fd}`))))
     .map(Number);
+}
+
+/**
+ * Processes that run on the directory with a lock file that is no longer the one at its path, as far as this user may see; none where
+ * the system has no `/proc`. To `isHeld` such a directory is free.
+ */
+export function holdersOfLostLock(directory: string): number[] {
+  const path = databasePath(directory);
+  if (!holdsDesk(directory) || !isLockReplaced(path, identityOf(join(directory, lockFile)))) return [];
+  const locked = reading(path, (database) => database.prepare('SELECT identity FROM lock_file WHERE id = 1').get());
+  const open = new Set([databasePath(resolve(directory)), databasePath(realPathOf(directory))]);
+  const pids = listed('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((pid) => {
+    const links = listed(`/proc/${pid}/fd`).map((fd) => `/proc/${pid}/fd/${fd}`);
+    return (
+      links.some((link) => open.has(targetOf(link))) && links.some((link) => openedIdentity(link) === locked?.identity)
+    );
+  });
+}
+
+/** Of an open file, whether or not it still has a name. Null where it cannot be seen. */
+function openedIdentity(link: string): string | null {
+  try {
+    return identityOf(link);
+  } catch {
+    return null;
+  }
 }
 
 /** The directory itself may be gone. */
