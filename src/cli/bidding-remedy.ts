@@ -5,6 +5,9 @@ import type { Texts } from './texts.ts';
 /** Reasons that the log on brokers gives, and a log in a file does not. */
 const ofBrokers = /\b(?:Kafka|schema registry|topic)\b/i;
 
+/** As `changed-texts.ts` says it. */
+const ofRecordsGone = /^records of \w+ that this process had read were removed or rewritten;/;
+
 /** Of a service that answers, and not as its contract says. */
 const ofAnswers = /^(?:status-\d+|answer-unreadable|answer-too-large|unreadable-success)$/;
 
@@ -21,10 +24,11 @@ export function causeText(
 }
 
 export function remedyOf(
-  { remedies, brokersRemedy, answersOtherwise }: Texts['bidding'],
+  { remedies, brokersRemedy, recordsGoneRemedy, answersOtherwise }: Texts['bidding'],
   cause: ClosedCause,
   detail: string | null,
 ): string {
   if (isAnswered(cause, detail)) return answersOtherwise.remedy;
+  if (cause === 'log-changed' && ofRecordsGone.test(detail ?? '')) return recordsGoneRemedy;
   return cause === 'log-refused' && ofBrokers.test(detail ?? '') ? brokersRemedy : remedies[cause];
 }

@@ -23,7 +23,7 @@ export const biddingEn: Texts['bidding'] = {
     'clock-step': "correct this machine's clock; it is followed once the service's time agrees with it",
     'clock-skew': "compare this machine's clock with a time server",
     'log-changed':
-      'somebody changed the log, or its disk did: look with lance audit verify and put back a copy from before; lance resume --by NAME --reason TEXT bids by what stands there, until the next start; where records were taken away, only a restart helps',
+      'somebody changed the log, or its disk did: look with lance audit verify and put back a copy from before; lance resume --by NAME --reason TEXT bids by what stands there, until the next start',
     'control-stale': 'see to the store that holds them',
     paused: 'lance resume --by NAME --reason TEXT goes on',
     'rule-set-missing':
@@ -45,6 +45,9 @@ export const biddingEn: Texts['bidding'] = {
     remedy:
       'the detail says what came (a status, a redirection, a page, an unreadable success): look at its status page, at what stands between here and it, such as a proxy, and at the path in LANCE_BASE_URL; the desk asks it again and again, and opens by itself once it answers bids as it should',
   },
+  /** In the place of that of `log-changed` where records were taken away: no resumption and no restart brings them back. */
+  recordsGoneRemedy:
+    'the next start is refused (65): stop the desk, see what is missing with lance audit verify and put back the records or a newer copy of the directory; where there is none, lance audit accept-restore --by NAME --reason TEXT takes what is there, and pauses; then start it',
   /** In the place of that of `log-refused` where the log is on brokers. */
   brokersRemedy: 'see to the brokers and the schema registry',
 };

@@ -22,7 +22,7 @@ export const biddingPt = {
     'clock-step': 'acerte o relógio desta máquina; ele volta a valer quando a hora do serviço concordar',
     'clock-skew': 'compare o relógio desta máquina com um servidor de tempo',
     'log-changed':
-      'alguém mudou o registro, ou o disco o fez: veja com lance audit verify e ponha de volta uma cópia de antes; lance resume --by NOME --reason TEXTO volta a dar lances pelo que está lá, até a próxima partida; se registros foram retirados, só reiniciar resolve',
+      'alguém mudou o registro, ou o disco o fez: veja com lance audit verify e ponha de volta uma cópia de antes; lance resume --by NOME --reason TEXTO volta a dar lances pelo que está lá, até a próxima partida',
     'control-stale': 'veja o armazenamento que os guarda',
     paused: 'lance resume --by NOME --reason TEXTO volta a dar lances',
     'rule-set-missing':
@@ -44,6 +44,9 @@ export const biddingPt = {
     remedy:
       'o detalhe diz o que veio (um status, um redirecionamento, uma página, um sucesso ilegível): veja a página de estado dele, o que há entre aqui e ele, como um proxy, e o caminho em LANCE_BASE_URL; a mesa volta a perguntar a ele e reabre sozinha quando ele responder aos lances como deve',
   },
+  /** In the place of that of `log-changed` where records were taken away: no resumption and no restart brings them back. */
+  recordsGoneRemedy:
+    'a próxima partida é recusada (65): pare a mesa, veja com lance audit verify o que falta e devolva os registros ou uma cópia mais nova do diretório; se não houver, lance audit accept-restore --by NOME --reason TEXTO aceita o que há, e põe em pausa; depois inicie-a',
   /** In the place of that of `log-refused` where the log is on brokers. */
   brokersRemedy: 'veja os brokers e o schema registry',
 };

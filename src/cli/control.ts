@@ -109,38 +109,43 @@ export async function resumeDesk(
   world: CommandWorld,
   { reason, ...orderer }: Orderer & { reason: string },
 ): Promise<void> {
-  const { resumed, notPaused, storedResume, storedNotPaused, changeNotStored, changeUnsure, changeUnkept } =
-    world.format.texts.control;
-  const { restored, storedRestored } = world.format.texts.control;
+  const { control } = world.format.texts;
   const outcome = await orderOf(world, orderer, (desk) => desk.resume(reason));
   const until = outcome.kind === 'stored' ? (outcome.restoredUntil ?? null) : null;
   const time = until === null ? null : world.format.minute(until);
+  const isObeyed = outcome.kind === 'stored' && outcome.obeyedBy.length > 0;
+  const closed = isObeyed && outcome.late.length === 0 ? await stillClosedText(world) : null;
+  const told = (wasPaused: boolean) => {
+    if (time !== null) return (revision: number, count: number) => control.restored(time, revision, count);
+    if (closed !== null) return wasPaused ? control.resumedClosed : control.notPausedClosed;
+    return wasPaused ? control.resumed : control.notPaused;
+  };
+  const stored = (wasPaused: boolean) => {
+    if (time !== null) return (revision: number) => control.storedRestored(time, revision);
+    return wasPaused ? control.storedResume : control.storedNotPaused;
+  };
   tellControl(world, outcome, (wasPaused) => ({
-    ...(time === null
-      ? { told: wasPaused ? resumed : notPaused, stored: wasPaused ? storedResume : storedNotPaused }
-      : {
-          told: (revision: number, count: number) => restored(time, revision, count),
-          stored: (revision: number) => storedRestored(time, revision),
-        }),
-    notStored: changeNotStored,
-    unsure: changeUnsure,
-    unkept: changeUnkept,
+    told: told(wasPaused),
+    stored: stored(wasPaused),
+    notStored: control.changeNotStored,
+    unsure: control.changeUnsure,
+    unkept: control.changeUnkept,
   }));
-  if (outcome.kind === 'stored' && outcome.obeyedBy.length > 0) await tellStillClosed(world);
+  if (closed !== null) world.terminal.write(closed);
 }
 
-/** A pause is one of many causes: whoever ends it hears of the one that is left. */
-async function tellStillClosed(world: CommandWorld): Promise<void> {
+/** A pause is one of many causes: whoever ends it hears of the one that is left. Null: none, as far as the process says. */
+async function stillClosedText(world: CommandWorld): Promise<string | null> {
   const place = world.daemon();
-  if (place === null) return;
+  if (place === null) return null;
   // Loaded here: every other command would start later for it.
   const { askStatus } = await import('./daemon.ts');
   const answer = await askStatus(place);
   const bidding = answer.kind === 'answered' ? answer.status.bidding : null;
-  if (bidding === null || bidding.cause === null || bidding.cause === 'paused') return;
+  if (bidding === null || bidding.cause === null || bidding.cause === 'paused') return null;
   const { bidding: texts, control } = world.format.texts;
   const { cause, detail } = bidding;
-  world.terminal.write(control.stillClosed(causeText(texts, cause, detail), cause, remedyOf(texts, cause, detail)));
+  return control.stillClosed(causeText(texts, cause, detail), cause, remedyOf(texts, cause, detail));
 }
 
 /** Sets (`cents`), removes (null) or, left out, shows an operator's cap. */

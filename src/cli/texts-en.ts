@@ -425,6 +425,8 @@ export const en: Texts = {
     paused: (revision, count) => `Paused (revision ${revision}), obeyed by ${count} process(es).`,
     pausedBefore: 'It was paused already: lance status names each pause, and one lance resume ends all of them.',
     resumed: (revision, count) => `Bidding again (revision ${revision}), by ${count} process(es).`,
+    resumedClosed: (revision) => `The desk is not paused any more (revision ${revision}).`,
+    notPausedClosed: (revision) => `It was not paused (revision ${revision}).`,
     stillClosed: (words, cause, remedy) => `No bid goes out all the same: ${words} (${cause}). ${remedy}`,
     storedPause: (revision) => `Pause stored (revision ${revision}). No process is running; it holds from the start.`,
     pauseNotStored: (why) =>

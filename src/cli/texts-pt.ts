@@ -430,6 +430,8 @@ export const pt = {
     paused: (revision: number, count: number) => `Em pausa (revisão ${revision}), obedecida por ${count} processo(s).`,
     pausedBefore: 'Já estava em pausa: lance status nomeia cada pausa, e um só lance resume encerra todas.',
     resumed: (revision: number, count: number) => `Lances liberados (revisão ${revision}), por ${count} processo(s).`,
+    resumedClosed: (revision: number) => `A mesa não está mais em pausa (revisão ${revision}).`,
+    notPausedClosed: (revision: number) => `A mesa não estava em pausa (revisão ${revision}).`,
     stillClosed: (words: string, cause: string, remedy: string) =>
       `Mesmo assim nenhum lance sai: ${words} (${cause}). ${remedy}`,
     storedPause: (revision: number) =>

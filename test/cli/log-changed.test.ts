@@ -64,6 +64,15 @@ test('a pause whose record is deleted holds while the desk runs, and the next st
     const asked = { ...played.environment, LANCE_HTTP_PORT: new URL(daemon.url).port };
     const resumed = await lance(asked, 'resume', ...by, '--lang', 'en');
     assert.match(resumed.stdout, /^No bid goes out all the same: the log is not what was written \(log-changed\)\./m);
+    assert.match(resumed.stdout, /^It was not paused \(revision \d+\)\.$/m);
+    const { stdout: status } = await lance(asked, 'status', '--lang', 'en');
+    const { stdout: doctor } = await lance(asked, 'doctor', '--lang', 'en');
+    for (const said of [resumed.stdout, status, doctor].map((text) => text.replaceAll(/\s+/g, ' '))) {
+      assert.doesNotMatch(said, /Bidding again|bidding goes on|only a restart helps|until it is started again/);
+      assert.match(said, /the next start is refused \(65\).*put back .*accept-restore/);
+    }
+    const { stdout: remedy } = await lance(asked, 'status', '--lang', 'pt');
+    assert.match(remedy.replaceAll(/\s+/g, ' '), /a próxima partida é recusada \(65\).*accept-restore/);
     await sleep(1_000);
     assert.equal(await causeOf(daemon), 'log-changed', 'a resumption does not bring back what is gone');
   } finally {

@@ -22,7 +22,7 @@ export function brokenText(verdict: Exclude<ChainVerdict, { kind: 'intact' }>): 
 
 /** A table of an open store that does not hold any more what this process had read in it. */
 export function setBackText(table: string): string {
-  return `records of ${table} that this process had read were removed or rewritten; it keeps to what it read before and bids for nothing until it is started again; ${more}`;
+  return `records of ${table} that this process had read were removed or rewritten; it keeps to what it read before and bids for nothing, and the next start is refused; ${more}`;
 }
 
 /** A claim was to be written for a request that was claimed before. */
