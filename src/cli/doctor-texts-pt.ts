@@ -225,7 +225,7 @@ export const doctorPt = {
       String(remedy),
     ],
     'anchor-missing': ({ path, remedy }: DoctorFigures) => [
-      `o registro foi ancorado, e a âncora ${path} falta ou está incompleta`,
+      `o registro foi ancorado, e da âncora ${path} falta ou está incompleto`,
       String(remedy),
     ],
     'anchor-broken': ({ path, line, remedy }: DoctorFigures) => [

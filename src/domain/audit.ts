@@ -72,7 +72,7 @@ export type ChainVerdict = { unverified: readonly Unverified[] } & (
   | { kind: 'broken'; table: string; offset: number; what: Tampering; until?: number }
   /** Somebody edited the anchor file or topic: line or record `line` is not signed by us, or one before it is missing. */
   | { kind: 'anchor-broken'; place: string; line: number }
-  /** The store was anchored, or would have been by the version that made it, and its anchor is not there or not whole. */
+  /** The store was anchored, or would have been by the version that made it, and its anchor, or the file of it that `place` names, is not there or not whole. */
   | { kind: 'anchor-missing'; place: string }
 );
 

@@ -165,8 +165,8 @@ function readMark(file: string, key: AuditKey | null): Read | null {
 const hasMark = (file: string) => readText(markPath(file)) !== '';
 
 export type AnchorReading = {
-  /** Lines and the mark are there. */
-  whole: boolean;
+  /** Which file of it is not there or empty: that of the lines, also where both are, or the mark; null: neither is. */
+  lacking: string | null;
   anchored: AnchoredHeads[];
   unverified: Unverified[];
   /** The line of the anchor file that was edited, from 1; 0 for the mark. */
@@ -179,13 +179,13 @@ export function readAnchors(file: string, key: AuditKey | null): AnchorReading {
   const mark = readMark(file, key);
   const marked = hasMark(file);
   const lines = wholeLines(file);
+  const lacking = lines.length === 0 ? file : marked ? null : markPath(file);
   const unverified: Unverified[] = [];
   let anchored: AnchoredHeads[] = [];
   let foreign = 0;
   let previous: string | undefined;
   let latestKnown = mark?.content.previous === undefined;
-  const whole = marked && lines.length > 0;
-  const broken = (line: number) => ({ whole, anchored, unverified, edited: line });
+  const broken = (line: number) => ({ lacking, anchored, unverified, edited: line });
   for (const [index, line] of lines.entries()) {
     const read = readSigned(line, key);
     const out = read === null || read.signature === 'forged' || read.content.previous !== previous;
@@ -215,7 +215,7 @@ export function readAnchors(file: string, key: AuditKey | null): AnchorReading {
   if (foreign > 0) unverified.push({ kind: 'other-key', anchors: foreign });
   if (key === null && anchored.length > 0) unverified.push({ kind: 'no-key' });
   if (anchored.length === 0 && foreign === 0 && mark === null) unverified.push({ kind: 'no-anchor', place: file });
-  return { whole, anchored, unverified, edited: null };
+  return { lacking, anchored, unverified, edited: null };
 }
 
 export type SetBack =
@@ -223,8 +223,8 @@ export type SetBack =
   | { kind: 'behind'; table: string; has: number; had: number; at: number }
   /** It holds as much, but something else. */
   | { kind: 'other'; table: string; at: number }
-  /** It was anchored, and its anchor is not there. */
-  | { kind: 'missing' }
+  /** It was anchored, and its anchor is not there, or one of the two files of it: `mark` alone, or the lines. */
+  | { kind: 'missing'; mark: string | null }
   /** It holds records, nothing is known of it, and its version signs what it holds. */
   | { kind: 'unsigned' }
   /** The anchor is another store's, or signed with another key, or was edited; `log`: the signed heads in the log were. */
@@ -276,7 +276,8 @@ export function findSetBack(
   const stored = signed?.content.anchor ?? (database === null ? null : storedAnchor(database));
   // The mark and a line. Both are written before the store says that it is anchored.
   if (known.length < 2) {
-    if (stored !== null) return { kind: 'missing' };
+    const isMarkAlone = wholeLines(file).length > 0;
+    if (stored !== null) return { kind: 'missing', mark: isMarkAlone ? markPath(file) : null };
     if (database !== null && signingOf(database) === 'taken') return { kind: 'unsigned' };
   }
   const listed = listedCount(file);

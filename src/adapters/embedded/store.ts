@@ -442,7 +442,7 @@ function setBackFault(directory: string, file: string, setBack: SetBack): Fault 
       );
     case 'missing':
       return set(
-        `The log in ${directory} was anchored, and its anchor ${file} is not there, so nobody can say whether the directory was set back. If the directory was moved, move the anchor's files too: they stand beside the old one (OLD.anchor, OLD.anchor.mark and so on) and take the new name. Put the files back or name them in LANCE_AUDIT_ANCHOR (audit.anchorFile); where they are lost, or the directory comes from a backup, ${accept}.`,
+        `The log in ${directory} was anchored, and ${setBack.mark === null ? `its anchor ${file}` : `the mark of its anchor, ${setBack.mark},`} is not there, so nobody can say whether the directory was set back. If the directory was moved, move the anchor's files too: they stand beside the old one (OLD.anchor, OLD.anchor.mark and so on) and take the new name. Put the files back or name them in LANCE_AUDIT_ANCHOR (audit.anchorFile); where they are lost, or the directory comes from a backup, ${accept}.`,
       );
     case 'unsigned':
       return set(

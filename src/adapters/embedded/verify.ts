@@ -27,8 +27,8 @@ export async function verifyStore(
     return { kind: 'broken', table: signedHeads, offset: inside.edited, what: 'changed', unverified };
   }
   if (outside.edited !== null) return { kind: 'anchor-broken', place: file, line: outside.edited, unverified };
-  if (!outside.whole && isAnchored(database) && signingOf(database) !== 'old') {
-    return { kind: 'anchor-missing', place: file, unverified };
+  if (outside.lacking !== null && isAnchored(database) && signingOf(database) !== 'old') {
+    return { kind: 'anchor-missing', place: outside.lacking, unverified };
   }
   const anchoredAt = outside.anchored.length === 0 ? null : Math.max(...outside.anchored.map(({ at }) => at));
   return { ...verdict, anchors: outside.anchored.length, anchoredAt, unverified };

@@ -683,8 +683,9 @@ test('the signed heads in the log are its own, of its key, and in their places (
 test('an anchor without its mark, or a mark without its lines, is no anchor (stranger, issue 15 line 18)', async () => {
   const unmarked = await lived();
   rmSync(`${unmarked.file}.mark`);
-  assert.equal((await verify(unmarked)).kind, 'anchor-missing');
-  await assert.rejects(open(unmarked), isFault('store-set-back', 65, /is not there/));
+  const missed = await verify(unmarked);
+  assert.deepEqual([missed.kind, 'place' in missed && missed.place], ['anchor-missing', `${unmarked.file}.mark`]);
+  await assert.rejects(open(unmarked), isFault('store-set-back', 65, /its anchor, \S+\.anchor\.mark, is not there/));
   const unlined = await lived();
   rmSync(unlined.file);
   assert.notEqual((await verify(unlined)).kind, 'intact');
