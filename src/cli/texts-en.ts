@@ -539,7 +539,7 @@ export const en: Texts = {
       controls:
         'see with lance doctor whether bidding is paused and which caps hold, and say again what should hold with lance pause, resume or cap',
       anchors:
-        'if the data directory was moved, move the files of its anchor too: they stand beside the old one (OLD.anchor, OLD.anchor.mark and so on) and take the new name; else put a copy of the anchors back. Where there is none, stop the desk, move the anchor files away and run lance audit accept-restore',
+        'if the data directory was moved, move the files of its anchor too: they stand beside the old one (OLD.anchor, OLD.anchor.mark and so on) and take the new name; else put a copy of the anchors back. Where there is none, stop the desk, leave the other files of the anchor where they are, for they say what was bid for, and run lance audit accept-restore',
     },
     tampering: {
       changed: 'it was changed',

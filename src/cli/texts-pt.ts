@@ -550,7 +550,7 @@ export const pt = {
       controls:
         'veja com lance doctor se os lances estão em pausa e quais tetos valem, e diga de novo o que deve valer com lance pause, resume ou cap',
       anchors:
-        'se o diretório de dados foi movido, mova também os arquivos da âncora: ficam ao lado do antigo (ANTIGO.anchor, ANTIGO.anchor.mark etc.) e levam o nome novo; senão, ponha de volta uma cópia das âncoras. Onde não há nenhuma, pare a mesa, tire os arquivos da âncora do lugar e execute lance audit accept-restore',
+        'se o diretório de dados foi movido, mova também os arquivos da âncora: ficam ao lado do antigo (ANTIGO.anchor, ANTIGO.anchor.mark etc.) e levam o nome novo; senão, ponha de volta uma cópia das âncoras. Onde não há nenhuma, pare a mesa, deixe os outros arquivos da âncora onde estão, pois dizem o que já teve lance, e execute lance audit accept-restore',
     },
     tampering: {
       changed: 'foi alterado',

@@ -273,6 +273,33 @@ test('doctor says what makes a start refuse', async () => {
   assert.match(gone.said, /next start would be refused: .* holds no desk/);
 });
 
+test('of a lost part of the anchor the other files stay, and the restore is accepted as they are', async () => {
+  for (const [name, suffix] of [
+    ['unlined', ''],
+    ['unmarked', '.mark'],
+  ] as const) {
+    const directory = join(root, name);
+    await live(directory, 3);
+    rmSync(`${anchorFileOf(directory, null).file}${suffix}`);
+    for (const [language, stay] of [
+      ['en', /leave the other files of the anchor where they are/],
+      ['pt', /deixe os outros arquivos da âncora onde estão/],
+    ] as const) {
+      const verified = await lanceCommand(environmentOf(directory), ['audit', 'verify', '--lang', language]);
+      const examined = await lanceCommand(environmentOf(directory), ['doctor', '--lang', language]);
+      for (const { said } of [verified, examined]) {
+        assert.match(said.replaceAll(/\s+/g, ' '), stay);
+        assert.doesNotMatch(said.replaceAll(/\s+/g, ' '), /move the anchor files away|tire os arquivos da âncora/);
+      }
+    }
+    const accepting = ['audit', 'accept-restore', '--by', 'ana', '--reason', 'lost', '--lang', 'en'];
+    const accepted = await lanceCommand(environmentOf(directory), accepting);
+    assert.equal(accepted.code, 0, accepted.said);
+    assert.match(accepted.said, /Accepted, and recorded/);
+    assert.equal((await lanceCommand(environmentOf(directory), verifying)).code, 0);
+  }
+});
+
 test('a desk that starts on a changed record raises an alarm', async () => {
   const directory = join(root, 'changed-and-run');
   mkdirSync(directory);
