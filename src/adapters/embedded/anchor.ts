@@ -38,7 +38,7 @@ import { readSignedLine, type SignedLine, signLine } from '../../domain/signed-l
 import { Fault } from '../../errors.ts';
 import { openRegular, readRegularBytes } from '../../regular-files.ts';
 import { type AnchoredHeads, bookTables, headsOf, linkAt, setBackAmong } from './chain.ts';
-import { listEditedText, listShortText, setBackText } from './changed-texts.ts';
+import { listEditedText, listGoneText, listShortText, setBackText } from './changed-texts.ts';
 import { createControlRows } from './control-rows.ts';
 import { identityOf } from './file-watch.ts';
 import { addSigned, lastSigned, signedHeads, signingOf } from './signed-heads.ts';
@@ -594,10 +594,13 @@ export function createAnchorWriter(
   if (isSetAside) {
     const at = Date.now();
     const aside = asidePath(file, at);
-    if (existsSync(olderClaimsPath(file))) renameSync(olderClaimsPath(file), `${aside}.1`);
-    if (existsSync(claimsPath(file))) renameSync(claimsPath(file), aside);
+    const hasOlder = existsSync(olderClaimsPath(file));
+    const hasNewer = existsSync(claimsPath(file));
+    if (hasOlder) renameSync(olderClaimsPath(file), `${aside}.1`);
+    if (hasNewer) renameSync(claimsPath(file), aside);
     if (stand === 'edited') edited = { at, revision: readControls().revision };
-    else onFault(new Error(listShortText(claimsPath(file), aside)));
+    else if (hasNewer) onFault(new Error(listShortText(claimsPath(file), aside)));
+    else onFault(new Error(listGoneText(claimsPath(file), hasOlder ? `${aside}.1` : null)));
   }
   if (edited !== null) onListEdited(listEditedText(claimsPath(file), asidePath(file, edited.at)));
   const mark = openRegular(markPath(file), 'update', fileMode);

@@ -40,5 +40,11 @@ export function listShortText(path: string, aside: string): string {
   return `${path} lacks a part of what was written to it; it is kept as ${aside} and begun anew: ${listLost}`;
 }
 
+/** The file of that list that is written to is gone. `olderAside`: where the one before it is kept; null: there was none. */
+export function listGoneText(path: string, olderAside: string | null): string {
+  const kept = olderAside === null ? '' : ` (the one before it is kept as ${olderAside})`;
+  return `${path} is gone${kept}; it is begun anew: ${listLost}`;
+}
+
 const listLost =
   'which earlier requests were bid for is no longer known outside of the store, and if the store is set back, nothing is bid for during a quiet time';

@@ -552,6 +552,26 @@ test('a list of claims that is not what was written is told at the start, set as
   }
 });
 
+test('a list of claims that is gone is told at the start as gone, and no file is named that is not there', async () => {
+  for (const hasOlder of [false, true]) {
+    const place = newPlace();
+    const first = await open(place);
+    await first.log.append([claimOf('sent-1')]);
+    await first.close();
+    const path = `${place.file}.claims`;
+    rmSync(path);
+    if (hasOlder) writeFileSync(`${path}.1`, '[1]\n');
+    const faults: string[] = [];
+    const heard = { onAnchorFault: (text: string) => faults.push(text) };
+    await (await openEmbeddedStore({ ...place, onFault, anchor: anchor(place.file), ...heard })).close();
+    const [told = '', ...more] = faults;
+    assert.deepEqual(more, []);
+    assert.ok(told.startsWith(`${path} is gone`), told);
+    const named = /kept as (\S+)\)/.exec(told)?.[1];
+    assert.deepEqual([named !== undefined, named === undefined || existsSync(named)], [hasOlder, true], told);
+  }
+});
+
 test('a store and its anchor that are older than the list of claims were set back (stranger 15, session 46)', async () => {
   const place = newPlace();
   const first = await open(place);
