@@ -144,6 +144,10 @@ const sentences: readonly Sentence[] = [
   ],
   // The store
   [
+    /^lance\.sqlite was removed from (.*), and process (\d+) still has it open: bidding is closed, and only that process still has the data\. Do not end it, and accept no restore, before (\S+) is saved \((.*)\)\.$/,
+    'lance.sqlite foi removido de $1, e o processo $2 ainda o tem aberto: os lances estão fechados, e só esse processo ainda tem os dados. Não o encerre nem aceite uma restauração antes de salvar $3 ($4).',
+  ],
+  [
     /^There is no desk in (.*): no daemon has run on it yet\. Set LANCE_DATA_DIR to the daemon's directory\.$/,
     'Não há mesa em $1: ali nenhum processo rodou ainda. Ponha em LANCE_DATA_DIR o diretório da mesa.',
   ],

@@ -97,6 +97,13 @@ export function holdsDesk(directory: string): boolean {
 /** For commands beside a desk. Throws `data-directory-unusable` where there is none, or this cannot be seen. */
 export function pathOfDesk(directory: string): string {
   if (holdsDesk(directory)) return databasePath(directory);
+  const [pid] = holdersOfRemoved(directory);
+  if (pid !== undefined) {
+    throw new Fault(
+      'data-directory-unusable',
+      `lance.sqlite was removed from ${directory}, and process ${pid} still has it open: bidding is closed, and only that process still has the data. Do not end it, and accept no restore, before /proc/${pid}/fd is saved (docs/runbooks.md, LanceAlarm, store-files-lost).`,
+    );
+  }
   throw new Fault(
     'data-directory-unusable',
     `There is no desk in ${directory}: no daemon has run on it yet. Set LANCE_DATA_DIR to the daemon's directory.`,

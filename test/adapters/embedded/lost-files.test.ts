@@ -18,10 +18,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { anchorFileOf } from '../../../src/adapters/embedded/anchor.ts';
-import { refuseLiving } from '../../../src/adapters/embedded/database.ts';
+import { pathOfDesk, refuseLiving } from '../../../src/adapters/embedded/database.ts';
 import { type EmbeddedStore, openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
+import { faultPt } from '../../../src/cli/fault-texts-pt.ts';
 import { Fault } from '../../../src/errors.ts';
 import { pause } from '../../../src/operating/controls.ts';
 import { claimed, requested } from '../../bidding/parts.ts';
@@ -197,6 +198,25 @@ describe('files that are lost or written to', { concurrency: 8 }, () => {
       await again.close();
     });
   }
+});
+
+test('a command beside a desk whose database was removed names its process, in both languages', async () => {
+  const { store, directory } = await opened();
+  rmSync(fileIn(directory, 'lance.sqlite'));
+  assert.throws(
+    () => pathOfDesk(directory),
+    (fault: unknown) => {
+      assert.ok(fault instanceof Fault && fault.code === 'data-directory-unusable');
+      assert.match(
+        fault.message,
+        new RegExp(`removed from ${directory}, and process ${process.pid} still has it open`),
+      );
+      assert.match(faultPt(fault.message), new RegExp(`o processo ${process.pid} ainda o tem aberto`));
+      return true;
+    },
+  );
+  await store.close();
+  assert.throws(() => pathOfDesk(directory), /There is no desk in/);
 });
 
 test('without its lock file a directory is still in use while a desk shows life on it', async () => {
