@@ -244,6 +244,8 @@ type StoreWatchers = {
   onLostFiles: (text: string | null) => void;
   /** A topic was deleted or made anew under this process, or has lost its front. */
   onLostTopic: (text: string) => void;
+  /** A record beside the requests is none that a desk writes. */
+  onPassedOver: (text: string) => void;
   /** The views of an embedded log were found wrong, and are made again. */
   onUnfitViews: (text: string) => void;
   /** Something did not work, and is tried again. */
@@ -394,6 +396,7 @@ async function openSharedStore(
     journal: Journal;
     onFault: (fault: Fault) => void;
     onLostTopic: (text: string) => void;
+    onPassedOver: (text: string) => void;
     appendTimeoutMs: number;
     create: boolean;
     onWaiting: (fault: Fault) => void;
@@ -403,7 +406,8 @@ async function openSharedStore(
     folds: Folds | null;
   },
 ): Promise<OpenSharedStore> {
-  const { vault, journal, onFault, onLostTopic, appendTimeoutMs, create, onWaiting, anchors, folds } = watchers;
+  const { vault, journal, onFault, onLostTopic, onPassedOver, appendTimeoutMs, create, onWaiting, anchors, folds } =
+    watchers;
   const { openRedisStore } = await sharedAdapters.redis();
   const { openKafkaLog } = await sharedAdapters.log();
   const { openAnchors } = await sharedAdapters.anchors();
@@ -411,6 +415,8 @@ async function openSharedStore(
   const shared = await openRedisStore(redis, {
     read: async () => (await copies.promise).read(),
     add: async (copy) => (await copies.promise).add(copy),
+    passOver: async (place) => (await copies.promise).passOver(place),
+    needed: true,
   });
   try {
     const records = await openKafkaLog({
@@ -420,6 +426,7 @@ async function openSharedStore(
       seal: vault.seal,
       onClosed: ({ code, message }) => journal.error('partition-closed', { code, text: message }),
       onReplaced: ({ message }) => onLostTopic(message),
+      onPassedOver,
       onStalled: onFault,
       onLine: (level, text) => journal[level]('kafka', { text }),
     });
@@ -681,7 +688,8 @@ async function openSharedWhole(place: SharedPlace, create: boolean): Promise<Ope
   const nobody = createVault(randomUUID() + randomUUID());
   const onWaiting = ({ code, message }: Fault) => journal.error('waiting-for-store', { code, text: message });
   const onLostTopic = (text: string) => journal.error('partition-closed', { text });
-  const watchers = { vault: nobody, journal, onFault, onLostTopic, onWaiting };
+  const onPassedOver = (text: string) => journal.error('record-undecodable', { text });
+  const watchers = { vault: nobody, journal, onFault, onLostTopic, onPassedOver, onWaiting };
   const given = { appendTimeoutMs: commandTimeoutMs, create, anchors: null, folds: null };
   return openSharedStore(place, { ...watchers, ...given });
 }
@@ -861,6 +869,7 @@ async function openEngine(parts: {
     onUnfitViews: alarm('views-unfit'),
     onChanged: alarm('log-changed'),
     onLostTopic: alarm('partition-closed'),
+    onPassedOver: alarm('record-undecodable'),
     onTrouble: (fault) => tellTrouble(fault),
     onLostFiles: (text) => {
       if (text === null) parts.journal.info('store-files-back', {});

@@ -460,10 +460,17 @@ export type Control = {
   acknowledged: () => Promise<readonly { instance: string; revision: number; at: EpochMs }[]>;
 };
 
+/** `place`: where in the log it stands, for people. */
+export type ControlCopy = { place: string; text: string };
+
 /** What a `Control` says, kept with the log: for a store that may lose it while no process runs that has read it. */
 export type ControlCopies = {
   /** Every copy, oldest first. */
-  read: () => Promise<readonly string[]>;
+  read: () => Promise<readonly ControlCopy[]>;
+  /** A copy that was read is no state of the controls: somebody is told, once. */
+  passOver: (place: string) => void;
+  /** Whoever obeys waits until the copies were read; a command may show what the store alone says. */
+  needed: boolean;
   /** Durable when it resolves. */
   add: (copy: string) => Promise<void>;
 };

@@ -54,7 +54,7 @@ export const furtherAlarms = [
 export type Metrics = {
   observeDesk: (event: DeskEvent) => void;
   /** Of what follows a won bid, of the door, or of the store. */
-  countAlarm: (code: FlowAlarm | (typeof furtherAlarms)[number]) => void;
+  countAlarm: (code: FlowAlarm | 'record-undecodable' | (typeof furtherAlarms)[number]) => void;
   /** Of what is beside the desk: flows, snapshots, rules. */
   countFault: (code: string) => void;
   observeDoor: (report: DoorReport) => void;

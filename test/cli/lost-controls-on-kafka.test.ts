@@ -1,6 +1,8 @@
 /** Operators' orders on Kafka outlive Redis: it is emptied while no process runs, and the next one obeys all the same. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { Kafka, logLevel } from 'kafkajs';
+import { connect, redisDefaults } from '../../src/adapters/redis/connection.ts';
 import { bidPath } from '../../src/wire/bid.ts';
 import { describeOnStack } from '../stack/suite.ts';
 import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
@@ -80,5 +82,33 @@ await describeOnStack('controls that Redis has lost', (stack) => {
     await daemon.stop();
     assert(await loseKeys(stack));
     assert.deepEqual(await orders(), beside);
+  });
+
+  test('a pause holds on an older copy of Redis beside a copy of the controls that nobody can read', {
+    timeout: 120_000,
+  }, async () => {
+    const kafka = new Kafka({ brokers: stack.brokers.split(','), logLevel: logLevel.NOTHING });
+    const producer = kafka.producer();
+    await producer.connect();
+    const messages = [{ partition: 0, key: 'control/garbage', value: '{not json' }];
+    await producer.send({ topic: `${stack.prefix}house`, messages });
+    await producer.disconnect();
+    daemon = await startDaemon(environment);
+    assert(!(await isPaused()));
+    const redis = await connect({ ...redisDefaults, url: stack.redisUrl });
+    const key = `{${stack.prefix}}:control`;
+    const older = await redis.command<string[]>('HGETALL', key);
+    await told(['pause', ...who]);
+    await daemon.stop();
+    await redis.command('HSET', key, ...older);
+    await redis.close();
+    daemon = await startDaemon(environment);
+    assert(await isPaused());
+    const named = daemon.lines.filter(({ msg, code }) => msg === 'alarm' && code === 'record-undecodable');
+    assert.deepEqual(
+      named.map(({ text }) => /house\/0 at \d+ cannot be read/.test(String(text))),
+      [true],
+    );
+    assert.match(await told(['controls', 'history', '--json']), /"paused"/);
   });
 });

@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Kafka } from 'kafkajs';
 import {
   type ControlCopies,
+  type ControlCopy,
   type House,
   type HouseMark,
   type RuleBook,
@@ -23,7 +24,7 @@ import { Fault } from '../../errors.ts';
 import type { CapBookLost } from '../../state/cap-book.ts';
 import type { CapControls } from '../../state/cap-keeper.ts';
 import { unavailable } from './client.ts';
-import { extentOf, type PartitionReader, recordsOf } from './partitions.ts';
+import { extentOf, type PartitionReader, type RawRecord, recordsOf } from './partitions.ts';
 import { type KafkaSettings, type KafkaTopic, recordTopics, topicNameOf } from './settings.ts';
 import { retentionOf } from './topics.ts';
 
@@ -39,11 +40,9 @@ export const begunKey = 'begun';
 const allReplicas = -1;
 
 type Kept = {
-  values: () => AsyncGenerator<{ key: string; value: Buffer | null }>;
+  values: () => AsyncGenerator<RawRecord>;
   /** The values from an offset on, and where they end; `first`: the oldest that there is. */
-  since: (
-    from: number,
-  ) => Promise<{ values: AsyncGenerator<{ key: string; value: Buffer | null }>; first: number; end: number }>;
+  since: (from: number) => Promise<{ values: AsyncGenerator<RawRecord>; first: number; end: number }>;
   write: (key: string, value: string | null) => Promise<void>;
 };
 
@@ -56,7 +55,7 @@ function createKept(kafka: Kafka, settings: KafkaSettings, reader: PartitionRead
     return { values: recordsOf(reader, span, retentionOf(kept)), first, end };
   }
 
-  async function* values(): AsyncGenerator<{ key: string; value: Buffer | null }> {
+  async function* values(): AsyncGenerator<RawRecord> {
     yield* (await since(0)).values;
   }
 
@@ -76,6 +75,31 @@ function createKept(kafka: Kafka, settings: KafkaSettings, reader: PartitionRead
   return { values, since, write };
 }
 
+/** Hears of records that are not this desk's: whoever may write to a topic must not stop what reads it by one of them. */
+type PassedOver = (text: string) => void;
+
+function createPassing(settings: KafkaSettings, kept: KafkaTopic, tell: PassedOver) {
+  const topic = topicNameOf(settings, kept);
+  const told = new Set<string>();
+  const placeOf = ({ offset }: RawRecord): string => `${topic}/${partition} at ${offset}`;
+  function passOver(place: string): void {
+    if (told.has(place)) return;
+    told.add(place);
+    tell(`${place} cannot be read, and is passed over: no desk writes such a record. Find out who did.`);
+  }
+  /** Null for what is no object of a kind. */
+  function rowIn<T extends { kind: string }>(table: string, record: RawRecord): T | null {
+    try {
+      return readStoredRow<T>(table, record.key, String(record.value));
+    } catch (fault) {
+      if (!(fault instanceof Fault)) throw fault;
+      passOver(placeOf(record));
+      return null;
+    }
+  }
+  return { placeOf, passOver, rowIn };
+}
+
 /** Before anything else is stored: a topic `house` that was lost would look like the one of a new desk. */
 export async function beginHouse(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): Promise<void> {
   for (const topic of [...recordTopics, 'rules', 'house'] as const) {
@@ -85,8 +109,9 @@ export async function beginHouse(kafka: Kafka, settings: KafkaSettings, reader: 
   await createKept(kafka, settings, reader, 'house').write(begunKey, JSON.stringify({ since: Date.now() }));
 }
 
-export function createHouse(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): House {
+export function createHouse(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader, tell: PassedOver): House {
   const { values, write } = createKept(kafka, settings, reader, 'house');
+  const { rowIn } = createPassing(settings, 'house', tell);
   return {
     read: async () => {
       let mark: HouseMark | UnreadableMark | null = null;
@@ -97,8 +122,10 @@ export function createHouse(kafka: Kafka, settings: KafkaSettings, reader: Parti
     },
     origins: async () => {
       const entries: OriginEntry[] = [];
-      for await (const { key, value } of values()) {
-        if (key.startsWith(originKey) && value !== null) entries.push(readStoredRow('house', key, value.toString()));
+      for await (const record of values()) {
+        if (!record.key.startsWith(originKey) || record.value === null) continue;
+        const entry = rowIn<OriginEntry>('house', record);
+        if (entry !== null) entries.push(entry);
       }
       return entries;
     },
@@ -123,14 +150,36 @@ type Genesis = { id: string; at: EpochMs };
 /** `after`: the name that this one takes the place of; the first record that does counts. */
 type GenesisRecord = Genesis & { after: string | null };
 
-export function createGenesisBook(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): GenesisBook {
+function genesisIn(value: Buffer): GenesisRecord | null {
+  try {
+    const { id, at, after } = JSON.parse(value.toString()) as Partial<GenesisRecord>;
+    const isNamed = typeof id === 'string' && Number.isFinite(at) && (after === null || typeof after === 'string');
+    return isNamed ? { id, at: at!, after } : null;
+  } catch {
+    return null;
+  }
+}
+
+export function createGenesisBook(
+  kafka: Kafka,
+  settings: KafkaSettings,
+  reader: PartitionReader,
+  tell: PassedOver,
+): GenesisBook {
   const { values, write } = createKept(kafka, settings, reader, 'house');
+  const { placeOf, passOver } = createPassing(settings, 'house', tell);
 
   async function read(): Promise<Genesis | null> {
     let newest: Genesis | null = null;
-    for await (const { key, value } of values()) {
+    for await (const record of values()) {
+      const { key, value } = record;
       if (!key.startsWith(genesisKey) || value === null) continue;
-      const { id, at, after }: GenesisRecord = JSON.parse(value.toString());
+      const named = genesisIn(value);
+      if (named === null) {
+        passOver(placeOf(record));
+        continue;
+      }
+      const { id, at, after } = named;
       if (after === (newest?.id ?? null)) newest = { id, at };
     }
     return newest;
@@ -159,13 +208,23 @@ export function createGenesisBook(kafka: Kafka, settings: KafkaSettings, reader:
   };
 }
 
-export function createControlCopies(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): ControlCopies {
+export function createControlCopies(
+  kafka: Kafka,
+  settings: KafkaSettings,
+  reader: PartitionReader,
+  tell: PassedOver,
+): ControlCopies {
   const { values, write } = createKept(kafka, settings, reader, 'house');
+  const { placeOf, passOver } = createPassing(settings, 'house', tell);
   return {
+    needed: true,
+    passOver,
     read: async () => {
-      const copies: string[] = [];
-      for await (const { key, value } of values()) {
-        if (key.startsWith(controlKey) && value !== null) copies.push(value.toString());
+      const copies: ControlCopy[] = [];
+      for await (const record of values()) {
+        const { key, value } = record;
+        if (key.startsWith(controlKey) && value !== null)
+          copies.push({ place: placeOf(record), text: value.toString() });
       }
       return copies;
     },
@@ -224,9 +283,15 @@ function lossIn(value: Buffer): CapBookLost | null {
   }
 }
 
-export function createRuleBook(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): RuleBook {
+export function createRuleBook(
+  kafka: Kafka,
+  settings: KafkaSettings,
+  reader: PartitionReader,
+  tell: PassedOver,
+): RuleBook {
   const { write } = createKept(kafka, settings, reader, 'rules');
   const topic = topicNameOf(settings, 'rules');
+  const { rowIn } = createPassing(settings, 'rules', tell);
   const stretch = (from: number, to: number, amount: 'many' | 'one') =>
     recordsOf(reader, { topic, partition, from, to }, retentionOf('rules'), amount);
   return createKeptBook({
@@ -235,8 +300,9 @@ export function createRuleBook(kafka: Kafka, settings: KafkaSettings, reader: Pa
       if (place !== null && end <= place) {
         throw new Fault('log-unavailable', `Kafka: ${topic} ends before what was read of it.`);
       }
-      for await (const { offset, value } of stretch(place === null ? first : place + 1, end, 'many')) {
-        if (value !== null) yield { place: offset, text: value.toString() };
+      for await (const record of stretch(place === null ? first : place + 1, end, 'many')) {
+        const { offset, value } = record;
+        if (value !== null && rowIn('rule_book', record) !== null) yield { place: offset, text: value.toString() };
       }
     },
     at: async (place) => {
@@ -248,8 +314,14 @@ export function createRuleBook(kafka: Kafka, settings: KafkaSettings, reader: Pa
 }
 
 /** What was read stays: a topic that keeps every control that was ever ordered is not read from its beginning each time. */
-export function createTokenBook(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): TokenBook {
+export function createTokenBook(
+  kafka: Kafka,
+  settings: KafkaSettings,
+  reader: PartitionReader,
+  tell: PassedOver,
+): TokenBook {
   const { since, write } = createKept(kafka, settings, reader, 'house');
+  const { rowIn } = createPassing(settings, 'house', tell);
   let known: readonly TokenEntry[] = [];
   let next = 0;
   /** One after the other: two at once would add the same entries twice. */
@@ -260,8 +332,10 @@ export function createTokenBook(kafka: Kafka, settings: KafkaSettings, reader: P
     // Another topic, which does not know what was revoked.
     if (found.end < next) throw new Fault('log-unavailable', 'Kafka: house does not reach to where it was read.');
     const entries: TokenEntry[] = [...known];
-    for await (const { key, value } of found.values) {
-      if (key.startsWith(tokenKey) && value !== null) entries.push(readStoredRow('tokens', key, value.toString()));
+    for await (const record of found.values) {
+      if (!record.key.startsWith(tokenKey) || record.value === null) continue;
+      const entry = rowIn<TokenEntry>('tokens', record);
+      if (entry !== null) entries.push(entry);
     }
     known = entries;
     next = found.end;

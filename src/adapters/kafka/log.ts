@@ -77,12 +77,15 @@ export async function openKafkaLog(options: {
    * closes it. Left out, it is told as a closed partition is.
    */
   onReplaced?: (fault: Fault) => void;
+  /** A record of `house` or `rules` is not one of this desk's, and is passed over; told once each. Left out, it is a line. */
+  onPassedOver?: (text: string) => void;
   /** Nothing moves any more: the process is to end. */
   onStalled: (fault: Fault) => void;
   onLine?: LogLine;
 }): Promise<KafkaLog> {
   const { settings } = options;
   const onLine = calmed(options.onLine ?? (() => undefined), () => performance.now());
+  const onPassedOver = options.onPassedOver ?? ((text: string) => onLine('error', text));
   const kafka = createClient(settings, onLine);
   const { create = true, onWaiting = () => undefined } = options;
   const preparing = prepareTopics(settings, { create, onLine, onWaiting });
@@ -99,7 +102,7 @@ export async function openKafkaLog(options: {
   await Promise.all(recordTopics.map((topic) => reader.offsets(topicNameOf(settings, topic), 'next')));
   if (create) await beginHouse(kafka, settings, reader);
   const watch = await watchTopics(reader, settings, identity);
-  const controlCopies = createControlCopies(kafka, settings, reader);
+  const controlCopies = createControlCopies(kafka, settings, reader, onPassedOver);
   const consumers = new Set<KafkaConsumer>();
 
   /** What cannot be decoded is kept as a dead letter, so that somebody who has the schema can still read it. */
@@ -168,18 +171,18 @@ export async function openKafkaLog(options: {
         hashAt: (offset) => identity.hashAt(reader, name, partition, offset),
       };
     },
-    genesis: createGenesisBook(kafka, settings, reader),
-    house: createHouse(kafka, settings, reader),
-    ruleBook: createRuleBook(kafka, settings, reader),
-    tokenBook: createTokenBook(kafka, settings, reader),
+    genesis: createGenesisBook(kafka, settings, reader, onPassedOver),
+    house: createHouse(kafka, settings, reader, onPassedOver),
+    ruleBook: createRuleBook(kafka, settings, reader, onPassedOver),
+    tokenBook: createTokenBook(kafka, settings, reader, onPassedOver),
     partitionOf: (topic, key) => reader.partitionOf(topicNameOf(settings, topic), key),
     controlCopies: {
+      ...controlCopies,
       // A pause that nobody finds there would be lifted.
       read: async () => {
         await watch.needHouse();
         return controlCopies.read();
       },
-      add: controlCopies.add,
     },
     capControls: createCapControls(kafka, settings, newsReader),
     appendAtDoor: (entries) => door.append(entries),

@@ -37,10 +37,11 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
   );
   const reader = createPartitionReader(kafka);
   const log = createLogReading(reader, readSchemas(settings), settings);
-  const house = createHouse(kafka, settings, reader);
-  const ruleBook = createRuleBook(kafka, settings, reader);
-  const tokenBook = createTokenBook(kafka, settings, reader);
-  const copies = createControlCopies(kafka, settings, reader);
+  const tell = (text: string) => options.onLine?.('error', text);
+  const house = createHouse(kafka, settings, reader, tell);
+  const ruleBook = createRuleBook(kafka, settings, reader, tell);
+  const tokenBook = createTokenBook(kafka, settings, reader, tell);
+  const copies = createControlCopies(kafka, settings, reader, tell);
   const isThere = whetherThere(reader, settings);
   let appender: Promise<Appender> | null = null;
   let away: Fault | null = null;
@@ -93,6 +94,8 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
       },
     },
     controlCopies: {
+      ...copies,
+      needed: false,
       read: () => inTime(async () => ((await isThere('house')) ? copies.read() : [])),
       // Before the first start there is no log; the desk that makes it keeps what it finds said.
       add: (copy) =>

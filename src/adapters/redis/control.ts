@@ -6,6 +6,7 @@ import {
   type Control,
   type ControlArchive,
   type ControlCopies,
+  type ControlCopy,
   type ControlState,
   historyOf,
   type OperatorChange,
@@ -82,11 +83,50 @@ function isKept(found: Said, known: Said): boolean {
   return known.revision === 0 || (found.era === known.era && found.revision >= known.revision);
 }
 
+type Fields = Readonly<Record<string, unknown>>;
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isNumber = (value: unknown): value is number => Number.isFinite(value);
+
+function isListOf(value: unknown, holds: (one: Fields) => boolean): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === 'object' && one !== null && holds(one));
+}
+
+/** Null for what is no state of the controls: anybody who may write to the topic of the copies can have written it. */
+function saidInCopy({ text }: ControlCopy): Said | null {
+  let said: Said;
+  try {
+    said = saidIn(text);
+  } catch {
+    return null;
+  }
+  const { era, revision, pause } = said;
+  const isWhole =
+    isText(era) &&
+    Number.isSafeInteger(revision) &&
+    // Nothing that was never said is copied.
+    revision > 0 &&
+    (pause === null || isListOf([pause], ({ by, at }) => isText(by) && isNumber(at))) &&
+    isListOf(said.caps, ({ 0: name, 1: limitCents }) => isText(name) && isNumber(limitCents)) &&
+    isListOf(said.snoozes, ({ rule, digest, until }) => isText(rule) && isText(digest) && isNumber(until)) &&
+    isListOf(said.ruleOrders, ({ hash, liveAt }) => isText(hash) && isNumber(liveAt)) &&
+    isListOf(said.changes, ({ kind, at, revision: made }) => isText(kind) && isNumber(at) && isNumber(made));
+  return isWhole ? said : null;
+}
+
+/** Those that can be read. One that cannot be must not hide the others. */
+async function readCopies(copies: ControlCopies): Promise<Said[]> {
+  return (await copies.read()).flatMap((copy) => {
+    const said = saidInCopy(copy);
+    if (said === null) copies.passOver(copy.place);
+    return said ?? [];
+  });
+}
+
 /** The last word among the copies. Two changes at once may have been copied in either order; their revisions tell. */
-function lastOf(copies: readonly string[]): Said {
+function lastOf(copies: readonly Said[]): Said {
   let last = nothing;
-  for (const copy of copies) {
-    const said = saidIn(copy);
+  for (const said of copies) {
     if (said.era !== last.era || said.revision >= last.revision) last = said;
   }
   return last;
@@ -100,7 +140,7 @@ function createWord(connection: Connection, key: string, copies: ControlCopies |
   let mayRepeat = false;
 
   const recall = async (): Promise<Said> => {
-    copied = copies === null ? nothing : lastOf(await copies.read());
+    copied = copies === null ? nothing : lastOf(await readCopies(copies));
     return copied;
   };
   const load = async (): Promise<Said> => {
@@ -112,16 +152,27 @@ function createWord(connection: Connection, key: string, copies: ControlCopies |
     const args = [`${before.era}:${before.revision}`, `${said.era}:${said.revision}`, JSON.stringify(said)];
     return (await connection.run(scripts.control, [key], args)) === 1;
   };
-  /** What stands there once `make` has had its say of it; null leaves it. */
-  const settle = async (make: (found: Said) => Said | null): Promise<Said> => {
+  /**
+   * What stands there once `make` has had its say of it; null leaves it. Redis may have been set back, so what it says alone is never
+   * taken for known: where the copies cannot be read, this rejects, unless `alone` says what to do with what Redis has.
+   */
+  const settle = async (
+    make: (found: Said) => Said | null,
+    alone: (found: Said, fault: unknown) => Promise<Said | null> = async (_found, fault) => {
+      throw fault;
+    },
+  ): Promise<Said> => {
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const found = await load();
-      // A log that does not answer keeps nobody from being told to pause, where Redis has a word of its own.
-      known ??= await recall().catch((fault: unknown) => {
+      try {
+        known ??= await recall();
+      } catch (fault) {
         if (found.revision === 0) throw fault;
-        return null;
-      });
-      const base = known === null || isKept(found, known) ? found : merged(found, known);
+        const said = await alone(found, fault);
+        if (said !== null) return said;
+        continue;
+      }
+      const base = isKept(found, known) ? found : merged(found, known);
       const changed = make(base);
       const said = changed ?? base;
       if (changed === null && said !== found && !mayRepeat) return said;
@@ -145,6 +196,7 @@ function createWord(connection: Connection, key: string, copies: ControlCopies |
   let isLooking = false;
   return {
     settle,
+    store,
     keep,
     /** By a process that obeys. What it knows is copied where it is not yet: said before there were copies, or just before a crash. */
     obey: async () => {
@@ -194,33 +246,49 @@ export function createControl(
     return { living, gone: all.filter((each) => !living.includes(each)).map(({ instance }) => instance) };
   }
 
-  const change = async (edit: (said: Said) => Partial<Said> | null): Promise<number> => {
-    const said = await word.settle((before) => {
-      const edited = edit(before);
-      if (edited === null) return null;
-      return { ...before, era: before.era === '' ? newName() : before.era, revision: before.revision + 1, ...edited };
-    });
+  const unkept = (cause: unknown): Fault => {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return new Fault('order-unkept', `The log did not keep it: ${why}`, cause);
+  };
+  type Edit = (said: Said) => Partial<Said> | null;
+  const edited = (before: Said, edit: Edit, era: string): Said | null => {
+    const fields = edit(before);
+    return fields === null ? null : { ...before, era, revision: before.revision + 1, ...fields };
+  };
+  const change = async (edit: Edit, alone?: Parameters<typeof word.settle>[1]): Promise<number> => {
+    const said = await word.settle((before) => edited(before, edit, before.era === '' ? newName() : before.era), alone);
     await word.keep(said).catch((cause: unknown) => {
-      const why = cause instanceof Error ? cause.message : String(cause);
-      throw new Fault('order-unkept', `The log did not keep it: ${why}`, cause);
+      throw unkept(cause);
     });
     return said.revision;
   };
+  /** What Redis says is shown to a command while the log does not answer. */
+  const read = (): Promise<Said> => {
+    const isShown = copies?.needed === false;
+    return word.settle(() => null, isShown ? async (found) => found : undefined);
+  };
   return {
     read: async (): Promise<ControlState> => {
-      const { revision, pause, caps, snoozes, ruleOrders, changes } = await word.settle(() => null);
+      const { revision, pause, caps, snoozes, ruleOrders, changes } = await read();
       return { revision, pause, caps: Object.fromEntries(caps), snoozes, ruleOrders, changes };
     },
     // A change that Redis knows and the log does not yet is one all the same.
     history: async () => {
-      const kept = copies === null ? [] : await copies.read();
-      return historyOf([...kept.map(saidIn), await word.settle(() => null)]);
+      const kept = copies === null ? [] : await readCopies(copies);
+      return historyOf([...kept, await read()]);
     },
-    setPause: (pause) =>
-      change(({ revision, changes }) => ({
+    setPause: (pause) => {
+      const edit: Edit = ({ revision, changes }) => ({
         pause,
         changes: withChanges(changes, [{ ...pause, revision: revision + 1, kind: 'paused' }]),
-      })),
+      });
+      // A log that does not answer keeps nobody from being told to pause. Of an era of its own, so that whoever knows the copies puts
+      // both together; a copy of it would hide theirs.
+      return change(edit, async (found, fault) => {
+        if (await word.store(found, edited(found, edit, newName())!)) throw unkept(fault);
+        return null;
+      });
+    },
     resume: (by) =>
       change(({ revision, changes }) => ({
         pause: null,

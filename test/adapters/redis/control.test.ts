@@ -5,7 +5,8 @@ import { connect, redisDefaults } from '../../../src/adapters/redis/connection.t
 import { openRedisStore, type RedisStore } from '../../../src/adapters/redis/store.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createGate } from '../../../src/bidding/gate.ts';
-import type { Service } from '../../../src/bidding/ports.ts';
+import type { ControlCopies, ControlCopy, Service } from '../../../src/bidding/ports.ts';
+import { Fault } from '../../../src/errors.ts';
 import { settings } from '../../bidding/parts.ts';
 import { eventually } from '../../conformance/backend.ts';
 import { describeOnRedis } from './redis-server.ts';
@@ -82,7 +83,9 @@ await describeOnRedis('redis control', (redis) => {
       openRedisStore(
         { url: redis.url, keyPrefix: '{unkept}:', reconnectFirstMs: 10 },
         {
-          read: async () => kept,
+          read: async () => kept.map((text, index) => ({ place: String(index), text })),
+          passOver: (place) => assert.fail(place),
+          needed: true,
           add: async (copy) => {
             if (!logIsUp) throw new Error('the log is away');
             kept.push(copy);
@@ -108,6 +111,98 @@ await describeOnRedis('redis control', (redis) => {
       assert.deepEqual((await next.control.read()).pause, pause);
     } finally {
       await next.close();
+    }
+  });
+
+  /** Redis holds what was said before the last order of `kept`. */
+  async function setBack(name: string, kept: ControlCopy[]): Promise<void> {
+    const copies: ControlCopies = {
+      read: async () => kept,
+      add: async (text) => void kept.push({ place: String(kept.length), text }),
+      passOver: () => undefined,
+      needed: true,
+    };
+    const store = await openRedisStore({ url: redis.url, keyPrefix: `{${name}}:` }, copies);
+    await store.control.setCap('daily', 900, pause);
+    const server = await connect({ ...redisDefaults, url: redis.url });
+    const old = await server.command<string[]>('HGETALL', `{${name}}:control`);
+    await store.control.setPause(pause);
+    await store.close();
+    await server.command('HSET', `{${name}}:control`, ...old);
+    await server.close();
+  }
+
+  test('copies that nobody can read hide no pause, and are told by name, once', async () => {
+    const kept: ControlCopy[] = [];
+    await setBack('unread', kept);
+    const [whole] = kept.map(({ text }) => JSON.parse(text));
+    const broken = ['{not json', 'null', '{}', '[]', '7', { era: 'x', revision: 'x' }, { ...whole, caps: [null] }];
+    const others = [
+      { caps: 7 },
+      { pause: true },
+      { snoozes: [{}] },
+      { ruleOrders: null },
+      { changes: [7] },
+      { era: 1 },
+    ];
+    const unread = [...broken, ...others.map((fields) => ({ ...whole, ...fields, revision: 99 }))];
+    for (const [index, value] of unread.entries()) {
+      const text = typeof value === 'string' ? value : JSON.stringify(value);
+      kept.splice(index, 0, { place: `before ${index}`, text });
+      kept.push({ place: `after ${index}`, text });
+    }
+    const told: string[] = [];
+    const store = await openRedisStore(
+      { url: redis.url, keyPrefix: '{unread}:' },
+      { read: async () => kept, add: async () => {}, passOver: (place) => told.push(place), needed: true },
+    );
+    try {
+      assert.deepEqual((await store.control.read()).pause, pause);
+      assert.deepEqual(told, [
+        ...unread.map((_, index) => `before ${index}`),
+        ...unread.map((_, index) => `after ${index}`),
+      ]);
+      const { changes } = await store.control.history();
+      assert.ok(changes.some(({ kind }) => kind === 'paused'));
+    } finally {
+      await store.close();
+    }
+  });
+
+  test('while the copies cannot be read, what Redis says is obeyed by nobody, and a pause can be ordered', async () => {
+    const kept: ControlCopy[] = [];
+    await setBack('slow', kept);
+    let logIsUp = false;
+    const copies = (needed: boolean): ControlCopies => ({
+      read: async () => {
+        if (!logIsUp) throw new Fault('log-unavailable', 'the log is away');
+        return kept;
+      },
+      add: async (text) => void kept.push({ place: String(kept.length), text }),
+      passOver: assert.fail,
+      needed,
+    });
+    const open = (needed: boolean) => openRedisStore({ url: redis.url, keyPrefix: '{slow}:' }, copies(needed));
+    const [desk, command] = await Promise.all([open(true), open(false)]);
+    const away = { code: 'log-unavailable' };
+    try {
+      await assert.rejects(desk.control.read(), away);
+      await assert.rejects(desk.control.read(), away);
+      // A command shows what there is, and orders nothing that rests on it.
+      assert.deepEqual((await command.control.read()).caps, { daily: 900 });
+      await assert.rejects(command.control.resume(pause), away);
+      await assert.rejects(command.control.setCap('daily', 1_000, pause), away);
+      const later = { ...pause, by: 'eva' };
+      await assert.rejects(command.control.setPause(later), { code: 'order-unkept' });
+      assert.equal((await command.control.read()).pause?.by, 'eva');
+      assert.equal(kept.length, 2, 'a copy of what was ordered without the others would hide them');
+      await assert.rejects(desk.control.read(), away);
+      logIsUp = true;
+      const { pause: found, changes } = await desk.control.read();
+      assert.deepEqual(found, later);
+      assert.deepEqual(changes.flatMap(({ kind, by }) => (kind === 'paused' ? by : [])).sort(), ['ana', 'eva']);
+    } finally {
+      await Promise.all([desk.close(), command.close()]);
     }
   });
 

@@ -1,4 +1,5 @@
 /** The Redis half of the distributed backend as the suites are handed it: a place is a server and a prefix of keys. */
+import assert from 'node:assert/strict';
 import { Redis } from 'ioredis';
 import { openRedisStore } from '../../../src/adapters/redis/store.ts';
 import type { StoreKind } from '../../conformance/backend.ts';
@@ -10,7 +11,12 @@ export function redisKind(url: string): StoreKind {
   const open = (place: string) => {
     const kept = logs.get(place) ?? [];
     logs.set(place, kept);
-    const copies = { read: async () => kept, add: async (copy: string) => void kept.push(copy) };
+    const copies = {
+      read: async () => kept.map((text, index) => ({ place: String(index), text })),
+      add: async (copy: string) => void kept.push(copy),
+      passOver: (where: string) => assert.fail(where),
+      needed: true,
+    };
     return openRedisStore({ url, keyPrefix: place }, copies);
   };
   return {
