@@ -3,11 +3,12 @@
  * into the next. The idempotent producer retries for ever and would keep a door waiting, so a record may come twice here:
  * the fold absorbs it.
  */
-import { type Kafka, Partitioners, type TopicMessages } from 'kafkajs';
+import type { Kafka, Partitioners, TopicMessages } from 'kafkajs';
 import type { NewEntry } from '../../bidding/ports.ts';
 import { Fault } from '../../errors.ts';
 import { unavailable } from './client.ts';
 import type { LogIdentity } from './identity.ts';
+import { partitionOfKey } from './key-partition.ts';
 import type { Codec } from './registry.ts';
 import { type KafkaSettings, topicNameOf } from './settings.ts';
 
@@ -156,11 +157,12 @@ export async function createAppender(
 }
 
 /** The library hands each message on as it was given, with `beside`. */
-function besidePartitioner(): ReturnType<typeof Partitioners.DefaultPartitioner> {
-  const partitionOf = Partitioners.DefaultPartitioner();
-  return ({ message, ...at }) => {
-    const { beside } = message as Partial<Pick<Message, 'beside'>>;
-    return partitionOf({ ...at, message: beside ? { ...message, key: beside } : message });
+type Partitioning = ReturnType<typeof Partitioners.DefaultPartitioner>;
+
+function besidePartitioner(): Partitioning {
+  return ({ message, partitionMetadata }) => {
+    const { beside, key } = message as typeof message & Pick<Message, 'key' | 'beside'>;
+    return partitionOfKey(beside || key, partitionMetadata.length);
   };
 }
 

@@ -33,7 +33,7 @@ export async function createConsumer<T extends Topic>(
     /** A partition that this process cannot go on with. */
     onClosed: (topic: Topic, partition: number, fault: Fault, record: RawRecord | null) => void;
     /** Told by the owner of its partition alone. */
-    onUnreadable: (topic: Topic, partition: number, fault: Fault, record: RawRecord) => void;
+    onUnreadable: (topic: Topic, partition: number, fault: Fault, record: RawRecord, isPassedOver: boolean) => void;
     onLine: LogLine;
   },
   options: ConsumeOptions<T>,
@@ -63,8 +63,8 @@ export async function createConsumer<T extends Topic>(
       options.onClosed?.(partition, fault.message);
       if (held.delete(partition)) onLost(partition);
     },
-    onUnreadable: (partition, fault, record) => {
-      if (scope === 'owned' && options.reader === undefined) world.onUnreadable(topic, partition, fault, record);
+    onUnreadable: (partition, ...unread) => {
+      if (scope === 'owned' && options.reader === undefined) world.onUnreadable(topic, partition, ...unread);
     },
   });
 

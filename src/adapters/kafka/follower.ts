@@ -1,13 +1,15 @@
 /**
  * Follows partitions of one topic: fetches ahead a little, decodes, and hands on batches in order, one at a time for each
  * partition. A slow handler of one partition holds up no other. What stands for a record that cannot be decoded is one of kind
- * `unreadable`; one whose key cannot be read either closes its partition.
+ * `unreadable`; one whose key cannot be read either closes its partition. One whose key is longer than any is passed over: it is of no
+ * request, and what would be appended under it would be as long.
  */
 import type { LogBatch, LogEntry } from '../../bidding/ports.ts';
 import type { Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import type { LogLine } from './client.ts';
 import type { LogIdentity } from './identity.ts';
+import { longestKey } from './key-partition.ts';
 import type { PartitionReader, RawRecord } from './partitions.ts';
 import { type Codec, decodeRecord } from './registry.ts';
 
@@ -67,8 +69,8 @@ export function createFollower<T extends Topic>(options: {
   /** The handler rejected, or Kafka did not answer for long: nothing is followed any more. */
   onFault: (fault: unknown) => void;
   onClosed: (partition: number, fault: Fault, record: RawRecord | null) => void;
-  /** A record was handed on as `unreadable`. */
-  onUnreadable: (partition: number, fault: Fault, record: RawRecord) => void;
+  /** A record was handed on as `unreadable`, or passed over. */
+  onUnreadable: (partition: number, fault: Fault, record: RawRecord, isPassedOver: boolean) => void;
   onLine: LogLine;
 }): Follower {
   const { reader, codec, identity, topicName } = options;
@@ -185,17 +187,17 @@ export function createFollower<T extends Topic>(options: {
     const going = () => !stopped && !suspended && !part.closed && followed.get(part.partition) === part;
     while (going() && part.waiting.length > 0) {
       const raw = part.waiting.slice(0, options.maxEntries);
-      const { entries, fault } = await decode(part, raw);
+      const { entries, count, fault } = await decode(part, raw);
       if (!going()) return;
-      if (entries.length > 0) {
-        const next = entries.at(-1)!.offset + 1;
+      if (count > 0) {
+        const next = raw[count - 1]!.offset + 1;
         await options.handler({ partition: part.partition, first: part.position, next, entries });
         part.position = next;
         part.movedAt = performance.now();
-        identity.read(topicName, part.partition, raw[entries.length - 1]!);
-        part.waiting.splice(0, entries.length);
+        identity.read(topicName, part.partition, raw[count - 1]!);
+        part.waiting.splice(0, count);
       }
-      if (fault?.code === 'record-undecodable') close(part, fault, raw[entries.length]!);
+      if (fault?.code === 'record-undecodable') close(part, fault, raw[count]!);
       else if (fault !== null) await waitForRegistry(part, fault);
     }
   }
@@ -207,26 +209,30 @@ export function createFollower<T extends Topic>(options: {
     await new Promise((resolve) => setTimeout(resolve, retryMs));
   }
 
-  /** As many as can be decoded, and what is wrong with the one after them. */
+  /** Of the first `count` records those that are of anything, and what is wrong with the one after them. */
   async function decode(
     { partition }: Followed,
     raw: readonly RawRecord[],
-  ): Promise<{ entries: LogEntry<Topics[T]>[]; fault: Fault | null }> {
+  ): Promise<{ entries: LogEntry<Topics[T]>[]; count: number; fault: Fault | null }> {
     const entries: LogEntry<Topics[T]>[] = [];
-    for (const one of raw) {
+    for (const [count, one] of raw.entries()) {
       const { offset, key, value } = one;
       try {
         if (key === '') throw new Fault('record-undecodable', 'Its key cannot be read.');
+        if (key.length > longestKey) {
+          options.onUnreadable(partition, tooLong(key), one, true);
+          continue;
+        }
         const decoded = decodeRecord(codec, options.topic, { partition, offset, key }, value);
         const { record, undecodable } = decoded instanceof Promise ? await decoded : decoded;
         entries.push({ partition, offset, key, record });
-        if (undecodable !== null) options.onUnreadable(partition, undecodable, one);
+        if (undecodable !== null) options.onUnreadable(partition, undecodable, one, false);
       } catch (fault) {
-        if (fault instanceof Fault) return { entries, fault };
+        if (fault instanceof Fault) return { entries, count, fault };
         throw fault;
       }
     }
-    return { entries, fault: null };
+    return { entries, count: raw.length, fault: null };
   }
 
   const polling = poll().catch(fail);
@@ -273,4 +279,11 @@ export function createFollower<T extends Topic>(options: {
       await Promise.all([polling, reader.close()]);
     },
   };
+}
+
+function tooLong({ length }: string): Fault {
+  return new Fault(
+    'record-undecodable',
+    `Its key has ${length} characters, more than any that a desk writes: it is passed over.`,
+  );
 }

@@ -128,6 +128,16 @@ export async function openKafkaLog(options: {
       .catch((refused: Fault) => onLine('error', refused.message));
   }
 
+  const passedOver = new Set<string>();
+
+  function onUnreadable(topic: Topic, partition: number, fault: Fault, record: RawRecord, isPassedOver: boolean): void {
+    const place = `${topicNameOf(settings, topic)}/${partition} at ${record.offset}`;
+    // It is read again each time that its partition is taken up.
+    if (isPassedOver && !passedOver.has(place)) onPassedOver(`${place}: ${fault.message}`);
+    if (isPassedOver) passedOver.add(place);
+    keepUnread(topic, partition, fault, record);
+  }
+
   function onClosed(topic: Topic, partition: number, fault: Fault, record: RawRecord | null): void {
     const place = `${topicNameOf(settings, topic)}/${partition}${record === null ? '' : ` at ${record.offset}`}`;
     options.onClosed(new Fault(fault.code, `${place} is closed. ${fault.message}`, fault));
@@ -140,7 +150,7 @@ export async function openKafkaLog(options: {
       const consumer = await createConsumer(
         {
           ...{ kafka, codec, settings, identity, lookAtFront: watch.lookAtFront },
-          ...{ onClosed, onUnreadable: keepUnread, onLine },
+          ...{ onClosed, onUnreadable, onLine },
         },
         consumption,
       );

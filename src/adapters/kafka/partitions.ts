@@ -6,9 +6,10 @@
 import assert from 'node:assert/strict';
 import { isUtf8 } from 'node:buffer';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Kafka, Partitioners } from 'kafkajs';
+import type { Kafka } from 'kafkajs';
 import { Fault } from '../../errors.ts';
 import { unavailable } from './client.ts';
+import { partitionOfKey } from './key-partition.ts';
 
 export type RawRecord = {
   offset: number;
@@ -157,7 +158,6 @@ function clusterOf(kafka: Kafka): Cluster {
 
 export function createPartitionReader(kafka: Kafka): PartitionReader {
   const cluster = clusterOf(kafka);
-  const partitioner = Partitioners.DefaultPartitioner();
   let closed = false;
   let disturbances = 0;
 
@@ -257,12 +257,11 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
         throw unavailable(cause);
       }),
     partitionOf: (topic, key) =>
-      trying(topic, async () => {
-        const partitionMetadata = cluster.findTopicPartitionMetadata(topic) as never;
-        return partitioner({ topic, partitionMetadata, message: { key, value: null } });
-      }).catch((cause: unknown) => {
-        throw unavailable(cause);
-      }),
+      trying(topic, async () => partitionOfKey(key, cluster.findTopicPartitionMetadata(topic).length)).catch(
+        (cause: unknown) => {
+          throw unavailable(cause);
+        },
+      ),
     exists: (topic) =>
       trying(null, async () => {
         const broker = await cluster.findControllerBroker();

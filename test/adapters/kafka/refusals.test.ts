@@ -357,6 +357,41 @@ function testRecords(stack: SuiteStack): void {
     assert.equal((await opened.log.read('auctions', 1, 0, 1))[0]!.record.kind, 'unreadable');
   });
 
+  test('a record under a key that no desk writes is passed over, and its partition goes on', async (context) => {
+    const settings = settingsOn(stack, `${stack.prefix}long-key.`);
+    const told: string[] = [];
+    const opened = await openKafkaLog({
+      ...{ settings, seal: (_place, text) => text },
+      ...{ onClosed: assert.fail, onStalled: assert.fail, onPassedOver: (text) => told.push(text) },
+    });
+    context.after(() => opened.close());
+    const read = new Map<string, AuctionRecord>();
+    const spans: [number, number][] = [];
+    const consumer = await opened.log.consume({
+      topic: 'auctions',
+      scope: 'owned',
+      from: async () => 0,
+      onLost: (partition) => assert.fail(`${partition} is lost`),
+      maxEntries: 10,
+      handler: async ({ entries, partition, first, next }) => {
+        if (partition === 1) spans.push([first, next]);
+        for (const { key, record } of entries) read.set(key, record);
+      },
+      onFault: (fault) => assert.fail(String(fault)),
+    });
+    const messages = ['k'.repeat(400_000), 'x', 'k'.repeat(5_000)].map((key) => ({ key, value: 'x', partition: 1 }));
+    const auctions = topicNameOf(settings, 'auctions');
+    await produce(settings, (producer) => producer.send({ topic: auctions, messages }));
+    await eventually(() => read.has('x') && spans.at(-1)?.[1] === 3);
+    assert.deepEqual([[...read.keys()], consumer.owns(1)], [['x'], true]);
+    assert.deepEqual(told, [
+      `${auctions}/1 at 0: Its key has 400000 characters, more than any that a desk writes: it is passed over.`,
+      `${auctions}/1 at 2: Its key has 5000 characters, more than any that a desk writes: it is passed over.`,
+    ]);
+    const origins = await headersOf(settings, 'dead-letters', 3);
+    assert.deepEqual(origins.map((headers) => headers['lance-origin-offset']).sort(), ['0', '1', '2']);
+  });
+
   test('the trace context of an entry goes with it as a header', async () => {
     const settings = settingsOn(stack, `${stack.prefix}trace.`);
     const opened = await open(settings);
