@@ -180,7 +180,8 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
       } catch (cause) {
         disturbances += 1;
         const fault = cause as { name?: string; type?: string; host: string; port: number };
-        if (fault.type === 'OFFSET_OUT_OF_RANGE' || closed || attempt === attempts) throw cause;
+        if (fault.type === 'OFFSET_OUT_OF_RANGE' || isUnreadableBatch(cause) || closed || attempt === attempts)
+          throw cause;
         if (fault.name === 'KafkaJSConnectionClosedError') cluster.removeBroker({ host: fault.host, port: fault.port });
         const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
         await new Promise((resolve) => setTimeout(resolve, pauseMs));
@@ -235,6 +236,7 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
         return new Map(parts.flat());
       }).catch((cause: unknown) => {
         const { type, topic: name, partition } = cause as { type?: string; topic?: string; partition?: number };
+        if (isUnreadableBatch(cause)) throw unreadableBatch(topic, froms, cause);
         if (type !== 'OFFSET_OUT_OF_RANGE') throw unavailable(cause);
         throw new Fault(
           'records-missing',
@@ -283,6 +285,21 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
       await cluster.disconnect();
     },
   };
+}
+
+/** Batches of a kind of compression that nobody here can unpack. */
+function isUnreadableBatch(cause: unknown): cause is Error {
+  return cause instanceof Error && cause.name === 'KafkaJSNotImplemented' && / compression /.test(cause.message);
+}
+
+function unreadableBatch(topic: string, froms: ReadonlyMap<number, number>, cause: Error): Fault {
+  const places = [...froms].map(([partition, from]) => `${topic}/${partition} from ${from} on`).join(', ');
+  const [codec] = cause.message.split(' ');
+  return new Fault(
+    'log-unavailable',
+    `Kafka: a batch of records is compressed with ${codec}, which a desk cannot read (${places}): no desk writes that. Set compression.type of the topic to producer, and find out who wrote the batch. What comes after it in its partition is not read until the topic is repaired.`,
+    cause,
+  );
 }
 
 /** Past the whole batch of a message: compaction may have taken the records at its end. */

@@ -127,6 +127,13 @@ function testSafety(stack: SuiteStack): void {
     },
     { topic: 'inputs', name: 'cleanup.policy', value: 'delete', says: /inputs has cleanup\.policy=delete.*compact/ },
     {
+      topic: 'house',
+      name: 'compression.type',
+      value: 'lz4',
+      says: /house has compression\.type=lz4.*set it to producer/,
+    },
+    { topic: 'snapshots', name: 'compression.type', value: 'snappy', says: /snapshots has compression\.type=snappy/ },
+    {
       topic: 'auctions',
       name: 'unclean.leader.election.enable',
       value: 'true',
@@ -355,6 +362,47 @@ function testRecords(stack: SuiteStack): void {
     assert.ok(others > 0);
     await eventually(() => read.length === others);
     assert.equal((await opened.log.read('auctions', 1, 0, 1))[0]!.record.kind, 'unreadable');
+  });
+
+  test('records of zstd are read, and of what cannot be unpacked the fault says what it is and what to do', async (context) => {
+    const settings = settingsOn(stack, `${stack.prefix}packed.`);
+    const opened = await open(settings);
+    context.after(() => opened.close());
+    const topic = topicNameOf(settings, 'auctions');
+    const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name: topic };
+    const packWith = async (value: string) => {
+      // Kept long enough to be accepted.
+      const configEntries = [
+        { name: 'compression.type', value },
+        { name: 'retention.ms', value: '-1' },
+      ];
+      await administer(settings, async (admin) => {
+        await admin.alterConfigs({ validateOnly: false, resources: [{ ...resource, configEntries }] });
+        await eventually(async () => {
+          const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] });
+          return resources[0]!.configEntries.some((each) => each.configValue === value);
+        });
+      });
+    };
+    await packWith('zstd');
+    const note = 'the same words '.repeat(1_000);
+    await opened.log.append([auctionEntry('packed', note)]);
+    const [found] = await opened.log.readKey('auctions', 'packed');
+    assert.equal((found!.record as { reason?: string }).reason, note);
+    await (await open(settings)).close();
+    for (const [type, codec] of [
+      ['lz4', 'LZ4'],
+      ['snappy', 'Snappy'],
+    ] as const) {
+      await packWith(type);
+      await opened.log.append([auctionEntry(type, note)]);
+      await assert.rejects(opened.log.readKey('auctions', type), (fault: Fault) => {
+        assert.ok(fault.message.includes(topic), fault.message);
+        assert.match(fault.message, new RegExp(`${codec}|LZ4`));
+        assert.match(fault.message, /Set compression\.type of the topic to producer/);
+        return true;
+      });
+    }
   });
 
   test('a record under a key that no desk writes is passed over, and its partition goes on', async (context) => {
