@@ -239,7 +239,7 @@ export const doctorEn: Texts['doctor'] = {
       'redis-cli CONFIG SET maxmemory-policy noeviction',
     ],
     'control-free': () => ['nobody has paused'],
-    'control-paused': ({ by, text }) => [`paused by ${by}: ${text}`, 'lance resume opens it'],
+    'control-paused': ({ by, text }) => [`paused by ${by}: ${text}`, 'lance resume --by NAME --reason TEXT opens it'],
     'control-changed': ({ kind, name, by, text }) => [
       `${{ paused: 'paused', resumed: 'resumed', 'cap-set': `cap ${name} set`, 'cap-removed': `cap ${name} removed`, 'rule-snoozed': `rule "${name}" put to sleep`, 'rule-resumed': `rule "${name}" woken` }[String(kind)]} by ${by}${text === undefined ? '' : `: ${text}`}`,
     ],

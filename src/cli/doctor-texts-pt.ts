@@ -257,7 +257,10 @@ export const doctorPt = {
       'redis-cli CONFIG SET maxmemory-policy noeviction',
     ],
     'control-free': () => ['ninguém pôs em pausa'],
-    'control-paused': ({ by, text }: DoctorFigures) => [`em pausa por ${by}: ${text}`, 'lance resume libera'],
+    'control-paused': ({ by, text }: DoctorFigures) => [
+      `em pausa por ${by}: ${text}`,
+      'lance resume --by NOME --reason TEXTO libera',
+    ],
     'control-changed': ({ kind, name, by, text }: DoctorFigures) => [
       `${{ paused: 'pausa', resumed: 'liberação', 'cap-set': `teto ${name} posto`, 'cap-removed': `teto ${name} tirado`, 'rule-snoozed': `regra "${name}" suspensa`, 'rule-resumed': `regra "${name}" de volta` }[String(kind)]} por ${by}${text === undefined ? '' : `: ${text}`}`,
     ],

@@ -39,7 +39,7 @@ import {
   waitsForPerson,
 } from '../origination/next-steps.ts';
 import { noteIndex, notesToldAgain, unreadMark } from '../origination/notes.ts';
-import { type Asker, flowMeant, renegotiationTerms, storedKey } from '../origination/orders.ts';
+import { type Asker, contractOfOtherText, flowMeant, renegotiationTerms, storedKey } from '../origination/orders.ts';
 import { leftOpenProblem } from '../origination/placeholders.ts';
 import {
   type OpenSealed,
@@ -65,6 +65,7 @@ import { deniedByPerson, isFinished, toldBoth } from '../origination/transitions
 import { readUnfolded, type UnfoldedFlows } from '../origination/unfolded.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
+import { workerKeyOf } from '../wire/identity.ts';
 import { parseJson } from '../wire/json.ts';
 import { sealedText } from '../wire/plain-ids.ts';
 import { workerKeyIn } from './cpf-option.ts';
@@ -785,7 +786,13 @@ async function unconfirmed(world: CommandWorld, asked: ReturnType<typeof renegot
   return withReader(world, async ({ flows }) => {
     const code = noteIndex(renegotiation.closedContract);
     const flowId = (await flows.findByCode([code])).get(code);
-    const note = flowId === undefined ? null : ((await flows.read([flowId])).get(flowId)?.note ?? null);
+    const own = flowId === undefined ? undefined : (await flows.read([flowId])).get(flowId);
+    const workerKey = workerKeyOf(world.createVault(world.writing().pseudonymKey), renegotiation.cpf);
+    const isOfOther = own !== undefined && own.subject.workerKey !== null && own.subject.workerKey !== workerKey;
+    // What somebody else owes is not shown to whoever mistook the number.
+    if (isOfOther)
+      throw new Fault('not-allowed', `closedContract: ${saidText(format, 'closedContract', contractOfOtherText)}`);
+    const note = own?.note ?? null;
     const reckoned =
       note === null
         ? null

@@ -60,6 +60,7 @@ import {
   type ContractAsked,
   canonical,
   contractId,
+  contractOfOtherText,
   isSameKey,
   type LookupAsked,
   linkNamed,
@@ -457,8 +458,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const own = await ownContract(closedContract, workerKey);
     const owner = own?.subject.workerKey ?? workerKey;
     if (owner !== workerKey) {
-      const text = 'this contract was made here for another worker: correct cpf, or name a contract of this worker';
-      return refusal('breach', 'contract-of-worker', 'closedContract', text);
+      return refusal('breach', 'contract-of-worker', 'closedContract', contractOfOtherText);
     }
     const noteNumber = own?.note?.noteNumber ?? closedContract;
     if (noteNumber !== closedContract) {

@@ -114,6 +114,10 @@ export function linkNamed(link: LinkAsk | null): Omit<LinkNamed, 'authorisationN
   return { cpf, registration, employerId, employerIdType };
 }
 
+/** Of the order to renegotiate a contract that was made here. */
+export const contractOfOtherText =
+  'this contract was made here for another worker: correct cpf, or name a contract of this worker';
+
 /** There is one contract of a won bid. */
 export function contractId(requestId: string): string {
   return `c-${requestId}`;

@@ -174,6 +174,16 @@ test('what example prints works against the sandbox, once what it leaves open is
   assert.equal(unsent.code, 65);
   assert.match(unsent.stderr, /Nothing was sent\. The order is sent at once with --yes:/);
   assert.match(unsent.stderr, /Instalment +R\$ [\d,]+\.\d\d → R\$ [\d,]+\.\d\d \(estimate/);
+  // Whoever mistakes the number is shown nothing of somebody else's loan (back office, session 48).
+  const mistaken = await exampleFile(
+    'mistaken',
+    ...['renegotiations', 'example', '--set', `closedContract=${note!.noteNumber}`],
+    ...[...agreed, ...link.slice(0, 3).flatMap((each) => ['--set', each])],
+  );
+  const stopped = await lance(environment, 'renegotiations', 'start', '--file', mistaken.path, '--by', 'ana');
+  assert.equal(stopped.code, 65);
+  assert.match(stopped.stderr, /^closedContract: this contract was made here for another worker: correct cpf/m);
+  assert.doesNotMatch(stopped.stderr, /R\$/);
   const renegotiation = await ask('renegotiations', 'start', '--yes', '--file', again.path);
   await until('renegotiations', renegotiation.flowId, 'renegotiated');
 
