@@ -137,7 +137,10 @@ test('requests that are set apart take no room under a cap and make no peaks, wh
   );
   const cases = casesOf(60).map((recorded, place) => {
     const open = { ...numbered(recorded, '1'), auction: null };
-    return place < 30 ? open : { ...open, link: { ...sampleLink, totalEarningsCents: 300_000 } };
+    if (place < 30) return open;
+    const { birthDate, admissionDate } = recorded.request;
+    const link = { ...sampleLink, birthDate, admissionDate, totalEarningsCents: 300_000 };
+    return { ...open, link };
   });
   const alone = await replay(cases, policyWith(few, poorlyPaid));
   assert.ok(alone.linkUnknown.size > 20);
