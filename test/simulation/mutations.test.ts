@@ -43,9 +43,9 @@ const mutations: readonly Mutation[] = [
   },
   {
     name: 're-pricing after a restart',
-    file: 'src/bidding/bid-sender.ts',
-    search: 'claim: said!.claim!,',
-    replacement: `claim: { ...said!.claim!, body: said!.claim!.body.replace(/"valorTaxaMensal":[0-9.]+/, '"valorTaxaMensal":2.51') },`,
+    file: 'src/bidding/send-claim.ts',
+    search: 'placeBid({ body: job.claim.body,',
+    replacement: `placeBid({ body: job.inherited ? job.claim.body.replace(/"valorTaxaMensal":[0-9.]+/, '"valorTaxaMensal":2.51') : job.claim.body,`,
     caughtAs: ['two-payloads'],
   },
   {
@@ -87,8 +87,8 @@ const mutations: readonly Mutation[] = [
   {
     name: '"duplicate" taken for foreign',
     file: 'src/bidding/evolve.ts',
-    search: "presumedOurs: record.outcome.kind === 'duplicate' && earlier",
-    replacement: 'presumedOurs: false',
+    search: "presumedOurs = record.outcome.kind === 'duplicate' && earlier",
+    replacement: 'presumedOurs = false',
     caughtAs: ['truth'],
   },
   {
