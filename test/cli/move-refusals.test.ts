@@ -71,7 +71,8 @@ let next = 0;
 /** One more record, folded to a request in this phase. */
 async function fold(store: EmbeddedStore, requestId: string, phase: Phase, closesAt: number): Promise<void> {
   await store.log.append([auctionEntry(requestId, phase)]);
-  const request = { ...requested().request, requestId, closesAt };
+  // Of today: an auction that is told to close a week after the request came is not believed.
+  const request = { ...requested().request, requestId, receivedAt: Date.now() - 90_000, closesAt };
   const state = { ...stateOf(requestId, phase, null), request };
   await store.views.apply({
     partition: 0,
