@@ -18,9 +18,10 @@ import {
 } from '../origination/preparation.ts';
 import { opened } from '../origination/shown-flows.ts';
 import { stepsOf } from '../origination/steps.ts';
+import { noteReading } from '../origination/worker-reading.ts';
 import type { JsonObject } from '../wire/json.ts';
 import { openWith, type StartedKind, saidText } from './flows.ts';
-import { type CommandWorld, withReader } from './world.ts';
+import { type CommandWorld, vaultOf, withReader } from './world.ts';
 
 const orders: Readonly<Record<StartedKind, z.ZodType>> = {
   contract: contractBody,
@@ -31,8 +32,12 @@ const orders: Readonly<Record<StartedKind, z.ZodType>> = {
 
 type Fields = Record<string, unknown>;
 
-/** `set`: fields with other values, as `account.branch=0002`. */
-export type ExampleOptions = { step: string | null; set: readonly string[] };
+/** `set`: fields with other values, as `account.branch=0002`. `reading`: who reads what the flow has of the worker, and why; left out: nobody does. */
+export type ExampleOptions = {
+  step: string | null;
+  set: readonly string[];
+  reading?: { by: string; reason: string } | null;
+};
 
 /**
  * Writes it to standard output. A contract is that of a won bid: of `requestId`, or else of the latest one whose proposal stands.
@@ -42,12 +47,13 @@ export async function showExample(
   world: CommandWorld,
   flow: StartedKind,
   requestId: string | null,
-  { step, set }: ExampleOptions,
+  { step, set, reading = null }: ExampleOptions,
 ): Promise<void> {
   const { flows: texts } = world.format.texts;
   const schema = step === null ? orders[flow] : stepSchema(world, flow, step);
   const terms = flow === 'contract' && step === null ? await termsOfBid(world, requestId) : {};
-  const own = flow === 'contract' && step === 'amend' && requestId !== null ? await ownValues(world, requestId) : null;
+  const own =
+    flow === 'contract' && step === 'amend' && requestId !== null ? await ownValues(world, requestId, reading) : null;
   const made = madeUpFor(schema, flow, step, own) as JsonObject;
   const known = [...Object.keys(terms), ...placesOf(own ?? {})];
   const isKnown = (place: string) => known.includes(place);
@@ -96,13 +102,20 @@ function madeUpFor(schema: z.ZodType, flow: StartedKind, step: string | null, ow
   const made = termsToAmend(flow, step) ?? example;
   if (own === null) return made;
   const { contract, link } = stepBodies.amend.shape;
-  return { contract: structuredClone(exampleOf(contract)), link: structuredClone(exampleOf(link)), ...made, ...own };
+  const terms = structuredClone(exampleOf(contract)) as Fields;
+  // What is not shown of the order has to be said all the same.
+  const { account, agentCpf } = terms;
+  const whole = own.contract === undefined ? terms : { account, agentCpf, ...(own.contract as Fields) };
+  return { link: structuredClone(exampleOf(link)), ...made, ...own, contract: whole };
 }
 
-/** What an amendment of a contract may change, as the flow has it. What is sealed with another key is not known. Throws `not-found`. */
-async function ownValues(world: CommandWorld, id: string): Promise<Fields> {
-  const { format } = world;
-  return withReader(world, async ({ flows }, place) => {
+/**
+ * What an amendment of a contract may change, as the flow has it; what it says of the worker only to a reader who is recorded. What is
+ * sealed with another key is not known. Throws `not-found`.
+ */
+async function ownValues(world: CommandWorld, id: string, reading: ExampleOptions['reading']): Promise<Fields> {
+  const { format, clock } = world;
+  return withReader(world, async ({ log, flows, appendBeside }, place) => {
     const flowId = id.startsWith('c-') ? id : contractId(id);
     const state = (await flows.read([flowId])).get(flowId);
     if (state === undefined) throw new Fault('not-found', format.texts.flows.notFound(flowId));
@@ -112,6 +125,15 @@ async function ownValues(world: CommandWorld, id: string): Promise<Fields> {
     if (sealed === null) return {};
     const { contract, link } = sealed as ContractOrder;
     const { requestId: _, ...terms } = contract;
+    if (reading == null) {
+      const { account: _account, agentCpf: _agent, ...loan } = terms;
+      world.terminal.say(format.texts.flows.ownHidden);
+      return { contract: told(loan) };
+    }
+    const { by, reason } = reading;
+    const vault = await vaultOf(world, { log });
+    const who = { by, via: 'offline' } as const;
+    await noteReading({ append: appendBeside, vault, clock }, flowId, { what: 'order', who, reason });
     const known = linkNamed(link);
     const number = link?.authorisationNumber ?? null;
     return {

@@ -141,6 +141,7 @@ function addResults(
     );
 }
 
+type ExampleWords = { step?: string; set: string[]; by?: string; reason?: string };
 type AskingOptions = { key?: string; by: string; json: boolean };
 
 function addAsking(
@@ -170,11 +171,15 @@ function addAsking(
   const example = add(parent, 'example', flows.help.example, `lance ${name} example > ordem.json`)
     .option('--step <step>', `${flows.help.exampleStep}: ${stepsOf(flow).join(', ')}`)
     .option('--set <field=value>', flows.help.set, (word: string, before: string[]) => [...before, word], []);
-  if (flow === 'contract') example.argument('[id]', flows.help.exampleId);
+  if (flow === 'contract') {
+    example.argument('[id]', flows.help.exampleId);
+    example.option('--by <name>', flows.help.exampleBy, said).option('--reason <text>', help.reason, said);
+  }
   example.action((...words: unknown[]) => {
     const [given, options] = flow === 'contract' ? words : [undefined, words[0]];
-    const { step: named = null, set } = options as { step?: string; set: string[] };
-    return showExample(world, flow, (given as string | undefined) ?? null, { step: named, set });
+    const { step: named = null, set, by, reason } = options as ExampleWords;
+    const reading = by === undefined || reason === undefined ? null : { by, reason };
+    return showExample(world, flow, (given as string | undefined) ?? null, { step: named, set, reading });
   });
   const steps = common(
     add(parent, 'step', flows.help.step, `lance ${name} step ${id} ${step} --file passo.json --by ana`),

@@ -20,6 +20,7 @@ export const flowsEn: Texts['flows'] = {
     example: 'prints an order, or the fields of a step, that `start` and `step` take',
     exampleId: 'request of the won bid; without it the latest with a proposal',
     exampleStep: 'the fields of this step instead of the order',
+    exampleBy: 'who reads what the flow has of the worker; with --reason, and recorded; without both that is left open',
     set: 'another value of a field, such as account.branch=0002; may be repeated',
     step: 'asks for a step and says what became of it; `step --help` names those of this kind of flow',
     flowId: 'id of the flow, as listed',
@@ -331,6 +332,8 @@ export const flowsEn: Texts['flows'] = {
     "authorisationNumber is left out. The first query about a worker needs it, the NSU of the worker's authorisation: add it in the file or with --set authorisationNumber=NSU. Without it nothing is asked (authorisation-missing).",
   notAcceptedYet:
     'workerAccepted is false, and the order is refused with it: look whether the worker has taken the proposal in the app, then set it to true, in the file or with --set workerAccepted=true.',
+  ownHidden:
+    'Link, authorisation, account and agent of the order are left out: with --by NAME and --reason TEXT they are shown, and that is recorded.',
   leftOpen: (fields) => `Left open, refused until it is filled in, in the file or with --set: ${fields}.`,
   noNote: (flowId) => `The flow ${flowId} has no credit note yet; see lance contracts show ${flowId}.`,
   noBid: (requestId) => `There is no bid of request ${requestId}.`,

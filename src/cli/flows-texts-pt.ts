@@ -21,6 +21,8 @@ export const flowsPt = {
     example: 'imprime uma ordem, ou os campos de um passo, que `start` e `step` aceitam',
     exampleId: 'solicitação do lance vencedor; sem ela, a última com proposta',
     exampleStep: 'os campos deste passo em vez da ordem',
+    exampleBy:
+      'quem lê o que o fluxo tem do trabalhador; com --reason, e fica registrado; sem os dois isso fica em aberto',
     set: 'outro valor de um campo, como account.branch=0002; pode repetir-se',
     step: 'pede um passo e diz o que houve; `step --help` nomeia os deste tipo de fluxo',
     flowId: 'código do fluxo, como aparece na lista',
@@ -343,6 +345,8 @@ export const flowsPt = {
     'authorisationNumber fica de fora. A primeira consulta sobre um trabalhador precisa dele, o NSU da autorização do trabalhador: inclua no arquivo ou com --set authorisationNumber=NSU. Sem ele nada é consultado (authorisation-missing).',
   notAcceptedYet:
     'workerAccepted é false, e com isso o pedido é recusado: confira se o trabalhador aceitou a proposta no aplicativo e mude para true, no arquivo ou com --set workerAccepted=true.',
+  ownHidden:
+    'Vínculo, autorização, conta e agente do pedido ficam de fora: com --by NOME e --reason TEXTO são mostrados, e isso fica registrado.',
   leftOpen: (fields: string) => `Em aberto, recusado até ser preenchido, no arquivo ou com --set: ${fields}.`,
   noNote: (flowId: string) => `O fluxo ${flowId} ainda não tem CCB; veja lance contracts show ${flowId}.`,
   noBid: (requestId: string) => `Não há lance da solicitação ${requestId}.`,

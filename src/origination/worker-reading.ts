@@ -72,13 +72,22 @@ export async function readResult(
 ): Promise<{ at: EpochMs; refused: boolean; answer: JsonValue } | null> {
   const kept = Object.entries(results).find(([name]) => name === what)?.[1];
   if (!kept?.sealedAnswer) return null;
+  await noteReading({ append, vault, clock }, flowId, { what, who, reason });
+  const text = vault.open(kept.place ?? sealedPlaces.flowAnswer(flowId), kept.sealedAnswer);
+  const read = parseJson(text);
+  return { at: kept.at, refused: kept.refused ?? false, answer: read.kind === 'parsed' ? read.value : text };
+}
+
+/** Who reads what is sealed of a flow, and why. Before it is shown: what cannot be recorded is not read. */
+export async function noteReading(
+  { append, vault, clock }: Pick<ReadingWorld, 'append' | 'vault' | 'clock'>,
+  flowId: string,
+  { what, who, reason }: { what: string; who: Identity; reason: string | null },
+): Promise<void> {
   const sealedReason =
     reason === null ? null : vault.seal(sealedPlaces.flowReason(flowId), JSON.stringify(withoutCpf(reason)));
   const record = { kind: 'shown', flowId, at: clock.now(), ...who, what, sealedReason } as const;
   await append([{ topic: 'flows', key: flowId, record }]);
-  const text = vault.open(kept.place ?? sealedPlaces.flowAnswer(flowId), kept.sealedAnswer);
-  const read = parseJson(text);
-  return { at: kept.at, refused: kept.refused ?? false, answer: read.kind === 'parsed' ? read.value : text };
 }
 
 function isWon({ phase, winner }: RequestState): boolean {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createVault } from '../../src/adapters/vault/vault.ts';
+import type { NewEntry } from '../../src/bidding/ports.ts';
 import { type ExampleOptions, showExample } from '../../src/cli/flow-examples.ts';
 import type { StartedKind } from '../../src/cli/flows.ts';
 import { createFormat } from '../../src/cli/format.ts';
@@ -42,6 +43,10 @@ const identity = {
   employerIdType: 1,
 };
 
+const reading = { by: 'ana', reason: 'conta errada' };
+/** Written under the key of these tests. */
+const keyedLog = { readKey: async () => [{ record: { content: vault.pseudonym('key-check') } }] };
+
 function sealedOrder(link: object | null): string {
   return vault.seal(sealedPlaces.flowOrder(flowId), JSON.stringify({ contract, acceptedByWorker: true, link }));
 }
@@ -56,8 +61,9 @@ async function exampleOf(
     link = null,
     key = pseudonymKey,
   }: { phase?: string; link?: object | null; key?: string | null },
-): Promise<{ example: Record<string, unknown>; said: string }> {
+): Promise<{ example: Record<string, unknown>; said: string; appended: readonly NewEntry[] }> {
   const said: string[] = [];
+  const appended: NewEntry[] = [];
   let written = '';
   const offer = { amountCents: 250_000, installments: 24, rateHundredths: 199 };
   const bid = {
@@ -70,6 +76,8 @@ async function exampleOf(
       findByCode: async () => new Map(),
       read: async (ids: string[]) => new Map(ids.includes(flowId) ? [[flowId, state]] : []),
     },
+    log: keyedLog,
+    appendBeside: async (entries: readonly NewEntry[]) => void appended.push(...entries),
     close: () => undefined,
   };
   const world = {
@@ -78,14 +86,15 @@ async function exampleOf(
     terminal: { say: (text: string) => said.push(text), write: (text: string) => (written = text) },
     place: () => ({ store: null, pseudonymKey: key }),
     openReader: async () => reader,
+    writing: () => ({ pseudonymKey }),
     createVault,
   } as unknown as CommandWorld;
   await showExample(world, flow, id, { step: null, set: [], ...options });
-  return { example: JSON.parse(written), said: said.join('\n') };
+  return { example: JSON.parse(written), said: said.join('\n'), appended };
 }
 
 test('the example of an amendment holds what the flow has, and says what it does not have', async () => {
-  const amend = { step: 'amend' };
+  const amend = { step: 'amend', reading };
   const { requestId: _, ...terms } = contract;
   const { name, ...own } = identity;
   for (const id of [flowId, requestId]) {
@@ -94,6 +103,14 @@ test('the example of an amendment holds what the flow has, and says what it does
     assert.deepEqual(example, { contract: terms, link: own, authorisationNumber: '880011' });
     assert.doesNotMatch(said, /Left open/);
   }
+  const { appended } = await exampleOf('contract', flowId, amend, {
+    link: { identity, authorisationNumber: '880011' },
+  });
+  const [entry, ...others] = appended;
+  assert(entry?.topic === 'flows' && entry.record.kind === 'shown' && others.length === 0, JSON.stringify(appended));
+  const { record } = entry;
+  assert.deepEqual([record.flowId, record.by, record.what], [flowId, 'ana', 'order']);
+  assert.equal(vault.open(sealedPlaces.flowReason(flowId), record.sealedReason!), '"conta errada"');
   const without = await exampleOf('contract', flowId, amend, {});
   assert.deepEqual(without.example.contract, terms);
   assert.deepEqual(Object.keys(without.example.link as object), Object.keys(own));
@@ -108,18 +125,31 @@ test('the example of an amendment holds what the flow has, and says what it does
   await assert.rejects(exampleOf('contract', '82000000009', amend, {}), /no flow c-82000000009/);
 });
 
+test('nobody reads the worker of an order without being recorded (back office, session 48)', async () => {
+  const link = { identity, authorisationNumber: '880011' };
+  const { example, said, appended } = await exampleOf('contract', flowId, { step: 'amend' }, { link });
+  assert.deepEqual(appended, []);
+  const { account, agentCpf, amountCents } = example.contract as Record<string, unknown>;
+  assert.equal(amountCents, contract.amountCents);
+  assert.match(said, /with --by NAME and --reason TEXT they are shown, and that is recorded/);
+  assert.match(said, /Left open, .*contract\.agentCpf/);
+  const written = JSON.stringify([account, agentCpf, example.link, example.authorisationNumber]);
+  for (const personal of [identity.cpf, identity.registration, '880011', contract.agentCpf, contract.account.account])
+    assert.ok(!written.includes(personal), `${personal}: ${written}`);
+});
+
 test('what --set leaves out of a part is taken from the flow, and other parts are left out', async () => {
   const link = { identity, authorisationNumber: '880011' };
   const { example } = await exampleOf(
     'contract',
     flowId,
-    { step: 'amend', set: ['link.registration=M-13', 'authorisationNumber=880012'] },
+    { step: 'amend', set: ['link.registration=M-13', 'authorisationNumber=880012'], reading },
     { link },
   );
   const { name, ...own } = identity;
   assert.deepEqual(example, { link: { ...own, registration: 'M-13' }, authorisationNumber: '880012' });
   await assert.rejects(
-    exampleOf('contract', flowId, { step: 'amend', set: ['link.registration=M-13'] }, {}),
+    exampleOf('contract', flowId, { step: 'amend', set: ['link.registration=M-13'], reading }, {}),
     /link\.cpf: is missing/,
     'nothing is made up for it',
   );
