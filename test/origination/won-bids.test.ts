@@ -767,8 +767,10 @@ test('a contract goes not beyond the bid, nor so far below it that its unit was 
   for (const { problem } of least) assert.match(problem, /send what was bid, or, .* send true in despiteBid$/);
   const lower = { ...order, despiteBid: true, contract: { ...order.contract, ...below } };
   assert.equal((await front.startContract({ by: 'ana', key: randomUUID() }, lower)).kind, 'taken');
-  const { front: other, ...house } = await notedFlow(context);
-  await house.reaches(`c-${requestId}`, 'preparing');
+  // Nothing is known of its link, so it stays in preparation however slowly this goes on.
+  const { front: other, won: wonThere, state } = await startFlowHouse(context);
+  wonThere.set(requestId, folded(ours, claimed(), answered(accepted), contemplated(), proposed()));
+  assert.equal((await other.startContract({ by: 'ana', key: 'k1' }, orderOf(requestId))).kind, 'taken');
   const amended = await other.ask(
     `c-${requestId}`,
     { by: 'ana', key: 'a1' },
@@ -787,7 +789,9 @@ test('a contract goes not beyond the bid, nor so far below it that its unit was 
   assert.equal(await amend(600_000, {}), 'as-bid contract.amountCents');
   assert.equal(await amend(600_000, {}, { despiteBid: true }), 'taken');
   // Who amends something else later does not say it again.
+  await sleep(300);
   assert.equal(await amend(600_000, { account: '777' }), 'taken');
+  assert.equal((await state(`c-${requestId}`))!.phase, 'preparing');
   assert.equal(await amend(590_000, {}), 'as-bid contract.amountCents');
   const kind = await other.ask(
     `c-${requestId}`,
