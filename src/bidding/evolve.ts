@@ -11,6 +11,7 @@ import type { BidOutcome, CapReservation, Offer } from '../domain/offer.ts';
 import type {
   Answered,
   AuctionRecord,
+  Claimed,
   ClaimTerms,
   Contemplated,
   Ended,
@@ -81,6 +82,9 @@ export function evolve(state: RequestState | null, record: AuctionRecord, earlie
       return thaw(known, record, earlier);
     case 'worker-read':
       return known;
+    case 'claimed':
+      if (isBeyondRequest(known, record)) return freeze(known, record.at, beyondRequest, true);
+      return live(known, record, earlier);
     default:
       return live(known, record, earlier);
   }
@@ -90,6 +94,17 @@ export function evolve(state: RequestState | null, record: AuctionRecord, earlie
 function freeze(state: RequestState, at: EpochMs, problem: string, mayBeClaim: boolean): RequestState {
   const frozen = state.frozen ?? { at, problem };
   return { ...state, frozen: mayBeClaim ? { ...frozen, mayBeClaim } : frozen };
+}
+
+const beyondRequest =
+  'claimed: the claim offers more than was asked for, so no process of Lance wrote it; nothing is sent, and the amount asked for counts';
+
+/**
+ * No decision offers more than was asked for. A claim that does is forged or broken: what it says is believed as little as what cannot be
+ * read, else one record could fill every cap.
+ */
+function isBeyondRequest(state: RequestState, { offer }: Claimed): boolean {
+  return state.request !== null && awaitsClaim(state) && offer.amountCents > (state.request.requestedAmountCents ?? 0);
 }
 
 /** A claim may be the next record. Only the first record of a request is surely none. */

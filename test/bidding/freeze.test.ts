@@ -213,6 +213,63 @@ test('what may have been a claim is never a pass: its money counts, ended by the
   assert.match(JSON.stringify(unknownNow), /may have been a claim: auctions\/0 at 17/);
 });
 
+test('a claim of more than was asked for counts what was asked for, and is never sent (attacker, session 49)', () => {
+  const asked = sampleRequest.requestedAmountCents!;
+  const huge = claimed('x:1', { offer: { ...offer, amountCents: 900_000_000_000 } });
+  const found = foldAll([requested(), huge]);
+  assert.deepEqual([found.phase, found.claim, found.exposure], ['requested', null, 'none']);
+  assert.match(found.frozen?.problem ?? '', /^claimed: .*more than was asked for/);
+  const commands = react(found, found.exposure, at + 5, settings);
+  assert.deepEqual(
+    commands.map((command) => command.kind),
+    ['alarm', 'append'],
+  );
+  const unknownNow = commands.find((command) => command.kind === 'append')!.record;
+  const state = foldAll([requested(), huge, unknownNow]);
+  assert.deepEqual([state.phase, state.exposure, state.claim?.offer.amountCents], ['unknown', 'held', asked]);
+  // A claim that comes after it is not the first one, and may be of a process that knew nothing of it.
+  assert.deepEqual(foldAll([requested(), huge, claimed()]).claim?.offer.amountCents, asked);
+  assert.equal(foldAll([requested(), claimed(), huge]).frozen, undefined);
+  assert.equal(foldAll([requested(), claimed()]).frozen, undefined);
+});
+
+test('cancelled and resolved by a person, a claim that nothing was sent of counts under no cap', async (context) => {
+  const directory = mkdtempSync(join(tmpdir(), 'lance-freeze-'));
+  context.after(() => rmSync(directory, { recursive: true, force: true }));
+  const store = await openEmbeddedStore({ directory, onFault: assert.fail });
+  context.after(store.close);
+  const ledger = createLedger(store.views, settings, store.log);
+  const asked = sampleRequest.requestedAmountCents!;
+  const day = trace.caps[0]!.keys[0]!;
+  const unreadKey = 'standing:unread';
+  const fold = async (...records: AuctionRecord[]) => {
+    await store.log.append(records.map((record) => ({ topic: 'auctions', key: record.requestId, record })));
+    const first = await store.views.applied(0);
+    const entries = await store.log.read('auctions', 0, first, records.length);
+    await ledger.fold({ partition: 0, first, next: first + records.length, entries });
+    const usage = await store.views.usage([day, unreadKey], at + 20);
+    return [usage.get(day)?.amountCents ?? 0, usage.get(unreadKey)?.amountCents ?? 0];
+  };
+  const huge = claimed('x:1', { offer: { ...offer, amountCents: 900_000_000_000 } });
+  const noted = {
+    kind: 'frozen',
+    requestId,
+    at,
+    problem: 'the bytes of the claim are not those of its offer',
+  } as const;
+  for (const [claim, counted] of [
+    [huge, [0, asked]],
+    [claimed('x:1'), [offer.amountCents, 0]],
+  ] as const) {
+    const id = claim === huge ? requestId : `${requestId}1`;
+    const request = { ...sampleRequest, requestId: id };
+    const own = [requested({ requestId: id, request }), { ...claim, requestId: id }, { ...noted, requestId: id }];
+    await fold(...own);
+    assert.deepEqual(await fold({ ...thaw('cancel'), requestId: id }), counted);
+    assert.deepEqual(await fold({ ...resolved('not-landed'), requestId: id }), [0, 0]);
+  }
+});
+
 test('an answer whose claim cannot be read counts, and its bid is found by its id', () => {
   const cancel = thaw('cancel');
   for (const first of [[requested(), unreadable], [requested()], [unreadable, unreadable], [unreadable, claimed()]]) {

@@ -85,6 +85,11 @@ export function absorb(evidence: Evidence, record: AuctionRecord): void {
       if (evidence.pass?.unread) evidence.pass = null;
       return;
     case 'claimed':
+      if (isMoreThanAsked(evidence, record)) {
+        evidence.mayBeClaim ||= isUndecided(evidence);
+        evidence.frozen ||= isUndecided(evidence);
+        return;
+      }
       if (evidence.requested !== null && evidence.pass === null) evidence.claim ??= record;
       return;
     case 'passed':
@@ -121,6 +126,11 @@ export function absorb(evidence: Evidence, record: AuctionRecord): void {
     default:
       record satisfies never;
   }
+}
+
+/** Nobody bids more than was asked for: such a claim is as good as one that cannot be read. */
+function isMoreThanAsked({ requested }: Evidence, { offer }: Claimed): boolean {
+  return requested !== null && offer.amountCents > (requested.request.requestedAmountCents ?? 0);
 }
 
 function isUndecided({ requested, claim, pass, answer, ended }: Evidence): boolean {

@@ -22,7 +22,14 @@ const requested = {
   at,
   rawHash: 'raw',
   sealed: '',
-  request: { requestId, batchId: 'b', receivedAt: at, closesAt: at + 30_000, expiresAt: null },
+  request: {
+    requestId,
+    batchId: 'b',
+    receivedAt: at,
+    closesAt: at + 30_000,
+    expiresAt: null,
+    requestedAmountCents: offer.amountCents,
+  },
 } as unknown as AuctionRecord;
 const claim = (claimId: string) =>
   ({
@@ -35,6 +42,11 @@ const claim = (claimId: string) =>
     offer,
     trace,
   }) as unknown as AuctionRecord;
+/** Nobody of ours writes it. */
+const forged = {
+  ...claim('x'),
+  offer: { ...offer, amountCents: offer.amountCents + 1 },
+} as unknown as AuctionRecord;
 const pass = (claimId: string | null): AuctionRecord => {
   const reasons = [{ code: 'deadline', rule: null, text: 'late' }];
   return { kind: 'passed', requestId, at, code: 'deadline', claimId, reasons, trace: null };
@@ -138,7 +150,7 @@ const histories = fc.constantFrom(...landings).chain((landing) => {
   ];
   const event = fc.oneof(
     fc.constant(requested),
-    fc.constantFrom(claim('a'), claim('b')),
+    fc.constantFrom(claim('a'), claim('b'), forged),
     fc.constantFrom(pass(null), pass('a'), pass('b'), unsentByOne('a'), unsentByOne('b')),
     fc.constantFrom(...answersOf(landing)),
     fc.constantFrom(...endsOf(landing)),
@@ -173,7 +185,7 @@ function possible(history: readonly AuctionRecord[]): AuctionRecord[] {
     if (kind === 'passed' && record.claimId === null && claimId === null) seen.pass = true;
     if (kind === 'passed' && record.claimId !== null && record.claimId === claimId && !seen.answer)
       unsent ??= record.maybeSent ? 'maybe' : 'surely';
-    if (kind === 'claimed' && !seen.pass) claimId ??= record.claimId;
+    if (kind === 'claimed' && record !== forged && !seen.pass) claimId ??= record.claimId;
     if (kind === 'answered') seen.answer = true;
     if (kind === 'ended') seen.ended = true;
     return true;
