@@ -58,7 +58,6 @@ const nothingThereStatus = 404;
 const firstAnswerMs = 6_000;
 const usualBodyBytes = 5_000_000;
 const databaseFile = 'lance.sqlite';
-const lockName = 'lance.lock';
 const earliestYear = 2025;
 const latestYear = 2100;
 
@@ -225,7 +224,7 @@ async function checkShared(
   const text = `Kafka (${brokers.join(', ')}) does not answer`;
   // The client of Kafka would ask again and again for the best part of a minute.
   const examined = isAway
-    ? [found('servers', 'fail', 'servers-unread', { text }), ...(await checkBidding(world, null, store))]
+    ? [found('servers', 'fail', 'servers-unread', { text }), ...(await checkBidding(world, null, true))]
     : await examineStore(world, place, inFolder, `${brokers.join(', ')}; ${redis.host}`);
   return [...checkDisk(world, store), ...findings, ...examined];
 }
@@ -247,7 +246,7 @@ async function checkDirectory(
   if (pid !== undefined) {
     // What a start would say of the directory as it is would lead to giving up what the process still holds.
     const lost = found('data-directory', 'fail', 'files-removed', { path: directory, count: pid });
-    return [lost, ...(await checkBidding(world, null, place.store))];
+    return [lost, ...(await checkBidding(world, null, true))];
   }
   if (!isUsable(directory)) return [found('data-directory', 'fail', 'directory-unwritable', { path: directory })];
   if (!existsSync(join(directory, databaseFile))) {
@@ -257,7 +256,7 @@ async function checkDirectory(
     }
     if (await answersAlive(world)) {
       const other = found('data-directory', 'fail', 'directory-without-desk', { path: directory });
-      return [other, ...(await checkBidding(world, null, place.store))];
+      return [other, ...(await checkBidding(world, null, true))];
     }
     const isNew = found('data-directory', 'warn', 'directory-new', { path: directory });
     return [isNew, ...(await checkStart(world, place))];
@@ -344,11 +343,12 @@ async function examineStore(
     const unkept = await checkKept(reader);
     findings.push(...unkept);
     if (unkept.length === 0) findings.push(...(await checkFollowed(reader, place, inFolder)));
-    findings.push(...(await checkDaemon(world, reader, store)));
+    const holder = await holderOf(world, reader, store);
+    findings.push(...(await checkDaemon(world, reader, store, holder)));
     findings.push(...(await checkLosses(world, reader)));
     findings.push(...(await checkCaps(world, reader)));
-    findings.push(...(await checkBidding(world, reader, store)));
-    findings.push(...(await checkLog(world, reader, store)));
+    findings.push(...(await checkBidding(world, reader, holder.held)));
+    findings.push(...(await checkLog(world, reader, store, holder.held)));
     findings.push(await checkKey(reader, pseudonymKey === null ? null : world.createVault(pseudonymKey)));
     findings.push(...(await checkStart(world, place)));
     return findings;
@@ -364,7 +364,7 @@ async function examineStore(
     else findings.push(found('servers', 'fail', isAway ? 'servers-unread' : 'servers-refused', { text }));
     // The process knows best why it does not bid, also where nothing can be read from here.
     const isAsked = findings.some(({ check }) => check === 'bidding');
-    return isAsked ? findings : [...findings, ...(await checkBidding(world, null, store))];
+    return isAsked ? findings : [...findings, ...(await checkBidding(world, null, true))];
   } finally {
     await reader?.close();
   }
@@ -505,11 +505,15 @@ export async function checkLosses(
   return evicting === null ? findings : [...findings, found('views', 'fail', 'views-evictable', { text: evicting })];
 }
 
-/** Whether a process runs on this store, as far as can be seen from here. */
-async function isHeld(world: CommandWorld, { control }: DeskReader, store: StorePlace): Promise<boolean> {
-  if (store.backend === 'embedded')
-    return world.isHeld(store.dataDir) || world.holdersOfLostLock(store.dataDir).length > 0;
-  return (await living(control, world.clock)).length > 0;
+/** Whether a process runs on the store, as far as can be seen from here. `lost`: its lock was removed or replaced, so it refuses everything. */
+type Holder = { held: boolean; lost: { path: string; pid: number } | null };
+
+async function holderOf(world: CommandWorld, { control }: DeskReader, store: StorePlace): Promise<Holder> {
+  if (store.backend !== 'embedded') return { held: (await living(control, world.clock)).length > 0, lost: null };
+  const { path, pids } = world.holdersOfLostLock(store.dataDir);
+  const [pid] = pids;
+  const lost = pid === undefined ? null : { path, pid };
+  return { held: lost !== null || world.isHeld(store.dataDir), lost };
 }
 
 function daemonPlace(world: CommandWorld): ReturnType<CommandWorld['daemon']> {
@@ -529,10 +533,9 @@ async function answersAlive(world: CommandWorld): Promise<boolean> {
 }
 
 /** Why no bids flow, as the running process says. Nothing where none runs, or where only it knows its port. */
-async function checkBidding(world: CommandWorld, reader: DeskReader | null, store: StorePlace): Promise<Finding[]> {
+async function checkBidding(world: CommandWorld, reader: DeskReader | null, mayRun: boolean): Promise<Finding[]> {
   const place = daemonPlace(world);
-  const mayRun = async () => reader === null || (await isHeld(world, reader, store));
-  if (place === null || !(place.named || (await mayRun()))) return [];
+  if (place === null || !(place.named || mayRun)) return [];
   // Loaded here: every other command would start later for it.
   const { askStatus } = await import('./daemon.ts');
   const answer = await askStatus(place);
@@ -565,25 +568,19 @@ async function checkBidding(world: CommandWorld, reader: DeskReader | null, stor
   return [found('bidding', bidding.cause === 'paused' ? 'warn' : 'fail', 'bidding-closed', figures)];
 }
 
-/** A process whose lock was removed or replaced looks like none, and refuses everything. */
-function findLockLost(world: CommandWorld, store: StorePlace): Finding | null {
-  if (store.backend !== 'embedded') return null;
-  const [pid] = world.holdersOfLostLock(store.dataDir);
-  return pid === undefined
-    ? null
-    : found('daemon', 'fail', 'daemon-lock-lost', { path: join(store.dataDir, lockName), count: pid });
-}
-
-async function checkDaemon(world: CommandWorld, reader: DeskReader, store: StorePlace): Promise<Finding[]> {
+async function checkDaemon(
+  world: CommandWorld,
+  reader: DeskReader,
+  store: StorePlace,
+  { held, lost }: Holder,
+): Promise<Finding[]> {
   const live = await living(reader.control, world.clock);
-  const held = await isHeld(world, reader, store);
   const state = await reader.control.read();
   const { revision, changes } = state;
   const pause = toldPause(state);
   const late = live.filter((process) => process.revision < revision).length;
   const findings: Finding[] = [];
-  const lockLost = findLockLost(world, store);
-  if (lockLost !== null) findings.push(lockLost);
+  if (lost !== null) findings.push(found('daemon', 'fail', 'daemon-lock-lost', { path: lost.path, count: lost.pid }));
   else if (!held) findings.push(await noDaemon(reader, store, changes));
   else if (live.length === 0) {
     // Its sign of life is a row of the store, which a process that starts has not written yet.
@@ -616,9 +613,14 @@ async function noDaemon(
   return found('daemon', 'warn', backend === 'embedded' ? 'daemon-none' : 'daemon-unseen', last);
 }
 
-async function checkLog(world: CommandWorld, reader: DeskReader, store: StorePlace): Promise<Finding[]> {
+async function checkLog(
+  world: CommandWorld,
+  reader: DeskReader,
+  store: StorePlace,
+  isHeld: boolean,
+): Promise<Finding[]> {
   const last = await lastRecordAt(reader, ['auctions']);
-  const findings = [await checkViews(reader, await isHeld(world, reader, store))];
+  const findings = [await checkViews(reader, isHeld)];
   // On Kafka that reads the whole log over the network: `audit verify` does, when somebody asks for it.
   const verifies = store.backend === 'embedded' && reader.verifyChain !== null;
   const verdict = verifies ? await reader.verifyChain!(() => undefined) : null;

@@ -142,8 +142,8 @@ export type CommandWorld = {
   isHeld: (directory: string) => boolean;
   /** Ids of processes that have a removed database of the directory open still. */
   holdersOfRemoved: (directory: string) => readonly number[];
-  /** Ids of processes that run on the directory though their lock file was removed or replaced. */
-  holdersOfLostLock: (directory: string) => readonly number[];
+  /** Ids of processes that run on the directory though their lock file was removed or replaced; `path`: where that belongs. */
+  holdersOfLostLock: (directory: string) => { path: string; pids: readonly number[] };
   /** A file of this package or one that the user names. */
   readPackageFile: (path: string) => string;
   /** The first line of standard input; a person at a terminal is told on stderr what is awaited. */

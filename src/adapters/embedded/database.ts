@@ -280,18 +280,19 @@ export function holdersOfRemoved(directory: string): number[] {
  * Processes that run on the directory with a lock file that is no longer the one at its path, as far as this user may see; none where
  * the system has no `/proc`. To `isHeld` such a directory is free.
  */
-export function holdersOfLostLock(directory: string): number[] {
-  const path = databasePath(directory);
-  if (!holdsDesk(directory) || !isLockReplaced(path, identityOf(join(directory, lockFile)))) return [];
-  const locked = reading(path, (database) => database.prepare('SELECT identity FROM lock_file WHERE id = 1').get());
+export function holdersOfLostLock(directory: string): { path: string; pids: readonly number[] } {
+  const [store, path] = [databasePath(directory), join(directory, lockFile)];
+  if (!holdsDesk(directory) || !isLockReplaced(store, identityOf(path))) return { path, pids: [] };
+  const locked = reading(store, (database) => database.prepare('SELECT identity FROM lock_file WHERE id = 1').get());
   const open = new Set([databasePath(resolve(directory)), databasePath(realPathOf(directory))]);
-  const pids = listed('/proc').filter((name) => /^\d+$/.test(name));
-  return pids.map(Number).filter((pid) => {
+  const running = listed('/proc').filter((name) => /^\d+$/.test(name));
+  const pids = running.map(Number).filter((pid) => {
     const links = listed(`/proc/${pid}/fd`).map((fd) => `/proc/${pid}/fd/${fd}`);
     return (
       links.some((link) => open.has(targetOf(link))) && links.some((link) => openedIdentity(link) === locked?.identity)
     );
   });
+  return { path, pids };
 }
 
 /** Of an open file, whether or not it still has a name. Null where it cannot be seen. */
