@@ -113,8 +113,8 @@ export async function resumeDesk(
   const outcome = await orderOf(world, orderer, (desk) => desk.resume(reason));
   const until = outcome.kind === 'stored' ? (outcome.restoredUntil ?? null) : null;
   const time = until === null ? null : world.format.minute(until);
-  const isObeyed = outcome.kind === 'stored' && outcome.obeyedBy.length > 0;
-  const closed = isObeyed && outcome.late.length === 0 ? await stillClosedText(world) : null;
+  const runs = outcome.kind === 'stored' && outcome.obeyedBy.length + outcome.late.length > 0;
+  const closed = runs ? await stillClosedText(world) : null;
   const told = (wasPaused: boolean) => {
     if (time !== null) return (revision: number, count: number) => control.restored(time, revision, count);
     if (closed !== null) return wasPaused ? control.resumedClosed : control.notPausedClosed;
@@ -124,14 +124,18 @@ export async function resumeDesk(
     if (time !== null) return (revision: number) => control.storedRestored(time, revision);
     return wasPaused ? control.storedResume : control.storedNotPaused;
   };
-  tellControl(world, outcome, (wasPaused) => ({
-    told: told(wasPaused),
-    stored: stored(wasPaused),
-    notStored: control.changeNotStored,
-    unsure: control.changeUnsure,
-    unkept: control.changeUnkept,
-  }));
-  if (closed !== null) world.terminal.write(closed);
+  // Processes that have not confirmed are thrown, and the cause that is left is told beside them.
+  try {
+    tellControl(world, outcome, (wasPaused) => ({
+      told: told(wasPaused),
+      stored: stored(wasPaused),
+      notStored: control.changeNotStored,
+      unsure: control.changeUnsure,
+      unkept: control.changeUnkept,
+    }));
+  } finally {
+    if (closed !== null) world.terminal.write(closed);
+  }
 }
 
 /** A pause is one of many causes: whoever ends it hears of the one that is left. Null: none, as far as the process says. */

@@ -1,11 +1,14 @@
 /** Pause, resume, caps and the doctor beside a live `lance run`; what keeps a process from starting at all. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { bidPath } from '../../src/wire/bid.ts';
+import { eventually } from '../conformance/backend.ts';
 import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
 let played: Played;
@@ -120,6 +123,34 @@ test('a cap set by hand holds, is shown with its use, and goes', async () => {
   assert.equal(gone.code, 66);
   assert.equal(wrong.code, 1);
   assert.match(wrong.stderr, /250000/);
+});
+
+test('resume names the cause that is left also where a process has not confirmed', async (context) => {
+  let status: Record<string, unknown> = {};
+  await eventually(async () => {
+    status = (await (await fetch(new URL('/status', daemon.url))).json()) as Record<string, unknown>;
+    return status.bidding != null;
+  });
+  const bidding = { kind: 'closed', cause: 'log-changed', since: Date.now(), by: null, detail: null, remedy: null };
+  const obeyed = { revision: 7, obeyedBy: ['here'], late: ['other'], wasPaused: true };
+  const server = createHttpServer(({ method }, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.statusCode = method === 'POST' ? 202 : 200;
+    response.end(JSON.stringify(method === 'POST' ? obeyed : { ...status, bidding }));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  context.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const environment = { ...played.environment, LANCE_URL: `http://127.0.0.1:${port}`, LANCE_TOKEN: 'a-long-secret' };
+  for (const [lang, cause, late] of [
+    ['en', /^No bid goes out all the same: the log is not what was written \(log-changed\)/m, /other/],
+    ['pt', /^Mesmo assim nenhum lance sai: .*\(log-changed\)/m, /other/],
+  ] as const) {
+    const { code, stdout, stderr } = await lance(environment, 'resume', '--reason', 'visto', '--lang', lang);
+    assert.equal(code, 75, stderr);
+    assert.match(stderr, late);
+    assert.match(stdout, cause);
+  }
 });
 
 test('who paused, resumed and capped, and why, is logged, shown by the doctor and by readyz (defect line 17)', async () => {
