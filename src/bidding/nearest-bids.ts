@@ -118,16 +118,11 @@ function otherVariations({ assessment, policy }: Replay): Variation[][] {
   return variations;
 }
 
-function withRequest({ assessment, policy }: Replay, change: Partial<LoanRequest>): () => Assessment {
-  const { request, at } = assessment;
-  return () => assess({ ...request, ...change }, assessment, policy, at);
-}
-
-/** What the request and the detail of its link both may say is changed in both. */
-function withWorker(
+/** The request and, where the detail of its link may say the same, that detail are changed. */
+function changedBy(
   { assessment, policy }: Replay,
   change: Partial<LoanRequest>,
-  linkChange: Partial<LinkDetail>,
+  linkChange: Partial<LinkDetail> = {},
 ): () => Assessment {
   const { request, link, at } = assessment;
   const detail = link === null ? null : { ...link, ...linkChange };
@@ -142,14 +137,14 @@ function pricingVariations(replay: Replay): Variation[][] {
   if (marginCents !== null) {
     const raised = (cents: number) => {
       const change = { availableMarginCents: cents };
-      return withWorker(replay, change, change);
+      return changedBy(replay, change, change);
     };
     const margins = amounts(marginCents, 1);
     variations.push(margins.map((to) => ({ fact: 'margin', from: marginCents, to, assessment: raised(to) })));
   }
   if (amount !== null) {
     const changed = (to: number): Variation => {
-      return { fact: 'amount', from: amount, to, assessment: withRequest(replay, { requestedAmountCents: to }) };
+      return { fact: 'amount', from: amount, to, assessment: changedBy(replay, { requestedAmountCents: to }) };
     };
     variations.push(amounts(amount, -1).map(changed), amounts(amount, 1).map(changed));
   }
@@ -158,12 +153,12 @@ function pricingVariations(replay: Replay): Variation[][] {
     const terms = Array.from({ length: most }, (_, index) => index + 1).filter((other) => other !== term);
     terms.sort((left, right) => Math.abs(left - term) - Math.abs(right - term));
     const changed = (to: number): Variation => {
-      return { fact: 'installments', from: term, to, assessment: withRequest(replay, { requestedInstallments: to }) };
+      return { fact: 'installments', from: term, to, assessment: changedBy(replay, { requestedInstallments: to }) };
     };
     variations.push(terms.map(changed));
   }
   const guarantee = { ...request.guarantee, present: false };
-  variations.push([{ fact: 'guarantee', from: null, to: null, assessment: withRequest(replay, { guarantee }) }]);
+  variations.push([{ fact: 'guarantee', from: null, to: null, assessment: changedBy(replay, { guarantee }) }]);
   return variations;
 }
 
@@ -177,7 +172,7 @@ function workerVariations(replay: Replay): Variation[][] {
     const earlier = Array.from({ length: longestTenureMonths }, (_, step) => step + 1);
     const changed = (months: number): Variation => {
       const change = { admissionDate: shiftMonths(admission, -months) };
-      const assessment = withWorker(replay, change, change);
+      const assessment = changedBy(replay, change, change);
       return { fact: 'tenure', from: tenure, to: tenure + months, assessment };
     };
     variations.push(earlier.map(changed));
@@ -187,7 +182,7 @@ function workerVariations(replay: Replay): Variation[][] {
     const shifts = Array.from({ length: longestShiftYears }, (_, step) => [step + 1, -step - 1]).flat();
     const changed = (years: number): Variation => {
       const change = { birthDate: shiftMonths(birth, -12 * years) };
-      const assessment = withWorker(replay, change, change);
+      const assessment = changedBy(replay, change, change);
       return { fact: 'age', from: age, to: age + years, assessment };
     };
     variations.push(shifts.map(changed));
@@ -198,7 +193,7 @@ function workerVariations(replay: Replay): Variation[][] {
     ['alerts', { alertCodes: [] }, { alertCount: 0 }],
   ];
   for (const [fact, change, linkChange] of changes) {
-    variations.push([{ fact, from: null, to: null, assessment: withWorker(replay, change, linkChange) }]);
+    variations.push([{ fact, from: null, to: null, assessment: changedBy(replay, change, linkChange) }]);
   }
   return variations;
 }

@@ -1,12 +1,10 @@
 /** The cause that keeps bids from flowing in words, and what an operator does about it. Some causes have several of both: the detail tells them apart. */
 import type { ClosedCause } from '../bidding/bidding-status.ts';
+import { recordsGone } from '../domain/audit.ts';
 import type { Texts } from './texts.ts';
 
 /** Reasons that the log on brokers gives, and a log in a file does not. */
 const ofBrokers = /\b(?:Kafka|schema registry|topic)\b/i;
-
-/** As `changed-texts.ts` says it. */
-const ofRecordsGone = /^records of \w+ that this process had read were removed or rewritten;/;
 
 /** Of a service that answers, and not as its contract says. */
 const ofAnswers = /^(?:status-\d+|answer-unreadable|answer-too-large|unreadable-success)$/;
@@ -29,6 +27,6 @@ export function remedyOf(
   detail: string | null,
 ): string {
   if (isAnswered(cause, detail)) return answersOtherwise.remedy;
-  if (cause === 'log-changed' && ofRecordsGone.test(detail ?? '')) return recordsGoneRemedy;
+  if (cause === 'log-changed' && detail?.includes(`(${recordsGone})`)) return recordsGoneRemedy;
   return cause === 'log-refused' && ofBrokers.test(detail ?? '') ? brokersRemedy : remedies[cause];
 }

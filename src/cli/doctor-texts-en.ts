@@ -210,7 +210,7 @@ export const doctorEn: Texts['doctor'] = {
       String(remedy),
     ],
     'anchor-missing': ({ path, remedy }) => [
-      `the log was anchored, and of its anchor ${path} is missing or not whole`,
+      `the log was anchored, and ${path}, a part of its anchor, is missing or not whole`,
       String(remedy),
     ],
     'anchor-broken': ({ path, line, remedy }) => [`the anchors ${path} were edited (line ${line})`, String(remedy)],

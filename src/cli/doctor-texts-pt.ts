@@ -225,7 +225,7 @@ export const doctorPt = {
       String(remedy),
     ],
     'anchor-missing': ({ path, remedy }: DoctorFigures) => [
-      `o registro foi ancorado, e da âncora ${path} falta ou está incompleto`,
+      `o registro foi ancorado, e ${path}, parte da âncora, falta ou está incompleto`,
       String(remedy),
     ],
     'anchor-broken': ({ path, line, remedy }: DoctorFigures) => [

@@ -77,8 +77,8 @@ const ofChangedLogs: readonly Sentence[] = [
   [/^the log could not be read to its end: (.*); see (.*)$/, 'o registro não pôde ser lido até o fim: $1; veja $2'],
   [/^the anchor (.*) is not what was written; see (.*)$/, 'a âncora $1 não é o que foi gravado; veja $2'],
   [
-    /^records of (\w+) that this process had read were removed or rewritten; it keeps to what it read before and bids for nothing, and the next start is refused; see (.*)$/,
-    'registros de $1 que este processo tinha lido foram retirados ou refeitos; ele fica com o que leu antes e não dá lance a nada, e a próxima partida é recusada; veja $2',
+    /^records of (\w+) that this process had read were removed or rewritten \(records-gone\); it keeps to what it read before and bids for nothing, and the next start is refused; see (.*)$/,
+    'registros de $1 que este processo tinha lido foram retirados ou refeitos (records-gone); ele fica com o que leu antes e não dá lance a nada, e a próxima partida é recusada; veja $2',
   ],
   [
     /^request (.*) was bid for before, as the list of claims beside the log says, and the log has no claim of it: a bid would go out with other bytes; see (.*)$/,

@@ -554,7 +554,7 @@ export const en: Texts = {
     anchorBroken: (place, line) =>
       `The anchors ${place} were edited${line === 0 ? ' (the mark beside them)' : ` at ${line} (line of the file, or place on the topic)`}: that line is not signed with the key of the log, or one before it is missing. The chains themselves are consistent.`,
     anchorMissing: (place) =>
-      `The log was anchored, or is of a version that anchors every log, and of its anchor ${place} is missing or not whole: nobody can say whether it was written anew. The chains themselves are consistent.`,
+      `The log was anchored, or is of a version that anchors every log, and ${place}, a part of its anchor, is missing or not whole: nobody can say whether it was written anew. The chains themselves are consistent.`,
     unverified: (text) => `Not verified: ${text}`,
     notVerified: {
       noKey: 'signatures of the anchors; set LANCE_AUDIT_KEY or LANCE_PSEUDONYM_KEY.',

@@ -565,7 +565,7 @@ export const pt = {
     anchorBroken: (place: string, line: number) =>
       `As âncoras ${place} foram editadas${line === 0 ? ' (a marca ao lado delas)' : ` em ${line} (linha do arquivo ou lugar no tópico)`}: essa linha não foi assinada com a chave do registro, ou falta uma anterior. As cadeias em si são coerentes.`,
     anchorMissing: (place: string) =>
-      `O registro foi ancorado, ou é de uma versão que ancora todo registro, e da âncora ${place} falta ou está incompleto: ninguém pode dizer se ele foi refeito. As cadeias em si são coerentes.`,
+      `O registro foi ancorado, ou é de uma versão que ancora todo registro, e ${place}, parte da âncora, falta ou está incompleto: ninguém pode dizer se ele foi refeito. As cadeias em si são coerentes.`,
     unverified: (text: string) => `Não verificado: ${text}`,
     notVerified: {
       noKey: 'as assinaturas das âncoras; informe LANCE_AUDIT_KEY ou LANCE_PSEUDONYM_KEY.',

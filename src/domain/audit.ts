@@ -40,6 +40,9 @@ export type ChainHeads = Readonly<Record<string, ChainHead>>;
  */
 export type Tampering = 'changed' | 'deleted' | 'inserted' | 'reordered' | 'rewritten' | 'truncated' | 'front-cut';
 
+/** Stands in what is told of an open store whose last records were removed or rewritten: nothing but a copy put back helps there. */
+export const recordsGone = 'records-gone';
+
 /** What a verification could not do, and why. */
 export type Unverified =
   /** No LANCE_PSEUDONYM_KEY or LANCE_AUDIT_KEY was given: the anchors were compared, but their signatures were not checked. */

@@ -1,6 +1,7 @@
 /** What an answer's reason says of the service, and that every cause has its words in both languages. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { misfitText, setBackText } from '../../src/adapters/embedded/changed-texts.ts';
 import {
   closedCauses,
   createBiddingWatch,
@@ -578,6 +579,15 @@ test('what to do about a log that takes nothing is said for the log at hand alon
     assert.doesNotMatch(brokers!, /dis[ck]o?|file|arquivo/i);
     assert.equal(remedyOf(texts, 'log-refused', null), file);
     assert.equal(remedyOf(texts, 'paused', away), texts.remedies.paused);
+  }
+});
+
+test('what to do about records that were taken away goes by a code, and is not said of a record that was edited', () => {
+  for (const language of ['pt', 'en'] as const) {
+    const texts = textsIn(language).bidding;
+    assert.equal(remedyOf(texts, 'log-changed', setBackText('auctions')), texts.recordsGoneRemedy);
+    assert.equal(remedyOf(texts, 'log-changed', misfitText('auctions', 3, 2)), texts.remedies['log-changed']);
+    assert.equal(remedyOf(texts, 'log-changed', null), texts.remedies['log-changed']);
   }
 });
 

@@ -1,5 +1,5 @@
 /** What operators are told of a log that is not what was written, each time with how to find out more. For Portuguese: `fault-texts-pt.ts`. */
-import type { ChainVerdict } from '../../domain/audit.ts';
+import { type ChainVerdict, recordsGone } from '../../domain/audit.ts';
 
 const more = 'see lance audit verify';
 
@@ -22,7 +22,7 @@ export function brokenText(verdict: Exclude<ChainVerdict, { kind: 'intact' }>): 
 
 /** A table of an open store that does not hold any more what this process had read in it. */
 export function setBackText(table: string): string {
-  return `records of ${table} that this process had read were removed or rewritten; it keeps to what it read before and bids for nothing, and the next start is refused; ${more}`;
+  return `records of ${table} that this process had read were removed or rewritten (${recordsGone}); it keeps to what it read before and bids for nothing, and the next start is refused; ${more}`;
 }
 
 /** A claim was to be written for a request that was claimed before. */

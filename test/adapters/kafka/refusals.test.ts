@@ -262,6 +262,25 @@ function testRegistry(stack: SuiteStack): void {
   });
 }
 
+/** The latest record of each key, as they are read; `spans`: what each batch of partition 1 went over. */
+async function readAuctions(log: Awaited<ReturnType<typeof open>>['log']) {
+  const read = new Map<string, AuctionRecord>();
+  const spans: [number, number][] = [];
+  const consumer = await log.consume({
+    topic: 'auctions',
+    scope: 'owned',
+    from: async () => 0,
+    onLost: (partition) => assert.fail(`${partition} is lost`),
+    maxEntries: 10,
+    handler: async ({ entries, partition, first, next }) => {
+      if (partition === 1) spans.push([first, next]);
+      for (const { key, record } of entries) read.set(key, record);
+    },
+    onFault: (fault) => assert.fail(String(fault)),
+  });
+  return { read, spans, consumer };
+}
+
 function testRecords(stack: SuiteStack): void {
   test('a record that nobody can decode is handed on as unreadable under its key, and kept with its origin', async (context) => {
     const settings = settingsOn(stack, `${stack.prefix}poison.`);
@@ -269,18 +288,7 @@ function testRecords(stack: SuiteStack): void {
     const opened = await open(settings, closed);
     context.after(() => opened.close());
     const auctions = topicNameOf(settings, 'auctions');
-    const read = new Map<string, AuctionRecord>();
-    const consumer = await opened.log.consume({
-      topic: 'auctions',
-      scope: 'owned',
-      from: async () => 0,
-      onLost: (partition) => assert.fail(`${partition} is lost`),
-      maxEntries: 10,
-      handler: async ({ entries }) => {
-        for (const { key, record } of entries) read.set(key, record);
-      },
-      onFault: (fault) => assert.fail(String(fault)),
-    });
+    const { read, consumer } = await readAuctions(opened.log);
     // Bytes without a schema, of a schema that nobody has, cut short, of another record than the key's, and none at all.
     const codec = await registerSchemas(settings);
     const good = codec.encode('auctions', auctionEntry('other', 'good').record);
@@ -413,20 +421,7 @@ function testRecords(stack: SuiteStack): void {
       ...{ onClosed: assert.fail, onStalled: assert.fail, onPassedOver: (text) => told.push(text) },
     });
     context.after(() => opened.close());
-    const read = new Map<string, AuctionRecord>();
-    const spans: [number, number][] = [];
-    const consumer = await opened.log.consume({
-      topic: 'auctions',
-      scope: 'owned',
-      from: async () => 0,
-      onLost: (partition) => assert.fail(`${partition} is lost`),
-      maxEntries: 10,
-      handler: async ({ entries, partition, first, next }) => {
-        if (partition === 1) spans.push([first, next]);
-        for (const { key, record } of entries) read.set(key, record);
-      },
-      onFault: (fault) => assert.fail(String(fault)),
-    });
+    const { read, spans, consumer } = await readAuctions(opened.log);
     const messages = ['k'.repeat(400_000), 'x', 'k'.repeat(5_000)].map((key) => ({ key, value: 'x', partition: 1 }));
     const auctions = topicNameOf(settings, 'auctions');
     await produce(settings, (producer) => producer.send({ topic: auctions, messages }));
