@@ -22,7 +22,9 @@ const ofTopic = (name: string): ChainedTable => ({ name, place: 'offset', first:
 const numbered = (name: string): ChainedTable => ({ name, place: 'number', first: 1, keyed: false, content: 'entry' });
 
 const chainedTopics = ['auctions', 'callbacks', 'dead_letters', 'inputs', 'flows'] as const;
-const numberedTables = ['rule_book', 'control_changes', 'origins', 'signed_heads', 'token_book'] as const;
+/** Made with the first mark of a move: a desk that stays where it is has none. */
+export const houseBook = 'house_book';
+const numberedTables = ['rule_book', 'control_changes', 'origins', 'signed_heads', 'token_book', houseBook] as const;
 /** Where people's words stand: the command line writes there too, beside the writer. */
 export const bookTables: readonly string[] = numberedTables.filter((name) => name !== 'signed_heads');
 const chainedTables: readonly ChainedTable[] = [...chainedTopics.map(ofTopic), ...numberedTables.map(numbered)];
@@ -211,6 +213,11 @@ export async function verifyChains(
   const tables: Record<string, { entries: number; head: string }> = {};
   let before = 0;
   for (const table of chainedTables) {
+    if (table.name === houseBook && !hasTable(database, houseBook)) {
+      const isLost = anchored.some(({ heads }) => (heads[houseBook]?.[0] ?? 0) > 0);
+      if (isLost) return { kind: 'broken', table: houseBook, offset: table.first, what: 'truncated', unverified };
+      continue;
+    }
     const start = startOf(database, table);
     if (start.next > table.first) unverified.push({ kind: 'before-chain', table: table.name, until: start.next });
     const walked = await walk(database, table, start, { anchored, pace }, (count) => onProgress(before + count));

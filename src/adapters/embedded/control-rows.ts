@@ -23,7 +23,7 @@ import type { BookRows } from '../../domain/kept-book.ts';
 import type { TokenEntry } from '../../domain/roles.ts';
 import { readStoredRow } from '../../domain/stored-rows.ts';
 import { Fault } from '../../errors.ts';
-import { controlEntry, createChain, createRowCheck, readControlEntry } from './chain.ts';
+import { controlEntry, createChain, createRowCheck, hasTable, houseBook, readControlEntry } from './chain.ts';
 
 export type ControlChange =
   | { kind: 'pause'; pause: Pause }
@@ -86,6 +86,9 @@ export type ControlRows = {
   /** Inside the caller's transaction. */
   addToTokenBook: (entry: TokenEntry) => void;
 };
+
+/** Entry of a mark that was taken away. */
+const noMark = 'null';
 
 type NumberedRow = { number: number; entry: string };
 type Row = { revision: number; pause: string | null; caps: string };
@@ -165,6 +168,20 @@ export function createControlRows(database: DatabaseSync): ControlRows {
   const selectHouse = database.prepare('SELECT mark FROM house WHERE id = 1');
   const upsertHouse = database.prepare('INSERT OR REPLACE INTO house (id, mark) VALUES (1, ?)');
   const clearHouse = database.prepare('DELETE FROM house');
+  /** A desk that was never moved has no such table. */
+  const lastMark = (): string => {
+    if (!hasTable(database, houseBook)) return noMark;
+    const row = database.prepare(`SELECT entry FROM ${houseBook} ORDER BY number DESC LIMIT 1`).get();
+    return (row as { entry: string } | undefined)?.entry ?? noMark;
+  };
+  const keepMark = (mark: HouseMark | null): void => {
+    database.exec(
+      `CREATE TABLE IF NOT EXISTS ${houseBook} (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT`,
+    );
+    const chain = createChain(database, houseBook);
+    const { next, link } = chain.head();
+    chain.add(next, link, '', JSON.stringify(mark));
+  };
 
   const inRows = (): StoredControl => {
     const row = select.get() as Row;
@@ -228,7 +245,10 @@ export function createControlRows(database: DatabaseSync): ControlRows {
     forgetOthers: () => forgetAll.run(),
     house: () => {
       const row = selectHouse.get() as { mark: string } | undefined;
-      return row === undefined ? null : readHouseMark(row.mark);
+      if (row !== undefined) return readHouseMark(row.mark);
+      // The row can be taken away unseen, and a desk that has moved would begin again.
+      const last = lastMark();
+      return last === noMark ? null : readHouseMark(last);
     },
     ruleBook: {
       // One at a time: a row may be megabytes long.
@@ -251,6 +271,7 @@ export function createControlRows(database: DatabaseSync): ControlRows {
     setHouse: (mark) => {
       if (mark === null) clearHouse.run();
       else upsertHouse.run(JSON.stringify(mark));
+      keepMark(mark);
     },
   };
 }

@@ -150,6 +150,35 @@ test('what was known of the controls is not signed away by a desk that stops aft
   assert.equal((await startRefusal(directory, anchor, undefined))?.code, 'store-set-back');
 });
 
+test('a desk that has moved does not begin again where somebody takes its mark away', async (context) => {
+  const { directory, anchor, open, stop, edit, hear } = await running(context);
+  const mark = { kind: 'moved', file: 'desk.ndjson.gz', at: 1_000 } as const;
+  const store = await open();
+  const before = openEmbeddedReader({ directory, anchor: { file: anchor.file, key } });
+  assert.equal((await before.verifyChain!(() => undefined)).kind, 'intact');
+  await before.close();
+  await store.house.write(mark);
+  await hear(store);
+  await stop(store);
+  edit('DELETE FROM house');
+  const again = await open();
+  assert.deepEqual(await again.house.read(), mark);
+  await again.house.write(null);
+  assert.equal(await again.house.read(), null);
+  await again.house.write(mark);
+  await stop(again);
+  for (const taken of ['DELETE FROM house_book', 'DROP TABLE house_book']) {
+    edit(`DELETE FROM house; ${taken}`);
+    const refused = await startRefusal(directory, anchor, undefined);
+    assert.match(refused?.message ?? '', /house_book has 0 records, and had 3/);
+    const reader = openEmbeddedReader({ directory, anchor: { file: anchor.file, key } });
+    const verdict = await reader.verifyChain!(() => undefined);
+    assert(verdict.kind === 'broken');
+    assert.deepEqual([verdict.table, verdict.what], ['house_book', 'truncated']);
+    await reader.close();
+  }
+});
+
 test('a revoked token whose record is taken away closes bidding while the desk runs, and the next start', async (context) => {
   const { directory, anchor, open, edit, hear, said } = await running(context);
   const store = await open();
