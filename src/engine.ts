@@ -89,7 +89,7 @@ export type Store = {
   partitionOf: (topic: Topic, key: string) => Promise<number>;
   /** Why something of that size would not be stored now; null when nothing is known to be against it. */
   unwritable?: (neededBytes: number) => string | null;
-  /** Why nothing at all can be stored just now, asked before each write to the service. */
+  /** Why nothing at all can be stored just now, or may not be kept, asked before each write to the service. */
   trouble?: () => string | null;
   /** Why the log is not what was written, so that nothing may be bid for. */
   changed?: () => string | null;

@@ -246,6 +246,8 @@ type StoreWatchers = {
   onLostTopic: (text: string) => void;
   /** A record beside the requests is none that a desk writes. */
   onPassedOver: (text: string) => void;
+  /** Somebody altered a topic below this process so that it could lose records. */
+  onUnsafe: (text: string) => void;
   /** The views of an embedded log were found wrong, and are made again. */
   onUnfitViews: (text: string) => void;
   /** Something did not work, and is tried again. */
@@ -397,6 +399,8 @@ async function openSharedStore(
     onFault: (fault: Fault) => void;
     onLostTopic: (text: string) => void;
     onPassedOver: (text: string) => void;
+    /** Null for a command, which does not watch the topics. */
+    onUnsafe: ((text: string) => void) | null;
     appendTimeoutMs: number;
     create: boolean;
     onWaiting: (fault: Fault) => void;
@@ -406,8 +410,8 @@ async function openSharedStore(
     folds: Folds | null;
   },
 ): Promise<OpenSharedStore> {
-  const { vault, journal, onFault, onLostTopic, onPassedOver, appendTimeoutMs, create, onWaiting, anchors, folds } =
-    watchers;
+  const { vault, journal, onFault, onLostTopic, onPassedOver, onUnsafe } = watchers;
+  const { appendTimeoutMs, create, onWaiting, anchors, folds } = watchers;
   const { openRedisStore } = await sharedAdapters.redis();
   const { openKafkaLog } = await sharedAdapters.log();
   const { openAnchors } = await sharedAdapters.anchors();
@@ -427,6 +431,7 @@ async function openSharedStore(
       onClosed: ({ code, message }) => journal.error('partition-closed', { code, text: message }),
       onReplaced: ({ message }) => onLostTopic(message),
       onPassedOver,
+      ...(onUnsafe === null ? {} : { onUnsafe }),
       onStalled: onFault,
       onLine: (level, text) => journal[level]('kafka', { text }),
     });
@@ -464,6 +469,7 @@ async function openSharedStore(
       partitionOf: records.partitionOf,
       unwritable: records.unwritable,
       silence: records.unwritable,
+      trouble: records.unsafe,
       views: own?.views ?? shared.views,
       margins,
       queryBudget,
@@ -690,7 +696,7 @@ async function openSharedWhole(place: SharedPlace, create: boolean): Promise<Ope
   const onLostTopic = (text: string) => journal.error('partition-closed', { text });
   const onPassedOver = (text: string) => journal.error('record-undecodable', { text });
   const watchers = { vault: nobody, journal, onFault, onLostTopic, onPassedOver, onWaiting };
-  const given = { appendTimeoutMs: commandTimeoutMs, create, anchors: null, folds: null };
+  const given = { onUnsafe: null, appendTimeoutMs: commandTimeoutMs, create, anchors: null, folds: null };
   return openSharedStore(place, { ...watchers, ...given });
 }
 
@@ -870,6 +876,7 @@ async function openEngine(parts: {
     onChanged: alarm('log-changed'),
     onLostTopic: alarm('partition-closed'),
     onPassedOver: alarm('record-undecodable'),
+    onUnsafe: alarm('topics-unsafe'),
     onTrouble: (fault) => tellTrouble(fault),
     onLostFiles: (text) => {
       if (text === null) parts.journal.info('store-files-back', {});

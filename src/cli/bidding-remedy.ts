@@ -6,6 +6,9 @@ import type { Texts } from './texts.ts';
 /** Reasons that the log on brokers gives, and a log in a file does not. */
 const ofBrokers = /\b(?:Kafka|schema registry|topic)\b/i;
 
+/** As `settings-watch.ts` of Kafka says it. */
+const ofUnsafeTopics = /^The settings of the topics are not safe: /;
+
 /** Of a service that answers, and not as its contract says. */
 const ofAnswers = /^(?:status-\d+|answer-unreadable|answer-too-large|unreadable-success)$/;
 
@@ -13,20 +16,26 @@ function isAnswered(cause: ClosedCause, detail: string | null): boolean {
   return cause === 'service-unreachable' && ofAnswers.test(detail ?? '');
 }
 
+function isUnsafe(cause: ClosedCause, detail: string | null): boolean {
+  return cause === 'log-refused' && ofUnsafeTopics.test(detail ?? '');
+}
+
 export function causeText(
-  { causes, answersOtherwise }: Texts['bidding'],
+  { causes, answersOtherwise, topicsUnsafe }: Texts['bidding'],
   cause: ClosedCause,
   detail: string | null,
 ): string {
+  if (isUnsafe(cause, detail)) return topicsUnsafe.cause;
   return isAnswered(cause, detail) ? answersOtherwise.cause : causes[cause];
 }
 
 export function remedyOf(
-  { remedies, brokersRemedy, recordsGoneRemedy, answersOtherwise }: Texts['bidding'],
+  { remedies, brokersRemedy, recordsGoneRemedy, answersOtherwise, topicsUnsafe }: Texts['bidding'],
   cause: ClosedCause,
   detail: string | null,
 ): string {
   if (isAnswered(cause, detail)) return answersOtherwise.remedy;
+  if (isUnsafe(cause, detail)) return topicsUnsafe.remedy;
   if (cause === 'log-changed' && detail?.includes(`(${recordsGone})`)) return recordsGoneRemedy;
   return cause === 'log-refused' && ofBrokers.test(detail ?? '') ? brokersRemedy : remedies[cause];
 }

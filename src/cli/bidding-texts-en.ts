@@ -50,4 +50,9 @@ export const biddingEn: Texts['bidding'] = {
     'the next start is refused (65): stop the desk, see what is missing with lance audit verify and put back the records or a newer copy of the directory; where there is none, lance audit accept-restore --by NAME --reason TEXT takes what is there, and pauses; then start it',
   /** In the place of that of `log-refused` where the log is on brokers. */
   brokersRemedy: 'see to the brokers and the schema registry',
+  /** In the place of those of `log-refused` where the settings of a topic were altered. */
+  topicsUnsafe: {
+    cause: 'records that are stored could be lost: somebody altered a topic',
+    remedy: 'set each topic as the detail says; the desk looks every 15 s, and opens by itself once all are safe',
+  },
 };

@@ -49,4 +49,10 @@ export const biddingPt = {
     'a próxima partida é recusada (65): pare a mesa, veja com lance audit verify o que falta e devolva os registros ou uma cópia mais nova do diretório; se não houver, lance audit accept-restore --by NOME --reason TEXTO aceita o que há, e põe em pausa; depois inicie-a',
   /** In the place of that of `log-refused` where the log is on brokers. */
   brokersRemedy: 'veja os brokers e o schema registry',
+  /** In the place of those of `log-refused` where the settings of a topic were altered. */
+  topicsUnsafe: {
+    cause: 'registros gravados poderiam se perder: alguém mudou a configuração de um tópico',
+    remedy:
+      'ponha cada tópico como o detalhe diz; a mesa olha a cada 15 s e reabre sozinha quando todos estiverem seguros',
+  },
 };

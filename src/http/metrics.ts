@@ -46,6 +46,7 @@ export const furtherAlarms = [
   'log-changed',
   'views-unfit',
   'store-files-lost',
+  'topics-unsafe',
   'rollback-unreviewed',
   'bids-refused',
   'link-queries-refused',

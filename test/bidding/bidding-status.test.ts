@@ -569,6 +569,16 @@ test('a service that answers otherwise than the contract says is not said to be 
   }
 });
 
+test('topics that somebody altered are not said to be a log that takes nothing', () => {
+  const detail = 'The settings of the topics are not safe: The topic lance.auctions has retention.ms=1; set it to -1.';
+  for (const language of ['pt', 'en'] as const) {
+    const texts = textsIn(language).bidding;
+    assert.equal(causeText(texts, 'log-refused', detail), texts.topicsUnsafe.cause);
+    assert.equal(remedyOf(texts, 'log-refused', detail), texts.topicsUnsafe.remedy);
+    assert.equal(causeText(texts, 'log-refused', null), texts.causes['log-refused']);
+  }
+});
+
 test('what to do about a log that takes nothing is said for the log at hand alone', () => {
   const full = '/data is full: 3 MB are left';
   const away = 'Kafka has not answered for 4 s (127.0.0.1:9092)';

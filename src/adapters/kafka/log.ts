@@ -23,10 +23,11 @@ import { createPartitionReader, extentOf, type RawRecord } from './partitions.ts
 import { createLogReading } from './read-log.ts';
 import { registerSchemas } from './registry.ts';
 import { type KafkaSettings, recordTopics, topicNameOf } from './settings.ts';
+import { watchSettings } from './settings-watch.ts';
 import { watchSilence } from './silence.ts';
 import { createSnapshots } from './snapshots.ts';
 import { watchTopics } from './topic-watch.ts';
-import { ensureTopics, lacksBrokers } from './topics.ts';
+import { ensureTopics, lacksBrokers, topicFaults } from './topics.ts';
 
 /** What the desk has not read yet, for metrics. */
 type ConsumerLag = { topic: Topic; partition: number; records: number; seconds: number };
@@ -48,6 +49,8 @@ export type KafkaLog = {
   capControls: CapControls;
   /** Why nothing would be stored now; null while Kafka answers. */
   unwritable: () => string | null;
+  /** Why the topics could lose what is stored, since somebody altered them; null: nothing is known against them. */
+  unsafe: () => string | null;
   /** Sends by both producers so far. */
   sends: () => number;
   close: () => Promise<void>;
@@ -79,6 +82,8 @@ export async function openKafkaLog(options: {
   onReplaced?: (fault: Fault) => void;
   /** A record of `house` or `rules` is not one of this desk's, and is passed over; told once each. Left out, it is a line. */
   onPassedOver?: (text: string) => void;
+  /** Somebody altered a topic so that it could lose records; told at each change. Left out, the topics are not watched. */
+  onUnsafe?: (text: string) => void;
   /** Nothing moves any more: the process is to end. */
   onStalled: (fault: Fault) => void;
   onLine?: LogLine;
@@ -102,6 +107,7 @@ export async function openKafkaLog(options: {
   await Promise.all(recordTopics.map((topic) => reader.offsets(topicNameOf(settings, topic), 'next')));
   if (create) await beginHouse(kafka, settings, reader);
   const watch = await watchTopics(reader, settings, identity);
+  const altered = options.onUnsafe === undefined ? null : watchTopicSettings(settings, onLine, options.onUnsafe);
   const controlCopies = createControlCopies(kafka, settings, reader, onPassedOver);
   const consumers = new Set<KafkaConsumer>();
 
@@ -204,6 +210,7 @@ export async function openKafkaLog(options: {
       if (silentMs <= settings.appendTimeoutMs) return null;
       return `Kafka has not answered for ${Math.round(silentMs / 1_000)} s (${settings.brokers.join(', ')})`;
     },
+    unsafe: () => altered?.trouble() ?? null,
     sends: () => desk.sends() + door.sends(),
     lag: () =>
       [...consumers]
@@ -215,8 +222,25 @@ export async function openKafkaLog(options: {
       clearInterval(watchdog);
       silence.stop();
       watch.stop();
+      await altered?.stop();
       await Promise.all([...consumers].map((consumer) => consumer.stop()));
       await Promise.all([desk.close(), door.close(), copies.close(), reader.close(), newsReader.close()]);
+    },
+  };
+}
+
+function watchTopicSettings(settings: KafkaSettings, onLine: LogLine, onUnsafe: (text: string) => void) {
+  const admin = createClient(settings, onLine).admin();
+  const look = async () => {
+    await admin.connect();
+    return topicFaults(admin, settings);
+  };
+  const watch = watchSettings({ look, onUnsafe, onLine });
+  return {
+    trouble: watch.trouble,
+    stop: async () => {
+      await watch.stop();
+      await admin.disconnect().catch(() => undefined);
     },
   };
 }

@@ -140,9 +140,14 @@ type Found = { topic: KafkaTopic; name: string; partitions: number; replicas: nu
 
 /** Names every fault of every topic at once. */
 async function refuseUnfit(admin: Admin, settings: KafkaSettings): Promise<void> {
-  const faults = (await findTopics(admin, settings)).flatMap((found) => faultsOf(found, settings));
+  const faults = await topicFaults(admin, settings);
   if (faults.length === 0) return;
   throw new Fault('configuration-invalid', `The topics are refused:\n${faults.map((text) => `  ${text}`).join('\n')}`);
+}
+
+/** What is wrong with the topics as they are now, each fault with its remedy. */
+export async function topicFaults(admin: Admin, settings: KafkaSettings): Promise<string[]> {
+  return (await findTopics(admin, settings)).flatMap((found) => faultsOf(found, settings));
 }
 
 async function findTopics(admin: Admin, settings: KafkaSettings): Promise<Found[]> {
