@@ -58,6 +58,9 @@ const aheadRecords = 4_000;
 const gatherMs = 20;
 const retryMs = 1_000;
 
+/** Faults of a fetch whose cause names the partition that cannot be read any further; the others go on. */
+const ofOnePartition: ReadonlySet<string> = new Set(['records-missing', 'record-undecodable']);
+
 export function createFollower<T extends Topic>(options: {
   reader: PartitionReader;
   codec: Codec;
@@ -136,10 +139,12 @@ export function createFollower<T extends Topic>(options: {
         take(fetched, froms);
         await gather();
       } catch (fault) {
-        if (!(fault instanceof Fault) || fault.code !== 'records-missing') throw fault;
+        if (!(fault instanceof Fault) || !ofOnePartition.has(fault.code)) throw fault;
         await checkAll();
         closeReplaced();
         const part = followed.get((fault.cause as { partition: number }).partition);
+        // What was fetched before can be read.
+        await part?.running;
         if (part !== undefined && !part.closed) close(part, fault, null);
       }
     }

@@ -22,15 +22,13 @@
  * Lost causes: where a broker refuses, kafkajs logs a sentence without the error code, and the error itself does not say which
  * topic it is about, although the answer did. Here both are kept: see `cause.ts`.
  *
- * Compression: kafkajs reads batches of gzip alone. Here it reads those of zstd too; of others it says which they are, see `unreadableBatch`.
+ * Compression: kafkajs reads batches of gzip alone, however much they become. Here it reads those of all codecs: see `compression.ts`.
  *
  * Costly writing: what a plain producer sends takes a tenth of a busy desk's CPU to put together: see `produce-bytes.ts`.
  */
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
-import { promisify } from 'node:util';
-import { zstdCompress, zstdDecompress } from 'node:zlib';
-import kafkajs from 'kafkajs';
+import './compression.ts';
 import { causeText, placeOf } from './cause.ts';
 import { type ProduceBody, produceBytes } from './produce-bytes.ts';
 
@@ -74,16 +72,6 @@ type Connection = {
   send: (sent: Sent) => Promise<unknown>;
   logError: (text: string, fields: object) => void;
 };
-
-/** More than a broker takes of one batch becomes when it is unpacked, unless somebody made it to fill the memory. */
-const unpackedBytes = 256 * 1024 * 1024;
-const pack = promisify(zstdCompress);
-const unpack = promisify(zstdDecompress);
-
-kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
-  compress: ({ buffer }: { buffer: Buffer }) => pack(buffer),
-  decompress: (bytes: Buffer) => unpack(bytes, { maxOutputLength: unpackedBytes }),
-});
 
 const pendingLookMs = 10;
 const timeoutLookMs = 200;

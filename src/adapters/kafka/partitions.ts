@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kafka } from 'kafkajs';
 import { Fault } from '../../errors.ts';
 import { unavailable } from './client.ts';
+import { UnreadableBatch } from './compression.ts';
 import { partitionOfKey } from './key-partition.ts';
 
 export type RawRecord = {
@@ -180,7 +181,7 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
       } catch (cause) {
         disturbances += 1;
         const fault = cause as { name?: string; type?: string; host: string; port: number };
-        if (fault.type === 'OFFSET_OUT_OF_RANGE' || isUnreadableBatch(cause) || closed || attempt === attempts)
+        if (fault.type === 'OFFSET_OUT_OF_RANGE' || cause instanceof UnreadableBatch || closed || attempt === attempts)
           throw cause;
         if (fault.name === 'KafkaJSConnectionClosedError') cluster.removeBroker({ host: fault.host, port: fault.port });
         const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
@@ -225,25 +226,36 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
   }
 
   return {
-    fetch: (topic, froms, waitMs, amount = 'many') =>
-      trying(topic, async () => {
-        const leaders = cluster.findLeaderForPartitions(topic, [...froms.keys()]);
-        const parts = await Promise.all(
-          Object.entries(leaders).map(([nodeId, partitions]) =>
-            fetchFrom(nodeId, topic, new Map(partitions.map((each) => [each, froms.get(each)!])), waitMs, amount),
-          ),
-        );
-        return new Map(parts.flat());
-      }).catch((cause: unknown) => {
+    fetch: async function fetch(topic, froms, waitMs, amount = 'many') {
+      try {
+        return await trying(topic, async () => {
+          const leaders = cluster.findLeaderForPartitions(topic, [...froms.keys()]);
+          const parts = await Promise.all(
+            Object.entries(leaders).map(([nodeId, partitions]) =>
+              fetchFrom(nodeId, topic, new Map(partitions.map((each) => [each, froms.get(each)!])), waitMs, amount),
+            ),
+          );
+          return new Map(parts.flat());
+        });
+      } catch (cause) {
+        if (cause instanceof UnreadableBatch) {
+          const [[partition, from]] = [...froms] as [[number, number]];
+          if (froms.size === 1 && amount === 'one') throw unreadableBatch(topic, partition, from, cause);
+          // The answer does not say whose it is, nor gives what stands before it: batch by batch until one rejects.
+          const parts = new Map<number, Part>();
+          for (const each of froms)
+            for (const part of await fetch(topic, new Map([each]), 0, 'one')) parts.set(...part);
+          return parts;
+        }
         const { type, topic: name, partition } = cause as { type?: string; topic?: string; partition?: number };
-        if (isUnreadableBatch(cause)) throw unreadableBatch(topic, froms, cause);
         if (type !== 'OFFSET_OUT_OF_RANGE') throw unavailable(cause);
         throw new Fault(
           'records-missing',
           `${name}/${partition} does not reach to where its views are: records were deleted, or it is another log.`,
           cause,
         );
-      }),
+      }
+    },
     offsets: (topic, which) =>
       trying(topic, async () => {
         const partitions = cluster
@@ -287,18 +299,11 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
   };
 }
 
-/** Batches of a kind of compression that nobody here can unpack. */
-function isUnreadableBatch(cause: unknown): cause is Error {
-  return cause instanceof Error && cause.name === 'KafkaJSNotImplemented' && / compression /.test(cause.message);
-}
-
-function unreadableBatch(topic: string, froms: ReadonlyMap<number, number>, cause: Error): Fault {
-  const places = [...froms].map(([partition, from]) => `${topic}/${partition} from ${from} on`).join(', ');
-  const [codec] = cause.message.split(' ');
+function unreadableBatch(topic: string, partition: number, from: number, cause: UnreadableBatch): Fault {
   return new Fault(
-    'log-unavailable',
-    `Kafka: a batch of records is compressed with ${codec}, which a desk cannot read (${places}): no desk writes that. Set compression.type of the topic to producer, and find out who wrote the batch. What comes after it in its partition is not read until the topic is repaired.`,
-    cause,
+    'record-undecodable',
+    `The batch of records of ${topic}/${partition} that begins at ${from} or before cannot be unpacked (${cause.message}): no desk writes such a batch. Find out who did. What comes after it in its partition is not read until the topic is repaired.`,
+    Object.assign(cause, { partition }),
   );
 }
 

@@ -36,9 +36,6 @@ export function keptMsOf(topic: KafkaTopic): number {
 /** Copies of the views: what is lost of them is folded from the log again. */
 export const replaceable: ReadonlySet<KafkaTopic> = new Set(['snapshots']);
 
-/** What is stored in another way is not read at all. Absent where a broker does not tell. */
-const readableCompressions: ReadonlySet<string> = new Set(['producer', 'uncompressed', 'gzip', 'zstd']);
-
 /** A webhook may be as large as the door takes it, and a record of it somewhat larger. */
 const recordLimitBytes = 8 * 1024 * 1024;
 
@@ -177,14 +174,8 @@ function faultsOf({ topic, name, partitions, replicas, config }: Found, settings
       `The topic ${name} has ${partitions} partitions, the configuration says ${settings.partitions}. Requests would move between partitions: set LANCE_KAFKA_PARTITIONS (kafka.partitions) to ${partitions}, or move the desk to topics with another prefix.`,
     ];
   }
+  if (replaceable.has(topic)) return [];
   const faults: string[] = [];
-  const compression = config.get('compression.type');
-  if (compression !== undefined && !readableCompressions.has(compression)) {
-    faults.push(
-      `The topic ${name} has compression.type=${compression}, which a desk cannot read: set it to producer (or uncompressed, gzip, zstd).`,
-    );
-  }
-  if (replaceable.has(topic)) return faults;
   const numberOf = (key: string): number => Number(config.get(key));
   if (replicas < settings.replication) {
     faults.push(

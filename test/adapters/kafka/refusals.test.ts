@@ -1,10 +1,12 @@
 /** What does not fit is refused with its reason; what is away is waited for; what cannot be read is handed on as that. */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import kafkajs, { type Admin, Kafka, type Producer } from 'kafkajs';
 import { causeText, placeOf } from '../../../src/adapters/kafka/cause.ts';
 import { calmed, lineOf } from '../../../src/adapters/kafka/client.ts';
+import { unpackedLimitBytes } from '../../../src/adapters/kafka/compression.ts';
 import { openKafkaLog, stallOf } from '../../../src/adapters/kafka/log.ts';
 import { registerSchemas } from '../../../src/adapters/kafka/registry.ts';
 import { type KafkaSettings, type KafkaTopic, kafkaTopics, topicNameOf } from '../../../src/adapters/kafka/settings.ts';
@@ -126,13 +128,6 @@ function testSafety(stack: SuiteStack): void {
       says: /dead-letters has cleanup\.policy=/,
     },
     { topic: 'inputs', name: 'cleanup.policy', value: 'delete', says: /inputs has cleanup\.policy=delete.*compact/ },
-    {
-      topic: 'house',
-      name: 'compression.type',
-      value: 'lz4',
-      says: /house has compression\.type=lz4.*set it to producer/,
-    },
-    { topic: 'snapshots', name: 'compression.type', value: 'snappy', says: /snapshots has compression\.type=snappy/ },
     {
       topic: 'auctions',
       name: 'unclean.leader.election.enable',
@@ -372,45 +367,67 @@ function testRecords(stack: SuiteStack): void {
     assert.equal((await opened.log.read('auctions', 1, 0, 1))[0]!.record.kind, 'unreadable');
   });
 
-  test('records of zstd are read, and of what cannot be unpacked the fault says what it is and what to do', async (context) => {
+  test('records of every compression that brokers know are read', async (context) => {
     const settings = settingsOn(stack, `${stack.prefix}packed.`);
     const opened = await open(settings);
     context.after(() => opened.close());
     const topic = topicNameOf(settings, 'auctions');
     const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name: topic };
-    const packWith = async (value: string) => {
-      // Kept long enough to be accepted.
+    // Words that repeat near and far, and bytes that do not.
+    const notes = ['the same words '.repeat(1_000), randomBytes(20_000).toString('base64'), 'a'.repeat(100_000), ''];
+    notes.push(notes.join(''));
+    for (const codec of ['zstd', 'lz4', 'snappy', 'gzip'] as const) {
       const configEntries = [
-        { name: 'compression.type', value },
+        { name: 'compression.type', value: codec },
+        // Kept long enough to be accepted.
         { name: 'retention.ms', value: '-1' },
       ];
       await administer(settings, async (admin) => {
         await admin.alterConfigs({ validateOnly: false, resources: [{ ...resource, configEntries }] });
         await eventually(async () => {
           const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] });
-          return resources[0]!.configEntries.some((each) => each.configValue === value);
+          return resources[0]!.configEntries.some((each) => each.configValue === codec);
         });
       });
-    };
-    await packWith('zstd');
-    const note = 'the same words '.repeat(1_000);
-    await opened.log.append([auctionEntry('packed', note)]);
-    const [found] = await opened.log.readKey('auctions', 'packed');
-    assert.equal((found!.record as { reason?: string }).reason, note);
-    await (await open(settings)).close();
-    for (const [type, codec] of [
-      ['lz4', 'LZ4'],
-      ['snappy', 'Snappy'],
-    ] as const) {
-      await packWith(type);
-      await opened.log.append([auctionEntry(type, note)]);
-      await assert.rejects(opened.log.readKey('auctions', type), (fault: Fault) => {
-        assert.ok(fault.message.includes(topic), fault.message);
-        assert.match(fault.message, new RegExp(`${codec}|LZ4`));
-        assert.match(fault.message, /Set compression\.type of the topic to producer/);
-        return true;
-      });
+      await opened.log.append(notes.map((note) => auctionEntry(codec, note)));
+      const found = await opened.log.readKey('auctions', codec);
+      assert.deepEqual(
+        found.map(({ record }) => (record as { reason?: string }).reason),
+        notes,
+        codec,
+      );
     }
+    await (await open(settings)).close();
+  });
+
+  test('a batch that becomes too much closes its partition where it stands, and the others go on', async (context) => {
+    const settings = settingsOn(stack, `${stack.prefix}bomb.`);
+    const closed: Fault[] = [];
+    const opened = await open(settings, closed);
+    context.after(() => opened.close());
+    const topic = topicNameOf(settings, 'auctions');
+    const read: string[] = [];
+    const consumer = await opened.log.consume({
+      topic: 'auctions',
+      scope: 'owned',
+      from: async () => 0,
+      onLost: () => undefined,
+      maxEntries: 10,
+      handler: async ({ entries }) => void read.push(...entries.map(({ key }) => key)),
+      onFault: (fault) => assert.fail(String(fault)),
+    });
+    const send = (partition: number, key: string, value: Buffer | string, compression = 0) =>
+      produce(settings, (producer) => producer.send({ topic, compression, messages: [{ key, value, partition }] }));
+    await send(1, 'before', 'x');
+    await send(1, 'bomb', Buffer.alloc(unpackedLimitBytes), kafkajs.CompressionTypes.GZIP);
+    await send(1, 'after', 'x');
+    await eventually(() => closed.length === 1, 20_000);
+    assert.equal(closed[0]!.code, 'record-undecodable');
+    assert.match(closed[0]!.message, new RegExp(`${topic}/1 that begins at 1 or before cannot be unpacked \\(gzip: `));
+    for (const partition of [0, 2]) await send(partition, `beside-${partition}`, 'x');
+    await eventually(() => read.length === 3, 20_000);
+    assert.deepEqual(read.toSorted(), ['before', 'beside-0', 'beside-2']);
+    assert.deepEqual([consumer.owns(0), consumer.owns(1), consumer.owns(2)], [true, false, true]);
   });
 
   test('a record under a key that no desk writes is passed over, and its partition goes on', async (context) => {
