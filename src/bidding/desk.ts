@@ -24,6 +24,7 @@ import { createDecisionQueue, type DecisionQueue } from './decision-queue.ts';
 import type { DeskStatus, DeskWorld } from './desk-world.ts';
 import { deadlineOf } from './evolve.ts';
 import { createFoldTeller } from './fold-events.ts';
+import { createFrozenAlarms } from './frozen-alarms.ts';
 import { createGate, type Gate } from './gate.ts';
 import { hindered } from './hindrances.ts';
 import { createIntake, type Intake } from './intake.ts';
@@ -118,6 +119,14 @@ export function createDesk(world: DeskWorld): Desk {
   const isEnding = (requestId: RequestId) => ending.has(requestId);
   const claims: ClaimDesk = createClaimDesk({ ...common, ...room, isEnding, decideAnew: lookAgain });
 
+  const frozenAlarms = createFrozenAlarms({
+    clock,
+    of: {
+      plural: 'requests',
+      list: 'lance bids list marks them, lance bids show ID says why, lance bids retry ID reads the records of one again',
+    },
+    tell: (requestId, text) => observer({ kind: 'alarm', code: 'request-frozen', requestId, text }),
+  });
   const settledRows: SettledRows = createSettledRows({
     ...{ takeUp: ledger.takeUp, act, clock, spawn },
     onFault: ({ code, message }) => observer({ kind: 'fault', code, message }),
@@ -206,7 +215,7 @@ export function createDesk(world: DeskWorld): Desk {
     const answers = folds.flatMap(({ record }) => (record?.kind === 'answered' ? [record] : []));
     if (answers.length > 0) spawn(callbacks.acknowledged(answers));
     const rows = new Map(folds.map(({ row }) => [row.state.requestId, row]));
-    act([...rows.values()]);
+    act([...rows.values()], true);
   }
 
   function afterFold(fold: Fold, live: boolean): void {
@@ -221,6 +230,7 @@ export function createDesk(world: DeskWorld): Desk {
       queue.remove(requestId);
       links.unpark(requestId);
     }
+    if (state.frozen === undefined) frozenAlarms.thawed(requestId);
     if (readBack.some(isEnd)) ending.delete(requestId);
     if (!ledger.get(requestId)) {
       agenda.remove(requestId);
@@ -232,8 +242,8 @@ export function createDesk(world: DeskWorld): Desk {
     if (mayDifferLate(fold)) spawn(tellLateDifference(fold, common));
   }
 
-  /** Does what each state asks for. */
-  function act(rows: readonly LedgerRow[]): void {
+  /** Does what each state asks for. `isFresh`: they were just folded. */
+  function act(rows: readonly LedgerRow[], isFresh = false): void {
     const now = clock.now();
     for (const row of rows) {
       const { state } = row;
@@ -263,7 +273,9 @@ export function createDesk(world: DeskWorld): Desk {
             agenda.set(requestId, command.until);
             break;
           case 'alarm':
-            observer({ ...command, requestId });
+            if (command.code === 'request-frozen' && state.frozen !== undefined)
+              frozenAlarms.found(requestId, state.frozen, isFresh);
+            else observer({ ...command, requestId });
             break;
           default:
             command satisfies never;
@@ -580,6 +592,7 @@ export function createDesk(world: DeskWorld): Desk {
   async function stop(): Promise<void> {
     stopping = true;
     settledRows.end();
+    frozenAlarms.stop();
     time.stop();
     const isSaid = gate.stop();
     bidding.stop();

@@ -99,7 +99,7 @@ export function react(
   }
 }
 
-/** A frozen request is said again this often, until somebody has looked. */
+/** A frozen request is looked at again this often; the alarm is raised once, see `frozen-alarms.ts`. */
 const frozenAlarmMs = 3_600_000;
 
 /**

@@ -4,6 +4,7 @@
  */
 import { createAgenda } from '../bidding/agenda.ts';
 import type { Authorisations } from '../bidding/authorisations.ts';
+import { createFrozenAlarms } from '../bidding/frozen-alarms.ts';
 import { createOutbox } from '../bidding/outbox.ts';
 import type { EventLog, LogBatch, MarginCache, NewEntry, QueryAnswer, Service, Views } from '../bidding/ports.ts';
 import { createSlots } from '../bidding/slots.ts';
@@ -109,6 +110,14 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
   const outbox = createOutbox({ log, clock, retryMs: settings.retryMs, onRefused: onFault });
   const ledger = createFlowLedger(flows, settings, log);
   const agenda = createAgenda(clock, lookAgain);
+  const frozenAlarms = createFrozenAlarms({
+    clock,
+    of: {
+      plural: 'flows',
+      list: 'lance contracts list marks them (or renegotiations, withdrawals, events), show ID says why, retry ID reads the records of one again',
+    },
+    tell: (flowId, text) => observer({ kind: 'alarm', code: 'flow-frozen', flowId, text }),
+  });
   const onAnswer = () => observer({ kind: 'step', step: 'flow-answer-received' });
   const sender = createFlowSender({ instance, service, vault, clock, keyedAttempts: settings.keyedAttempts, onAnswer });
   const callbacks = createFlowCallbacks({ flows, log, outbox, clock, vault, pricing });
@@ -172,6 +181,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     for (const { state, before, record } of folds) {
       // Another record may come before the one that is on its way.
       if (record === null || record.kind === busy.get(state.flowId)) busy.delete(state.flowId);
+      if (state.frozen === undefined) frozenAlarms.thawed(state.flowId);
       const earlier = before?.operation?.intent?.intentId;
       const sent = state.operation?.status !== 'intended' || state.operation.intent?.intentId !== earlier;
       if (earlier !== undefined && sent) sender.forget(earlier);
@@ -185,10 +195,15 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     }
     const flowIds = [...new Set(folds.map(({ state }) => state.flowId))];
     for (const flowId of flowIds) if (ledger.get(flowId) === null) carried?.forget(flowId);
-    if (live) await act(flowIds.flatMap((flowId) => ledger.get(flowId) ?? []));
+    if (live)
+      await act(
+        flowIds.flatMap((flowId) => ledger.get(flowId) ?? []),
+        true,
+      );
   }
 
-  async function act(given: readonly FlowState[]): Promise<void> {
+  /** Does what each state asks for. `isFresh`: they were just folded. */
+  async function act(given: readonly FlowState[], isFresh = false): Promise<void> {
     const states = await workedOnHere(given);
     if (states.length === 0 || stopping) return;
     const now = clock.now();
@@ -207,6 +222,8 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
       const commands = processed(flowId, () => react(state, { now, instance, margin, tried: sender.tried }, settings));
       for (const command of commands ?? []) {
         if (command.kind === 'wait') agenda.set(flowId, command.until);
+        else if (command.kind === 'alarm' && command.code === 'flow-frozen' && state.frozen !== undefined)
+          frozenAlarms.found(flowId, state.frozen, isFresh);
         else if (command.kind === 'alarm') observer({ ...command, flowId });
         else if (command.kind === 'look-up-proposal') waiting.push(state);
         else perform(state, command, { margin, bid: bids.get(state.subject.requestId ?? '') ?? null }, now);
@@ -588,6 +605,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     stop: async () => {
       stopping = true;
       carried?.stop();
+      frozenAlarms.stop();
       agenda.close();
       await intake.stop();
       await outbox.close();
