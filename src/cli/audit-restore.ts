@@ -58,13 +58,15 @@ export async function acceptRestore(
   const promisedCents = known.reduce((sum, { offer }) => sum + offer.amountCents, 0);
   const counts = { claimed: claims.size, withOffer: known.length };
   const lostOrders = lostOrdersOf(place.backend, accepted);
+  const lostRecords = lostRecordsOf(accepted);
   if (json) {
-    terminal.write(JSON.stringify({ ...accepted, ...counts, promisedCents, complete, lostOrders }));
+    terminal.write(JSON.stringify({ ...accepted, ...counts, promisedCents, complete, lostRecords, lostOrders }));
     return;
   }
   const until = complete ? null : format.time(accepted.noBidReceivedBefore);
   const { audit: texts } = format.texts;
   terminal.write(texts.accepted(counts, format.money(promisedCents), until));
+  terminal.write(lostRecords === null ? texts.recordsUnknown : texts.lostRecords(lostRecords));
   if (lostOrders === null) {
     terminal.write(texts.ordersUnknown);
     return;
@@ -75,6 +77,31 @@ export async function acceptRestore(
 
 /** Where people's orders are kept. A token that was revoked in the part that was lost works again. */
 const orderBooks = ['token_book', 'rule_book', 'control_changes'] as const;
+
+/** Topics whose records say what was lost of requests, bids, events and flows. */
+const recordBooks = {
+  auctions: 'auctions',
+  callbacks: 'callbacks',
+  flows: 'flows',
+  dead_letters: 'deadLetters',
+} as const;
+export type LostRecords = Record<(typeof recordBooks)[keyof typeof recordBooks], number>;
+
+/**
+ * How many records are known to have stood behind the end of each topic, over its partitions. Null: nothing is left to compare with.
+ * What was stored after the last anchor is not known of.
+ */
+function lostRecordsOf({ heads, lost }: Pick<SetBackStore, 'heads' | 'lost'>): LostRecords | null {
+  if (lost === null) return null;
+  const counts: LostRecords = { auctions: 0, callbacks: 0, flows: 0, deadLetters: 0 };
+  for (const [place, [count]] of Object.entries(lost)) {
+    // A table, or topic and partition.
+    const book = place.split('/')[0]!.replace('-', '_');
+    const name = recordBooks[book as keyof typeof recordBooks];
+    if (name !== undefined) counts[name] += Math.max(0, count - (heads[place]?.[0] ?? 0));
+  }
+  return counts;
+}
 
 /** Null: nobody knows. On Kafka tokens and controls stand in no chain, and of a lost anchor nothing is left to compare with. */
 function lostOrdersOf(

@@ -578,6 +578,10 @@ export const en: Texts = {
     pauseReason: (reason) => `restore accepted: ${reason}`,
     accepted: ({ claimed, withOffer }, promised, until) =>
       `Accepted, and recorded. ${claimed} requests that were bid for in the lost part are not bid for again. Each counts as unknown until the end of its auction, an event or a person says how its bid ended; ${withOffer} of them count under the caps with the ${promised} that was offered${withOffer === claimed ? '' : ', the others with what was asked for, where the log still says it'}.${until === null ? '' : ` Which others there were is not known: nothing is bid for that was received before ${until}, and what may have been promised for those counts under no cap.`} Bidding is paused: compare with the service (lance bids list --state unknown; lance bids resolve), set caps (lance cap), then lance resume.`,
+    lostRecords: ({ auctions, callbacks, flows, deadLetters }) =>
+      `Lost, as far as the anchor tells: ${auctions} records of requests and their bids, ${callbacks} events of the service, ${flows} records of contracts and other flows, ${deadLetters} dead letters.`,
+    recordsUnknown:
+      'How many records of requests, bids, events and flows were lost cannot be told: nothing is left of the anchor to compare with.',
     lostOrders: {
       token_book: (count) => `${count} about tokens: a token revoked since then works again (lance tokens list)`,
       rule_book: (count) => `${count} about rule sets and their approval (lance rules history; lance rules approval)`,

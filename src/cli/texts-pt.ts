@@ -2,6 +2,7 @@
 import type { DeskCode } from '../bidding/react.ts';
 import type { RejectionCode } from '../domain/offer.ts';
 import type { PriceCode } from '../pricing/mask.ts';
+import type { LostRecords } from './audit-restore.ts';
 import { backtestPt } from './backtest-texts-pt.ts';
 import { biddingPt } from './bidding-texts-pt.ts';
 import { demoPt } from './demo-texts-pt.ts';
@@ -595,6 +596,10 @@ export const pt = {
       until: string | null,
     ) =>
       `Aceito e registrado. ${claimed} solicitações que receberam lance na parte perdida não recebem outro lance. Cada uma conta como desconhecida até que o fim do leilão, um evento ou uma pessoa diga como o lance terminou; ${withOffer} delas contam nos tetos com os ${promised} ofertados${withOffer === claimed ? '' : ', as outras com o valor pedido, onde o registro ainda o tem'}.${until === null ? '' : ` Não se sabe se houve outras: nada do que for recebido antes de ${until} recebe lance, e o que pode ter sido prometido nelas não conta em nenhum teto.`} Os lances estão em pausa: compare com o serviço (lance bids list --state unknown; lance bids resolve), ajuste os tetos (lance cap) e depois lance resume.`,
+    lostRecords: ({ auctions, callbacks, flows, deadLetters }: LostRecords) =>
+      `Perdidos, até onde a âncora diz: ${auctions} gravações de solicitações e seus lances, ${callbacks} eventos do serviço, ${flows} gravações de contratos e outros fluxos, ${deadLetters} mensagens mortas.`,
+    recordsUnknown:
+      'Não se sabe quantas gravações de solicitações, lances, eventos e fluxos se perderam: nada restou da âncora para comparar.',
     lostOrders: {
       token_book: (count: number) =>
         `${count} sobre tokens: um token revogado desde então volta a valer (lance tokens list)`,

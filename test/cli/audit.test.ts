@@ -119,6 +119,11 @@ test('accept-restore takes a log that was set back, and pauses', async () => {
   // Found by an operator: the revoked token worked again, and nobody was told.
   assert.match(said.said.replaceAll(/\s+/g, ' '), / 1 about tokens: .* 1 about pauses, caps and rules \(/);
   assert.doesNotMatch(said.said, /about rule sets/);
+  // `live` stores two records more.
+  assert.match(
+    said.said.replaceAll(/\s+/g, ' '),
+    /Lost, as far as the anchor tells: 2 records of requests and their bids, 0 events/,
+  );
   await live(directory, 1);
 });
 
@@ -141,6 +146,7 @@ test('an empty directory is not accepted for that of its anchor unless it is sai
   await live(directory, 1);
   const lost = await lanceCommand(environment, [...accepting, '--emptied']);
   assert.match(lost.said, /^Accepted, and recorded/);
+  assert.match(lost.said.replaceAll(/\s+/g, ' '), /Lost, as far as the anchor tells: 4 records of requests/);
 });
 
 test('a desk is not taken in under another pseudonym key, and nothing is left (operator, session 37)', async () => {
