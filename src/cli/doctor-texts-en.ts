@@ -145,8 +145,8 @@ export const doctorEn: Texts['doctor'] = {
       `open since ${since}, but half of the last ${count} bids waited ${(Number(durationMs) / 1_000).toFixed(1)} s or longer for their answer, and an auction lasts ${Number(windowMs) / 1_000} s: requests may end without a bid for it`,
       'ask the service why it is slow; see the runbook LanceServiceSlow',
     ],
-    'bidding-closed': ({ cause, since, until, text }) => [
-      `closed since ${since}: ${causeText(biddingEn, cause as ClosedCause, text === undefined ? null : String(text))} (${cause})${until === undefined ? '' : `, until ${until}`}${text === undefined ? '' : `: ${text}`}`,
+    'bidding-closed': ({ cause, since, until, text, detail = text }) => [
+      `closed since ${since}: ${causeText(biddingEn, cause as ClosedCause, text === undefined ? null : String(text))} (${cause})${until === undefined ? '' : `, until ${until}`}${detail === undefined ? '' : `: ${detail}`}`,
       remedyOf(biddingEn, cause as ClosedCause, text === undefined ? null : String(text)),
     ],
     'bidding-unasked': ({ url, text }) => [

@@ -154,8 +154,8 @@ export const doctorPt = {
       `abertos desde ${since}, mas metade dos últimos ${count} lances esperou ${(Number(durationMs) / 1_000).toFixed(1).replace('.', ',')} s ou mais pela resposta, e um leilão dura ${Number(windowMs) / 1_000} s: por isso pode haver solicitações que ficam sem lance`,
       'pergunte ao serviço por que está lento; veja o runbook LanceServiceSlow',
     ],
-    'bidding-closed': ({ cause, since, until, text }: DoctorFigures) => [
-      `fechados desde ${since}: ${causeText(biddingPt, cause as ClosedCause, text === undefined ? null : String(text))} (${cause})${until === undefined ? '' : `, até ${until}`}${text === undefined ? '' : `: ${text}`}`,
+    'bidding-closed': ({ cause, since, until, text, detail = text }: DoctorFigures) => [
+      `fechados desde ${since}: ${causeText(biddingPt, cause as ClosedCause, text === undefined ? null : String(text))} (${cause})${until === undefined ? '' : `, até ${until}`}${detail === undefined ? '' : `: ${detail}`}`,
       remedyOf(biddingPt, cause as ClosedCause, text === undefined ? null : String(text)),
     ],
     'bidding-unasked': ({ url, text }: DoctorFigures) => [
@@ -232,7 +232,7 @@ export const doctorPt = {
       `as âncoras ${path} foram editadas (linha ${line})`,
       String(remedy),
     ],
-    'start-refused': ({ text }: DoctorFigures) => [`a próxima partida seria recusada: ${text}`],
+    'start-refused': ({ text }: DoctorFigures) => [`a próxima partida seria recusada: ${faultPt(String(text))}`],
     'file-damaged': ({ text }: DoctorFigures) => [
       `lance.sqlite está danificado: ${text}`,
       'guarde uma cópia, reponha um backup do diretório inteiro e depois lance audit accept-restore',
@@ -251,7 +251,10 @@ export const doctorPt = {
       `o Redis tinha perdido parte da partição ${partition} em ${since} (${text}); ela foi refeita a partir do registro`,
       'descubra quem removeu chaves do Redis ou por que ele as perdeu',
     ],
-    'views-lacking': ({ text }: DoctorFigures) => [`${text}`, 'lance run refaz a partição; até lá não há lances'],
+    'views-lacking': ({ text }: DoctorFigures) => [
+      faultPt(String(text)),
+      'lance run refaz a partição; até lá não há lances',
+    ],
     'views-evictable': ({ text }: DoctorFigures) => [
       `maxmemory-policy é ${text}: o Redis pode remover qualquer chave, por isso não há lances`,
       'redis-cli CONFIG SET maxmemory-policy noeviction',
@@ -319,7 +322,7 @@ export const doctorPt = {
       'veja o caminho em LANCE_BASE_URL e se o token pode consultar vínculos',
     ],
     'token-untried': ({ text }: DoctorFigures) => [
-      `não pôde ser testado: ${text}`,
+      `não pôde ser testado: ${faultPt(String(text))}`,
       'veja o serviço; depois rode o doctor de novo',
     ],
     'token-given': () => ['dado'],

@@ -26,6 +26,7 @@ import { confirmRules, reasonsAgainst } from '../rules/verdict.ts';
 import { readOutcomeTable } from '../wire/outcomes.ts';
 import { remedyOf } from './audit.ts';
 import { reasonTexts } from './rules-files.ts';
+import { detailText } from './status.ts';
 import { labelledText } from './terminal.ts';
 import type { DoctorFigures, Texts } from './texts.ts';
 import type { CommandWorld, DeskReader, TokenTrial } from './world.ts';
@@ -870,6 +871,13 @@ async function examine(world: CommandWorld): Promise<Finding[]> {
   return findings;
 }
 
+/** With the detail of a closed desk in words. Why somebody paused is said as it was written. */
+export function shownFigures(finding: FindingName, figures: DoctorFigures, texts: Texts): DoctorFigures {
+  const { cause, text } = figures;
+  if (finding !== 'bidding-closed' || cause === 'paused' || text === undefined) return figures;
+  return { ...figures, detail: detailText(texts, String(text)) };
+}
+
 /** Resolves to the exit code: 1 when something failed. */
 export async function runDoctor(world: CommandWorld, json: boolean): Promise<number> {
   const { terminal, format } = world;
@@ -883,7 +891,7 @@ export async function runDoctor(world: CommandWorld, json: boolean): Promise<num
       terminal.write(JSON.stringify({ check, level, finding, ...figures }));
       continue;
     }
-    const [text, remedy] = doctor.findings[finding](figures);
+    const [text, remedy] = doctor.findings[finding](shownFigures(finding, figures, format.texts));
     const label = `${doctor.levels[level].padEnd(levelWidth)}  ${doctor.checks[check].padEnd(nameWidth)}`;
     const said = remedy === undefined ? (text ?? null) : `${text}\n${doctor.remedy}: ${remedy}`;
     terminal.write(labelledText([[label, said]]));

@@ -8,6 +8,7 @@ import { causeText, remedyOf } from './bidding-remedy.ts';
 import { askStatus, type DaemonPlace, type StatusAnswer } from './daemon.ts';
 import { reasonText } from './flows.ts';
 import { labelledText } from './terminal.ts';
+import type { Texts } from './texts.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
 /** A service that was asked so often and answered nothing is taken for one that is away. */
@@ -122,7 +123,7 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.until, bidding?.until == null ? null : format.minute(bidding.until)],
     [labels.by, bidding?.by ?? (cause === 'paused' ? status.personNotTold : null)],
     // Why somebody paused is in that person's own words.
-    [labels.detail, cause === 'paused' ? detail : detail && detailText(detail)],
+    [labels.detail, cause === 'paused' ? detail : detail && detailText(format.texts, detail)],
     [labels.remedy, cause === null ? null : remedyOf(texts, cause, detail)],
     [labels.process, status.process(found.version, status.roles(found.roles), format.minute(found.startedAt), url)],
     [labels.ready, found.ready ? status.isReady : status.notReady],
@@ -154,12 +155,6 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
   ];
   const width = screenWidth - Math.max(...Object.values(labels).map((label) => label.length)) - 2;
   return labelledText(rows.map(([label, text]) => [label, text === null ? null : wrapped(text, width)]));
-
-  /** What the service answered last is a code of ours. */
-  function detailText(text: string): string {
-    const said = reasonText(format.texts.flows, text);
-    return said === text ? format.texts.fault(text) : `${said} (${text})`;
-  }
 
   /** Of many problems the first: `rules check` names all. */
   function folderText({ rulesFolder: { refusal, heldBack, notFollowed } }: DaemonStatus): string | null {
@@ -234,4 +229,10 @@ function wrapped(text: string, width: number): string {
     else lines.push(word);
   }
   return lines.join('\n');
+}
+
+/** The detail of a cause that a person did not write, in the language asked for. What the service answered last is a code of ours. */
+export function detailText(texts: Texts, detail: string): string {
+  const said = reasonText(texts.flows, detail);
+  return said === detail ? texts.fault(detail) : `${said} (${detail})`;
 }

@@ -18,6 +18,7 @@ import {
   toldPause,
 } from '../../src/bidding/ports.ts';
 import { causeText, remedyOf } from '../../src/cli/bidding-remedy.ts';
+import { shownFigures } from '../../src/cli/doctor.ts';
 import { languages, textsIn } from '../../src/cli/texts.ts';
 import { manualClock } from '../sandbox/clocks.ts';
 import { createManualClock } from './manual-clock.ts';
@@ -567,6 +568,29 @@ test('a service that answers otherwise than the contract says is not said to be 
     }
     assert.equal(causeText(texts, 'service-throttled', 'status-500'), texts.causes['service-throttled']);
   }
+});
+
+test('doctor says why bidding is closed in the language asked for, and a pause as it was written', () => {
+  const said = (language: 'pt' | 'en', cause: string, text: string) => {
+    const texts = textsIn(language);
+    const { findings } = texts.doctor;
+    const figures = { cause, since: 'hoje', text };
+    return findings['bidding-closed'](shownFigures('bidding-closed', figures, texts)).join('\n');
+  };
+  const read = 'the log is about to be read';
+  assert.match(said('pt', 'partitions-not-live', read), /: o registro ainda vai ser lido\n/);
+  assert.match(said('en', 'partitions-not-live', read), /: the log is about to be read\n/);
+  const { reasons } = textsIn('pt').flows;
+  assert.ok(
+    said('pt', 'service-unreachable', 'headers-timeout').includes(`: ${reasons['headers-timeout']} (headers-timeout)`),
+  );
+  assert.match(
+    said('pt', 'service-unreachable', 'status-500'),
+    new RegExp(textsIn('pt').bidding.answersOtherwise.cause),
+  );
+  assert.match(said('pt', 'paused', read), /: the log is about to be read\n/);
+  const [refused] = textsIn('pt').doctor.findings['start-refused']({ text: 'Kafka: lance.auctions gave no answer.' });
+  assert.equal(refused, 'a próxima partida seria recusada: Kafka: lance.auctions não respondeu.');
 });
 
 test('topics that somebody altered are not said to be a log that takes nothing', () => {
