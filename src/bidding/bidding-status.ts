@@ -11,6 +11,7 @@ import type { Gate } from './gate.ts';
 import type { DeskObserver } from './observer.ts';
 import {
   type BidAnswer,
+  type LinkQuery,
   type QueryAnswer,
   type Service,
   type ServiceReason,
@@ -208,7 +209,10 @@ export type ServiceHealth = {
 
 type ServiceTrouble = Extract<ClosedCause, `service-${string}`>;
 
-/** One lost answer is the network's; so many in a row, for so long and none answered between, are the service. */
+/**
+ * One lost answer is the network's; so many in a row, for so long and none answered between, are the service, when they are of at least
+ * two requests: one may be answered without meaning for a reason of its own. Where only one fails, a probe is asked as well.
+ */
 const leastFailures = 3;
 const leastFailingMs = 2_000;
 /** What nobody has tried for so long is not known any more. */
@@ -251,7 +255,15 @@ type FailureRun = {
   asked: Asked;
   /** When a bid or query failed last; -∞: only probes did. */
   trafficAtMs: number;
+  /** The first bid and the first query that failed. A bid and a query may be of one request, so they are not compared. */
+  first: { bid: string | null; query: string | null };
+  /** Two different bids or two different queries have failed, or a probe has. */
+  isOfSeveral: boolean;
 };
+
+/** What was asked, and the same for each attempt of one request; null: by a probe. */
+type Question = { asked: Asked; subject: string | null };
+const probeQuestion: Question = { asked: 'probe', subject: null };
 
 /**
  * What the answers to bids and link queries say of the service, whoever asks. A run of failures ends with an answer to what failed, or
@@ -272,12 +284,12 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
   /** Since when time requests have gone unanswered, with no other answer meanwhile. */
   let silentSinceMs: number | null = null;
 
-  function hear(answer: BidAnswer | QueryAnswer, asked: Asked): void {
+  function hear(answer: BidAnswer | QueryAnswer, question: Question): void {
     const cause = troubleOf(answer);
     if (cause === null) return;
     if (cause === 'none' || cause === 'service-unauthorised') isTried = true;
-    if (cause === 'none') hearWell(answer, asked);
-    else hearTrouble(cause, 'reason' in answer ? answer.reason : cause, asked);
+    if (cause === 'none') hearWell(answer, question.asked);
+    else hearTrouble(cause, 'reason' in answer ? answer.reason : cause, question);
   }
 
   function hearWell(answer: BidAnswer | QueryAnswer, asked: Asked): void {
@@ -298,7 +310,8 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     run = null;
   }
 
-  function hearTrouble(cause: ServiceTrouble, reason: string, asked: Asked): void {
+  function hearTrouble(cause: ServiceTrouble, reason: string, question: Question): void {
+    const { asked } = question;
     const nowMs = clock.monotonicMs();
     if (onTrial !== null && weights[asked] >= weights[onTrial.run.asked] && cause !== 'service-unauthorised') {
       const isDenied = nowMs - onTrial.atMs < deniedWithinMs;
@@ -309,9 +322,18 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     if (run?.cause !== cause) run = begun(cause, reason, asked, nowMs);
     if (weights[asked] > weights[run.asked]) run.asked = asked;
     if (asked !== 'probe') run.trafficAtMs = nowMs;
+    noteSubject(run, question);
     run.count += 1;
     run.reason = reason;
     run.lastMs = nowMs;
+  }
+
+  function noteSubject(failing: FailureRun, { asked, subject }: Question): void {
+    if (asked === 'probe') failing.isOfSeveral ||= failing.cause === 'service-unreachable';
+    else {
+      failing.first[asked] ??= subject;
+      failing.isOfSeveral ||= failing.first[asked] !== subject;
+    }
   }
 
   /** A service that fails in another way than before is no better: what was closed stays closed. */
@@ -320,6 +342,7 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     return {
       ...{ cause, reason, asked: before?.asked ?? asked, trafficAtMs: before?.trafficAtMs ?? Number.NEGATIVE_INFINITY },
       ...{ lastMs: nowMs, probeAfterMs: awayProbeFirstMs },
+      ...{ first: before?.first ?? { bid: null, query: null }, isOfSeveral: before !== null },
       ...(before === null ? { count: 0, sinceMs: nowMs } : { count: leastFailures, sinceMs: nowMs - leastFailingMs }),
     };
   }
@@ -327,14 +350,14 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
   /** Where the token may be used all the same, it was that request alone which was refused. */
   async function hearOf<A extends BidAnswer | QueryAnswer>(
     service: Service,
-    asked: Asked,
+    question: Question,
     answering: Promise<A>,
   ): Promise<A> {
     underWay += 1;
     try {
       const answer = await answering;
       if (troubleOf(answer) !== 'service-unreachable') silentSinceMs = null;
-      if (troubleOf(answer) !== 'service-unauthorised' || !service.ready()) hear(answer, asked);
+      if (troubleOf(answer) !== 'service-unauthorised' || !service.ready()) hear(answer, question);
       return answer;
     } finally {
       underWay -= 1;
@@ -344,9 +367,11 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
   function isSure(): boolean {
     if (run === null) return false;
     // A refused token is certain at once: it was renewed in vain.
-    return (
-      run.cause === 'service-unauthorised' || (run.count >= leastFailures && run.lastMs - run.sinceMs >= leastFailingMs)
-    );
+    return run.cause === 'service-unauthorised' || (isLong(run) && run.isOfSeveral);
+  }
+
+  function isLong({ count, lastMs, sinceMs }: FailureRun): boolean {
+    return count >= leastFailures && lastMs - sinceMs >= leastFailingMs;
   }
 
   async function showToken(asked: Service): Promise<QueryAnswer> {
@@ -365,14 +390,14 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     const answer = await showToken(asked);
     const cause = troubleOf(answer);
     if (run?.cause === 'service-unreachable') run.probeAfterMs = Math.min(awayProbeMaxMs, run.probeAfterMs * 2);
-    if (cause === 'none' || cause === 'service-unauthorised') hear(answer, 'probe');
+    if (cause === 'none' || cause === 'service-unauthorised') hear(answer, probeQuestion);
     else if (run?.cause === 'service-unauthorised') {
       if (cause === 'service-unreachable') becomeAway(answer);
       else run.lastMs = clock.monotonicMs();
     } else if (run?.cause === 'service-unreachable') {
-      hear(answer, 'probe');
+      hear(answer, probeQuestion);
       // A page is of somebody in front of the service, which is away still; an acknowledgement in other words may be its own.
-      if (answer.kind === 'refused' && answer.isDoubtful) run.lastMs = clock.monotonicMs();
+      if (answer.kind === 'refused' && answer.isDoubtful && isSure()) run.lastMs = clock.monotonicMs();
     }
   }
 
@@ -386,17 +411,18 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
       silentSinceMs = null;
       const probed = await showToken(service);
       if (troubleOf(probed) === 'service-unreachable') becomeAway(probed);
-      else hear(probed, 'probe');
+      else hear(probed, probeQuestion);
     }
     return answer;
   }
 
   /** It is closed already, or known to be away, so nothing has to be sure first. */
   function becomeAway(answer: QueryAnswer): void {
-    hear(answer, 'probe');
+    hear(answer, probeQuestion);
     if (run === null) return;
     run.count = leastFailures;
     run.sinceMs = run.lastMs - leastFailingMs;
+    run.isOfSeveral = true;
   }
 
   function trouble(): ReturnType<ServiceHealth['trouble']> {
@@ -412,9 +438,9 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
       service = asked;
       return {
         ...asked,
-        placeBid: (attempt) => hearOf(asked, 'bid', asked.placeBid(attempt)),
-        listLinks: (query) => hearOf(asked, 'query', asked.listLinks(query)),
-        askLinkDetail: (query) => hearOf(asked, 'query', asked.askLinkDetail(query)),
+        placeBid: (attempt) => hearOf(asked, { asked: 'bid', subject: attempt.body }, asked.placeBid(attempt)),
+        listLinks: (query) => hearOf(asked, questionOf(query), asked.listLinks(query)),
+        askLinkDetail: (query) => hearOf(asked, questionOf(query), asked.askLinkDetail(query)),
         askTime: () => hearTime(asked, asked.askTime()),
       };
     },
@@ -428,10 +454,18 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
         // One on its way says more than a probe: the service may answer this one and still fail bids.
         if (underWay > 0 || nowMs - run.trafficAtMs < quietMs) return;
         if (nowMs - Math.max(probedAtMs, run.lastMs) >= run.probeAfterMs) void probe(service);
+      } else if (run?.cause === 'service-unreachable' && isLong(run)) {
+        // One request alone fails. The probe says whether the service does; again only when the request has failed again since.
+        if (run.lastMs >= probedAtMs && nowMs - probedAtMs >= run.probeAfterMs) void probe(service);
       } else if (!isTried && nowMs - probedAtMs >= firstProbeEveryMs) void probe(service);
     },
     trouble,
   };
+}
+
+/** Both queries about one worker are of one request. */
+function questionOf({ identity }: LinkQuery): Question {
+  return { asked: 'query', subject: identity.cpf };
 }
 
 /**

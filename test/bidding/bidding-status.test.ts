@@ -180,6 +180,28 @@ const refusedProbe: QueryAnswer = {
   response: { status: 400, body: '{}' },
 };
 
+let requests = 0;
+/** A bid for a request that no other one was for. */
+function anotherBid(): Parameters<Service['placeBid']>[0] {
+  requests += 1;
+  return bidFor(requests);
+}
+
+function bidFor(request: number): Parameters<Service['placeBid']>[0] {
+  return { body: `{"numeroSolicitacao":${request}}`, deadlineAt: 9_000_000, mayWrite: () => true };
+}
+
+/** A query about a worker whom no other one was about. */
+function anotherQuery(): Parameters<Service['listLinks']>[0] {
+  requests += 1;
+  return queryAbout(String(requests).padStart(11, '0'));
+}
+
+function queryAbout(cpf: string): Parameters<Service['listLinks']>[0] {
+  const identity = { cpf, name: null, registration: null, employerId: null, employerIdType: null };
+  return { identity, authorisationNumber: null, cached: false };
+}
+
 /** Looks four times a second, as a desk does, for so long. */
 function looksOf(health: ServiceHealth, clock: ReturnType<typeof createManualClock>): (forMs: number) => Promise<void> {
   return async (forMs) => {
@@ -194,7 +216,6 @@ test('a refused token is tried again without traffic, by no bid, no more often t
   const clock = createManualClock(1_000_000);
   let ready = true;
   let answer: QueryAnswer = { kind: 'failed', reason: 'unauthorised' };
-  const placed = { body: '{}', deadlineAt: 2_000_000, mayWrite: () => true };
   let asked = 0;
   const health = createServiceHealth(clock);
   const heard = health.heard({
@@ -211,10 +232,10 @@ test('a refused token is tried again without traffic, by no bid, no more often t
   assert.equal(asked, 1, 'asked once at the start; nothing was refused yet');
   asked = 0;
   answer = { kind: 'failed', reason: 'unauthorised' };
-  await heard.placeBid(placed);
+  await heard.placeBid(anotherBid());
   assert.equal(health.trouble(), null, 'where the token is let in, it was that bid alone which was refused');
   ready = false;
-  await heard.placeBid(placed);
+  await heard.placeBid(anotherBid());
   ready = true;
   assert.equal(health.trouble()?.cause, 'service-unauthorised');
   await looks(10_000);
@@ -267,7 +288,7 @@ test('after a refused token a service that answers nothing is the cause, as the 
   assert.equal(health.trouble(), null);
   // One lost bid is the network's: no bid has failed before.
   bid = { kind: 'not-landed', reason: 'unreachable', retryAt: null };
-  await heard.placeBid({ body: '{}', deadlineAt: 9_000_000, mayWrite: () => true });
+  await heard.placeBid(anotherBid());
   assert.equal(health.trouble(), null);
 });
 
@@ -308,7 +329,7 @@ test('a token that traffic has tried first is not tried beside it', async () => 
     },
     ready: () => true,
   } as unknown as Service);
-  await heard.listLinks({} as Parameters<Service['listLinks']>[0]);
+  await heard.listLinks(anotherQuery());
   health.lookAgain();
   await clock.advance(120_000);
   health.lookAgain();
@@ -331,14 +352,13 @@ test('a service that is away is asked again without traffic, ever more seldom, a
     ready: () => true,
   } as unknown as Service);
   const looks = looksOf(health, clock);
-  const placed = { body: '{}', deadlineAt: 2_000_000, mayWrite: () => true };
   const fail = async () => {
     for (let failed = 0; failed < 3; failed += 1) {
-      await heard.placeBid(placed);
+      await heard.placeBid(anotherBid());
       await looks(1_000);
     }
   };
-  await heard.listLinks({} as Parameters<Service['listLinks']>[0]);
+  await heard.listLinks(anotherQuery());
   await fail();
   assert.deepEqual([health.trouble(), asked.length], [{ cause: 'service-unreachable', detail: 'unreachable' }, 0]);
   const from = clock.now();
@@ -353,7 +373,7 @@ test('a service that is away is asked again without traffic, ever more seldom, a
   // A bid on its way says more than a query that names nobody.
   const { promise, resolve } = Promise.withResolvers<BidAnswer>();
   bid = promise;
-  const underWay = heard.placeBid(placed);
+  const underWay = heard.placeBid(anotherBid());
   const before = asked.length;
   await looks(20_000);
   assert.equal(asked.length, before);
@@ -367,7 +387,7 @@ test('a service that is away is asked again without traffic, ever more seldom, a
   assert.equal(asked.length, open, 'a service that answers is not asked again');
 
   bid = Promise.resolve({ kind: 'answered' } as unknown as BidAnswer);
-  await heard.placeBid(placed);
+  await heard.placeBid(anotherBid());
   bid = Promise.resolve({ kind: 'not-landed', reason: 'unreachable', retryAt: null });
   await fail();
   answer = { kind: 'failed', reason: 'unauthorised' };
@@ -390,8 +410,8 @@ test('a service that answers probes and fails bids stays away, until it takes on
     ready: () => true,
   } as unknown as Service);
   const looks = looksOf(health, clock);
-  const place = () => heard.placeBid({ body: '{}', deadlineAt: 9_000_000, mayWrite: () => true });
-  await heard.listLinks({} as Parameters<Service['listLinks']>[0]);
+  const place = () => heard.placeBid(anotherBid());
+  await heard.listLinks(anotherQuery());
   for (let failed = 0; failed < 3; failed += 1) {
     await place();
     await looks(1_000);
@@ -430,8 +450,8 @@ test('a service that answers queries well and bids without a code closes bidding
     },
     ready: () => true,
   } as unknown as Service);
-  const place = () => heard.placeBid({ body: '{}', deadlineAt: 9_000_000, mayWrite: () => true });
-  const list = () => heard.listLinks({} as Parameters<Service['listLinks']>[0]);
+  const place = () => heard.placeBid(anotherBid());
+  const list = () => heard.listLinks(anotherQuery());
   let isClosed = false;
   const changes: number[] = [];
   const looks = async (forMs: number) => {
@@ -487,7 +507,7 @@ test('a service that fails bids now in one way and now in another stays closed',
   let bid: BidAnswer = { kind: 'not-landed', reason: 'throttled', retryAt: null };
   const health = createServiceHealth(clock);
   const heard = health.heard({ placeBid: async () => bid, ready: () => true } as unknown as Service);
-  const place = () => heard.placeBid({ body: '{}', deadlineAt: 9_000_000, mayWrite: () => true });
+  const place = () => heard.placeBid(anotherBid());
   for (let failed = 0; failed < 3; failed += 1) {
     await place();
     await clock.advance(1_000);
@@ -518,8 +538,8 @@ test('a service that answers every bid, query and probe with a page is away, unt
     ready: () => true,
   } as unknown as Service);
   const looks = looksOf(health, clock);
-  const place = () => heard.placeBid({ body: '{}', deadlineAt: 9_000_000, mayWrite: () => true });
-  const list = () => heard.listLinks({} as Parameters<Service['listLinks']>[0]);
+  const place = () => heard.placeBid(anotherBid());
+  const list = () => heard.listLinks(anotherQuery());
   await looks(3_000);
   assert.equal(health.trouble(), null, 'one probe says nothing yet');
   const away = { cause: 'service-unreachable', detail: 'unreadable-success' };
@@ -642,7 +662,7 @@ test('a service that leaves two time requests unanswered, and nothing else answe
     ready: () => true,
   } as unknown as Service);
   const looks = looksOf(health, clock);
-  const list = () => heard.listLinks({} as Parameters<Service['listLinks']>[0]);
+  const list = () => heard.listLinks(anotherQuery());
   await list();
   await heard.askTime();
   assert.equal(health.trouble(), null, 'one lost answer is the network');
@@ -685,10 +705,113 @@ test('one bid that failed long ago does not keep silence from closing bidding', 
     askToken: async () => ({ kind: 'failed', reason: 'unreachable' }),
     ready: () => true,
   } as unknown as Service);
-  await heard.listLinks({} as Parameters<Service['listLinks']>[0]);
+  await heard.listLinks(anotherQuery());
   assert.equal(health.trouble(), null, 'one lost answer is the network');
   await heard.askTime();
   await clock.advance(60_000);
   await heard.askTime();
   assert.equal(health.trouble()?.cause, 'service-unreachable');
+});
+
+test('one request that is answered without meaning again and again closes nothing while a probe is answered', async () => {
+  const clock = createManualClock(1_000_000);
+  const unreadable: BidAnswer = {
+    kind: 'unknown',
+    reason: 'unreadable-success',
+    response: null,
+    firstByteAt: 1_000_000,
+  };
+  let probe: QueryAnswer = refusedProbe;
+  let links: QueryAnswer = { kind: 'acknowledged', requestCode: 'q-1' };
+  let asked = 0;
+  const bids = new Map<string, BidAnswer>();
+  const health = createServiceHealth(clock);
+  const heard = health.heard({
+    placeBid: async ({ body }: { body: string }) => bids.get(body) ?? ({ kind: 'answered' } as unknown as BidAnswer),
+    listLinks: async () => links,
+    askLinkDetail: async () => links,
+    askToken: async () => {
+      asked += 1;
+      return probe;
+    },
+    ready: () => true,
+  } as unknown as Service);
+  const looks = looksOf(health, clock);
+  const poisoned = { bid: bidFor(900_001), query: queryAbout('90000000009') };
+  bids.set(poisoned.bid.body, unreadable);
+  await heard.listLinks(anotherQuery());
+  for (let second = 0; second < 60; second += 1) {
+    await heard.placeBid(poisoned.bid);
+    await looks(1_000);
+    assert.equal(health.trouble(), null, `after ${second} s`);
+  }
+  assert.ok(asked >= 5 && asked <= 13, `a probe is asked while it fails: ${asked}`);
+
+  // Its queries fail as well: still one request.
+  links = { kind: 'failed', reason: 'status-500' };
+  for (let second = 0; second < 5; second += 1) {
+    await heard.placeBid(poisoned.bid);
+    await heard.listLinks(poisoned.query);
+    await heard.askLinkDetail(poisoned.query);
+    await looks(1_000);
+    assert.equal(health.trouble(), null);
+  }
+  const before = asked;
+  await looks(60_000);
+  assert.ok(asked - before <= 1, 'nothing has failed since, so nothing is asked');
+
+  // Others are answered between, and a second one fails: two in a row are none.
+  const second = bidFor(900_002);
+  bids.set(second.body, unreadable);
+  for (let round = 0; round < 5; round += 1) {
+    for (const each of [poisoned.bid, anotherBid(), second, anotherBid()]) {
+      await heard.placeBid(each);
+      await looks(500);
+      assert.equal(health.trouble(), null);
+    }
+  }
+  // Two requests in a row, and none answered between.
+  for (const each of [poisoned.bid, second, poisoned.bid]) {
+    assert.equal(health.trouble(), null);
+    await heard.placeBid(each);
+    await clock.advance(1_000);
+  }
+  assert.deepEqual(health.trouble(), { cause: 'service-unreachable', detail: 'unreadable-success' });
+  await heard.placeBid(anotherBid());
+  assert.equal(health.trouble(), null);
+
+  // The one request is all there is, and the service is away indeed: a probe tells.
+  probe = { kind: 'failed', reason: 'headers-timeout' };
+  for (let failed = 0; failed < 3; failed += 1) {
+    await heard.placeBid(poisoned.bid);
+    await looks(1_000);
+  }
+  await looks(10_000);
+  assert.deepEqual(health.trouble(), { cause: 'service-unreachable', detail: 'headers-timeout' });
+});
+
+test('one request that alone is throttled closes nothing, and is no reason to ask anything more', async () => {
+  const clock = createManualClock(1_000_000);
+  let asked = 0;
+  const health = createServiceHealth(clock);
+  const heard = health.heard({
+    placeBid: async () => ({ kind: 'not-landed', reason: 'throttled', retryAt: null }),
+    listLinks: async () => ({ kind: 'acknowledged', requestCode: 'q-1' }),
+    askToken: async () => {
+      asked += 1;
+      return refusedProbe;
+    },
+    ready: () => true,
+  } as unknown as Service);
+  const looks = looksOf(health, clock);
+  await heard.listLinks(anotherQuery());
+  const poisoned = anotherBid();
+  for (let second = 0; second < 10; second += 1) {
+    await heard.placeBid(poisoned);
+    await looks(1_000);
+    assert.equal(health.trouble(), null);
+  }
+  assert.equal(asked, 0);
+  await heard.placeBid(anotherBid());
+  assert.equal(health.trouble()?.cause, 'service-throttled');
 });
