@@ -620,7 +620,10 @@ export type QueryRefusal = 'authorisation-missing' | 'authorisation-expired' | '
 /** The same, or the worker has no employment link. */
 export type QueryFailure = QueryRefusal | 'no-links';
 
-/** `isDoubtful`: an acknowledgement that is no JSON, or a refusal that is a page: it may not be the service that answered. */
+/**
+ * `isDoubtful`: an acknowledgement that is no JSON, or a refusal that is a page: it may not be the service that answered. Of the token's
+ * query also a refusal that may be meant for the token.
+ */
 export type QueryAnswer =
   | { kind: 'acknowledged'; requestCode: string | null; isDoubtful?: true }
   | { kind: 'refused'; reason: QueryRefusal; response: { status: number; body: string }; isDoubtful?: true }
@@ -649,7 +652,7 @@ export type Service = {
   skewBelieved: () => boolean;
   /** `latestSkewMs`, asked just now by a call that the contract does not know and that counts for nothing. */
   askTime: () => Promise<TimeAnswer>;
-  /** Whether the token works: a link query that names nobody. `refused` by its status: it was read, so the token was let in. */
+  /** Whether the token works: a link query about nobody. `refused` without doubt: it was read, so the token was let in. */
   askToken: () => Promise<QueryAnswer>;
   /** False after a second 401 in a row: sending has stopped until the token works again. */
   ready: () => boolean;

@@ -287,7 +287,7 @@ export const doctorEn: Texts['doctor'] = {
       'none is given, so it was not compared with the anchors',
       'give the doctor the LANCE_AUDIT_KEY or LANCE_PSEUDONYM_KEY of the desk',
     ],
-    'token-taken': () => ['the service takes it: a query that names nobody was read, and refused as it should be'],
+    'token-taken': () => ['the service takes it: a query about nobody was read'],
     'token-refused': () => ['the service refuses it (401)', biddingEn.remedies['service-unauthorised']],
     'token-unrenewed': ({ text }) => [
       `there is none that works: ${text}`,

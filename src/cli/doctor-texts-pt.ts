@@ -311,7 +311,7 @@ export const doctorPt = {
       'nenhuma foi dada, e por isso não foi comparada com as âncoras',
       'dê ao doctor a LANCE_AUDIT_KEY ou a LANCE_PSEUDONYM_KEY da mesa',
     ],
-    'token-taken': () => ['o serviço o aceita: leu uma consulta sem trabalhador e a recusou, como deve'],
+    'token-taken': () => ['o serviço o aceita: leu uma consulta sobre ninguém'],
     'token-refused': () => ['o serviço o recusa (401)', biddingPt.remedies['service-unauthorised']],
     'token-unrenewed': ({ text }: DoctorFigures) => [
       `nenhum funciona: ${faultPt(String(text))}`,

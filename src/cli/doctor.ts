@@ -23,6 +23,7 @@ import { countLetters } from '../http/letters.ts';
 import { living } from '../operating/living.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { confirmRules, reasonsAgainst } from '../rules/verdict.ts';
+import { reportsErrors } from '../wire/link-queries.ts';
 import { readOutcomeTable } from '../wire/outcomes.ts';
 import { remedyOf } from './audit.ts';
 import { reasonTexts } from './rules-files.ts';
@@ -757,7 +758,12 @@ async function checkRenewal(world: CommandWorld, config: Config, reached: Findin
 
 /** Somebody listens there, and it is not the service at its work; null: it is, as far as the answer tells. */
 function unserved(answer: TokenTrial['answer'], { host = '' }: DoctorFigures): Finding | null {
-  if (answer.kind === 'refused' && answer.response.status === nothingThereStatus)
+  // A service that knows nobody by that CPF may say so with the same status, in the contract's words.
+  if (
+    answer.kind === 'refused' &&
+    answer.response.status === nothingThereStatus &&
+    !reportsErrors(answer.response.body)
+  )
     return found('service', 'fail', 'service-elsewhere', { host, text: `HTTP ${answer.response.status}` });
   if (answer.kind !== 'failed' || troubleOfReason(answer.reason) !== 'service-unreachable') return null;
   if (answer.reason === 'unreadable-success') return found('service', 'fail', 'service-foreign', { host });
@@ -774,7 +780,8 @@ function tokenFinding(answer: TokenTrial['answer'], renewalFault: string | null)
         : found('token', 'ok', 'token-taken');
     case 'refused': {
       const { status } = answer.response;
-      return readStatuses.has(status) && answer.isDoubtful !== true
+      const wasRead = readStatuses.has(status) || reportsErrors(answer.response.body);
+      return wasRead && answer.isDoubtful !== true
         ? found('token', 'ok', 'token-taken')
         : found('token', 'warn', 'token-unclear', { text: `HTTP ${status}` });
     }

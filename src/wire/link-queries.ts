@@ -22,10 +22,17 @@ export function encodeLinkListQuery(query: LinkQueryContent): string | null {
 }
 
 /**
- * A query that names nobody, and asks the cache only: a service can do nothing but refuse it, and refuses a bad token first. The
- * contract has no call that only tries the token.
+ * A CPF that is nobody's: eleven equal digits are never issued. Its check digits hold, so a service that validates the body before the
+ * token is most likely to read on; any other CPF whose check digits hold may be a person's.
  */
-export const tokenQuery = JSON.stringify({ consultaCacheada: true });
+const nobodysCpf = '00000000000';
+
+/**
+ * A query about nobody, with all that the contract requires but an authorisation, which nobody gave. It asks the cache only. The
+ * contract has no call that only tries the token, and a service that validates first answers 400 to a body without a CPF, whatever the
+ * token is worth.
+ */
+export const tokenQuery = JSON.stringify({ cpfTrabalhador: nobodysCpf, consultaCacheada: true });
 
 /** Null when CPF, registration or employer is not known: the query cannot be written. */
 export function encodeLinkDetailQuery(query: LinkQueryContent): string | null {

@@ -173,7 +173,7 @@ test('every cause is named, with its remedy, in both languages', () => {
   for (const cause of closedCauses) assert.notEqual(pt!.remedies[cause], en!.remedies[cause]);
 });
 
-/** What a service can only answer to a query that names nobody. */
+/** What a service answers to a query about nobody. */
 const refusedProbe: QueryAnswer = {
   kind: 'refused',
   reason: 'unclassified',
@@ -370,7 +370,7 @@ test('a service that is away is asked again without traffic, ever more seldom, a
     { cause: 'service-unreachable', detail: 'headers-timeout' },
     'also after a minute',
   );
-  // A bid on its way says more than a query that names nobody.
+  // A bid on its way says more than a query about nobody.
   const { promise, resolve } = Promise.withResolvers<BidAnswer>();
   bid = promise;
   const underWay = heard.placeBid(anotherBid());

@@ -76,7 +76,7 @@ test('a sound desk: token, caps, folder, mapping, keys, disk and clock are tried
   assert.deepEqual(named(found, 'clock'), ['ok clock-sane', 'ok clock-agrees']);
 });
 
-test('the token is tried by a query that names nobody, and never by a bid', async () => {
+test('the token is tried by a query about nobody, and never by a bid', async () => {
   const before = played.sandbox.record.of('call').length;
   await findings();
   const calls = played.sandbox.record.of('call').slice(before);
@@ -85,8 +85,8 @@ test('the token is tried by a query that names nobody, and never by a bid', asyn
     [
       {
         path: '/trabalhador/listar-autorizados',
-        body: '{"consultaCacheada":true}',
-        outcome: 'invalid',
+        body: '{"cpfTrabalhador":"00000000000","consultaCacheada":true}',
+        outcome: 'worker-unknown',
         authorised: true,
       },
     ],

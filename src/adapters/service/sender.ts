@@ -166,9 +166,17 @@ export function refusesToken(result: Exchange): boolean {
   return tokenTexts.test(text) && refusalTexts.test(text);
 }
 
-/** What answers a query that names nobody with a page, or with a success that is no JSON, is in front of the service. */
+/**
+ * Whether a refusal of the query about nobody leaves open what became of the token: a 403 may be meant for it, and so may a text that
+ * speaks of a token.
+ */
+export function isSilentOnToken({ status, body }: { status: number; body: string }): boolean {
+  return status === 403 || (status >= 400 && /\btoken\b/i.test(body.slice(0, longestTokenText)));
+}
+
+/** What answers the query about nobody with a page, or with a success that is no JSON, is in front of the service. */
 function letsIn(result: Exchange): boolean {
-  if (result.kind !== 'answered' || refusesToken(result)) return false;
+  if (result.kind !== 'answered' || refusesToken(result) || isSilentOnToken(result.response)) return false;
   const { status, body } = result.response;
   const written = writtenIn(body);
   return status !== 429 && status < 500 && written !== 'markup' && (status >= 400 || written === 'json');

@@ -26,7 +26,7 @@ import { type OutcomeTable, readBidAnswer } from '../../wire/outcomes.ts';
 import type { Exchange } from './exchange.ts';
 import { createClockSkew, createNetworkTime } from './measures.ts';
 import { createOperations } from './operations.ts';
-import { createLane, createSender, retryTime, type ServiceEvent } from './sender.ts';
+import { createLane, createSender, isSilentOnToken, retryTime, type ServiceEvent } from './sender.ts';
 import { createTokenKeeper, renewByCommand } from './token.ts';
 
 export type ServiceOptions = {
@@ -181,7 +181,8 @@ export function createService(
     openQueries += 1;
     try {
       const result = await send(lanes.queries, { operation, path, body }, { deadlineAt: null, gate: () => null });
-      return queryAnswerOf(result, reasonIn);
+      const answer = queryAnswerOf(result, reasonIn);
+      return operation === 'token' ? probeAnswerOf(answer) : answer;
     } finally {
       openQueries -= 1;
     }
@@ -242,6 +243,12 @@ function createLanes(options: ServiceOptions) {
     fgts: fgtsUrl === null ? null : createLane({ ...slow, url: fgtsUrl, bareToken }),
     proposal: proposalUrl === null ? null : createLane({ ...slow, url: proposalUrl, bareToken }),
   };
+}
+
+/** What is refused for the worker's authorisation was read, whatever its status; other refusals may be meant for the token. */
+function probeAnswerOf(answer: QueryAnswer): QueryAnswer {
+  const isOpen = answer.kind === 'refused' && answer.reason === 'unclassified' && isSilentOnToken(answer.response);
+  return isOpen ? { ...answer, isDoubtful: true } : answer;
 }
 
 /** Why a query was refused, if it was for the worker's authorisation. */

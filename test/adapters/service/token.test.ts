@@ -3,6 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { decodeLinkListQuery, tokenQuery } from '../../../src/wire/link-queries.ts';
+import { readCpf } from '../../../src/wire/values.ts';
 import { accepted, attemptOf, pause, type Received, startClient, startHttp } from './surroundings.ts';
 
 /** A program that prints the next token (`second`, `third`, …) after a moment, and counts its runs in a file. */
@@ -190,10 +192,49 @@ test('a new token is shown as soon as the program prints it, however long the ol
     await pause(10);
   }
   assert.equal(kind, 'acknowledged');
-  assert.ok(received.every(({ body }) => body === '{"consultaCacheada":true}'));
+  assert.ok(received.every(({ body }) => body === tokenQuery));
 });
 
-test('the token is asked for by a query that names nobody: what the service says to it', async (t) => {
+test('the query about nobody has what the contract requires, and a CPF that nobody can have', () => {
+  assert.deepEqual(JSON.parse(tokenQuery), { cpfTrabalhador: '00000000000', consultaCacheada: true });
+  const read = decodeLinkListQuery(tokenQuery);
+  assert.ok(read.kind === 'refused' && read.faults.length === 1 && read.faults[0]!.pointer === '/cpfTrabalhador');
+  assert.equal(readCpf('00000000000').kind, 'wrong', 'no request can be of that worker');
+});
+
+test('only what was read proves a token: a refusal that may be meant for the token proves none', async (t) => {
+  const cases: readonly [status: number, text: string, told: string][] = [
+    [400, 'cpfTrabalhador inválido', 'refused'],
+    [404, 'Trabalhador não encontrado', 'refused'],
+    [422, 'Autorização do trabalhador ausente: informe o NSU registrado', 'refused'],
+    [403, 'Autorização do trabalhador ausente: informe o NSU registrado', 'refused'],
+    [403, 'Acesso negado', 'refused in doubt'],
+    [403, 'Token de acesso expirado', 'failed unauthorised'],
+    [400, 'Token de acesso expirado', 'failed unauthorised'],
+    [400, 'Token expirado', 'refused in doubt'],
+    [401, 'cpfTrabalhador inválido', 'failed unauthorised'],
+  ];
+  for (const [status, text, told] of cases) {
+    const body = JSON.stringify({ Erros: [{ Codigo: 'X', Mensagem: text }] });
+    const { baseUrl } = await startHttp(t, (response) => response.writeHead(status).end(body));
+    const { service } = startClient(t, baseUrl);
+    const answer = await service.askToken();
+    const doubt = 'isDoubtful' in answer ? ' in doubt' : '';
+    assert.equal(answer.kind === 'failed' ? `failed ${answer.reason}` : `${answer.kind}${doubt}`, told, text);
+  }
+});
+
+test('a service that reads the body before the token refuses a bad token all the same', async (t) => {
+  const validatesFirst = await startHttp(t, (response, call) => {
+    const { cpfTrabalhador } = JSON.parse(call.body);
+    const status = typeof cpfTrabalhador !== 'string' || !/^\d{11}$/.test(cpfTrabalhador) ? 400 : 401;
+    response.writeHead(status).end('{"Erros":[{"Codigo":"X","Mensagem":"recusado"}]}');
+  });
+  const { service } = startClient(t, validatesFirst.baseUrl);
+  assert.deepEqual(await service.askToken(), { kind: 'failed', reason: 'unauthorised' });
+});
+
+test('the token is asked for by a query about nobody: what the service says to it', async (t) => {
   const answers = new Map<number, string>([
     [400, 'refused'],
     [401, 'failed unauthorised'],
