@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { requestsWebhook } from '../src/sandbox/messages.ts';
 import { requestAt, type WorkerRequest } from '../src/sandbox/population.ts';
 import { modelRivals, type Rivals } from '../src/sandbox/rivals.ts';
-import { defaultWorld } from '../src/sandbox/world.ts';
+import { defaultWorld, worldOn } from '../src/sandbox/world.ts';
 import { encodePublishedBids } from '../src/wire/events.ts';
 import { type JsonObject, parseJson } from '../src/wire/json.ts';
 
@@ -37,7 +37,7 @@ function bidsOn(rivals: Rivals, request: WorkerRequest, startsAt: number) {
 
 /** The same stream gives the same lines. Every request says its margin. */
 export function* auditLines({ count, seed, startsAt, batchRequests, everyMs }: AuditStream): Generator<string> {
-  const world = { ...defaultWorld, marginOmittedShare: 0 };
+  const world = worldOn({ ...defaultWorld, marginOmittedShare: 0 }, startsAt);
   const rivals = modelRivals(world, seed);
   for (let first = 0; first < count; first += batchRequests) {
     const at = startsAt + (first / batchRequests) * everyMs;

@@ -7,7 +7,7 @@ import { type Config, type Environment, readConfig } from '../src/config.ts';
 import type { Lot } from '../src/sandbox/auction-house.ts';
 import { requestsWebhook } from '../src/sandbox/messages.ts';
 import { requestAt } from '../src/sandbox/population.ts';
-import { defaultWorld } from '../src/sandbox/world.ts';
+import { defaultWorld, worldOn } from '../src/sandbox/world.ts';
 import { type RequestMapping, readRequestMapping } from '../src/wire/mapping-table.ts';
 
 const seed = 'bench';
@@ -22,7 +22,9 @@ export type Webhook = { body: Buffer; requestIds: readonly string[]; lot: Lot };
 export function webhooksOf(first: number, count: number, size: number, startsAt: number): Webhook[] {
   return Array.from({ length: count }, (_, place) => {
     const start = first + place * size;
-    const requests = Array.from({ length: size }, (_, index) => requestAt(world, seed, start + index, 1));
+    const requests = Array.from({ length: size }, (_, index) =>
+      requestAt(worldOn(world, startsAt), seed, start + index, 1),
+    );
     const endsAt = startsAt + windowMs;
     const lot = { batchId: `bench-${start}`, startsAt, endsAt, expiresAt: endsAt + windowMs, requests };
     return { body: Buffer.from(requestsWebhook(lot)), requestIds: requests.map(({ requestId }) => requestId), lot };

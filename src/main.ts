@@ -1032,6 +1032,7 @@ async function demo(
   const { readRecordedRates, recordedRivals } = await import('./sandbox/rivals.ts');
   const { createSandbox } = await import('./sandbox/sandbox.ts');
   const { sandboxSettings } = await import('./sandbox/settings.ts');
+  const { worldOn } = await import('./sandbox/world.ts');
   const terminal = createTerminal();
   const directory = mkdtempSync(join(tmpdir(), 'lance-demo-'));
   const dataDir = join(directory, 'data');
@@ -1041,7 +1042,7 @@ async function demo(
   const recorded = file === undefined ? null : readRecordedRates(readStrict(file), file);
   const rivals =
     recorded === null
-      ? marketRivals(market, settings.world, seed)
+      ? marketRivals(market, worldOn(settings.world, clock.now()), seed)
       : recordedRivals(settings.world, seed, recorded, 'in-order');
   const sandbox = createSandbox({ settings, seed, clock, rivals });
   const closing: (() => Promise<void>)[] = [sandbox.stop];

@@ -13,6 +13,7 @@ import { readRecordedRates, recordedRivals } from '../sandbox/rivals.ts';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import { type SandboxSettings, sandboxSettings } from '../sandbox/settings.ts';
 import type { SandboxSummary } from '../sandbox/summary.ts';
+import { worldOn } from '../sandbox/world.ts';
 import { bidPath } from '../wire/bid.ts';
 import { createProgress, tableText } from './terminal.ts';
 import type { CommandWorld } from './world.ts';
@@ -57,7 +58,7 @@ function isPlain(value: unknown): value is Record<string, unknown> {
 }
 
 function rivalsOf(world: CommandWorld, { rivals: file, market, seed }: SandboxCommand, settings: SandboxSettings) {
-  if (file === undefined) return marketRivals(market, settings.world, seed);
+  if (file === undefined) return marketRivals(market, worldOn(settings.world, world.clock.now()), seed);
   let text: string;
   try {
     text = world.readText(file);

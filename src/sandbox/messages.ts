@@ -1,5 +1,5 @@
 /** What the sandbox writes: webhooks and answers in the casing of the contract, request webhooks in the data processor's layout. */
-import type { EpochMs } from '../domain/glossary.ts';
+import type { Day, EpochMs } from '../domain/glossary.ts';
 import { bidPath } from '../wire/bid.ts';
 import { numberOfDigits } from '../wire/json.ts';
 import { linkDetailPath, linkListPath } from '../wire/link-queries.ts';
@@ -24,6 +24,11 @@ function reais(cents: number): number {
 /** `ddMMyyyy` of a day so many days before `at`. */
 function dayDigits(at: EpochMs, daysBefore: number): string {
   return formatDigits(at - daysBefore * dayMs).slice(0, 8);
+}
+
+/** `ddMMyyyy`. */
+function digitsOf(day: Day): string {
+  return day.split('-').reverse().join('');
 }
 
 /** Employer ids keep every character: digits as a number, letters as a text. */
@@ -72,16 +77,16 @@ function requestElement(request: WorkerRequest, at: EpochMs, expiresAt: EpochMs)
     nroParcelas: request.installments,
     dataHoraValidadeSolicitacao: formatDigits(expiresAt),
     nomeTrabalhador: worker.name,
-    dataNascimento: dayDigits(at, worker.ageDays),
+    dataNascimento: digitsOf(worker.birthDate),
     ...(request.marginOmitted ? {} : { margemDisponivel: reais(worker.marginCents) }),
     elegivelEmprestimo: worker.eligible,
     pessoaExpostaPoliticamente: exposure(worker),
-    dataAdmissao: dayDigits(at, worker.tenureDays),
+    dataAdmissao: digitsOf(worker.admissionDate),
     garantia: guaranteeOf(request),
     alertas: alerts(worker, at),
     ...(request.authorisationOmitted ? {} : { nsuAutorizacaoDigital: numberOfDigits(worker.authorisationNumber) }),
     cnae: worker.employer.activityCode,
-    dataInicioAtividadeEmpregador: dayDigits(at, worker.employer.ageDays),
+    dataInicioAtividadeEmpregador: digitsOf(worker.employer.startDate),
     codigoCategoriaTrabalhador: worker.categoryCode,
   };
 }
@@ -181,13 +186,13 @@ export function linkDetailCallback(requestCode: string, worker: Worker, marginCe
       numeroInscricaoEmpregador: employerNumber(worker),
       nome: worker.name,
       sexo: { codigo: worker.sex, descricao: worker.sex === 1 ? 'Masculino' : 'Feminino' },
-      dataNascimento: dayDigits(at, worker.ageDays),
+      dataNascimento: digitsOf(worker.birthDate),
       codigoCategoriaTrabalhador: worker.categoryCode,
       elegivel: worker.eligible,
       valorTotalVencimentos: reais(worker.earningsCents),
       valorBaseMargem: reais(Math.round(worker.earningsCents * 0.9)),
       valorMargemDisponivel: reais(marginCents),
-      dataAdmissao: dayDigits(at, worker.tenureDays),
+      dataAdmissao: digitsOf(worker.admissionDate),
       dataDesligamento: null,
       codigoMotivoDesligamento: 0,
       pessoaExpostaPoliticamente: exposure(worker),
@@ -196,7 +201,7 @@ export function linkDetailCallback(requestCode: string, worker: Worker, marginCe
       paisNacionalidade: { codigo: 105, descricao: 'Brasil' },
       cbo: { codigo: worker.occupationCode, descricao: `Ocupação ${worker.occupationCode}` },
       cnae: { codigo: worker.employer.activityCode, descricao: `Atividade ${worker.employer.activityCode}` },
-      dataInicioAtividadeEmpregador: dayDigits(at, worker.employer.ageDays),
+      dataInicioAtividadeEmpregador: digitsOf(worker.employer.startDate),
       qtdEmprestimosAtivosSuspensos: worker.activeLoans,
       alertas: alerts(worker, at),
       emprestimosLegados: [],

@@ -1,6 +1,5 @@
 /** Who stands behind the requests of the played service, as a person needs to know them to order a flow by hand. All made up. */
-import { dayOf } from '../domain/clock.ts';
-import type { AmountCents, Day, EpochMs, RequestId } from '../domain/glossary.ts';
+import type { AmountCents, Day, RequestId } from '../domain/glossary.ts';
 import { requestAt } from './population.ts';
 import { holderOf } from './withdrawal-world.ts';
 import type { WorldSettings } from './world.ts';
@@ -20,21 +19,11 @@ export type TestPerson = {
   authorisationNumber: string;
 };
 
-/** As the messages say it. */
-export function birthDateAt(ageDays: number, now: EpochMs): Day {
-  return dayOf(now - ageDays * 86_400_000);
-}
-
 /** The worker of the request at `index` of a stream of `planned`. */
-export function testPerson(
-  world: WorldSettings,
-  seed: string,
-  index: number,
-  { planned, now }: { planned: number; now: EpochMs },
-): TestPerson {
+export function testPerson(world: WorldSettings, seed: string, index: number, planned: number): TestPerson {
   const { requestId, worker } = requestAt(world, seed, index, planned);
   const { cpf, name, registration, employer, authorisationNumber } = worker;
-  const { birthDate, balanceCents } = holderOf(seed, cpf, birthDateAt(worker.ageDays, now));
+  const { birthDate, balanceCents } = holderOf(seed, cpf, worker.birthDate);
   const { id: employerId, idType: employerIdType } = employer;
   return {
     ...{ requestId, cpf, name, registration, employerId, employerIdType },

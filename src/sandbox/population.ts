@@ -1,6 +1,6 @@
 /** Who asks for a loan: a seeded stream of requests. Each is drawn from a stream of its own, so order and timing change nothing. */
 import type { Chance } from '../domain/clock.ts';
-import type { AmountCents, RequestId } from '../domain/glossary.ts';
+import type { AmountCents, Day, RequestId } from '../domain/glossary.ts';
 import { chanceOf, integerIn, normal, oneOf, weighted } from './chance.ts';
 import { madeUpCnpj, madeUpCompany, madeUpCpf, madeUpName } from './identities.ts';
 import { regimeAt, type Sector, type Segment, type Tenure, type WorldSettings } from './world.ts';
@@ -14,6 +14,7 @@ type Employer = {
   /** CNAE subclass as a number, as the service writes it. */
   activityCode: number;
   ageDays: number;
+  startDate: Day;
 };
 
 export type Worker = {
@@ -23,11 +24,14 @@ export type Worker = {
   name: string;
   motherName: string;
   sex: 1 | 3;
+  /** On the world's day, as the tenure and the employer's age. */
   ageDays: number;
+  birthDate: Day;
   registration: string;
   employer: Employer;
   tenure: Tenure;
   tenureDays: number;
+  admissionDate: Day;
   categoryCode: number;
   occupationCode: number;
   earningsCents: AmountCents;
@@ -67,6 +71,25 @@ const tenureDays: Readonly<Record<Tenure, readonly [number, number]>> = {
   middle: [366, 1094],
   long: [1097, 9000],
 };
+const ages = [7_000, 23_500] as const;
+/** The day of the draws, in days since 1970 (2026-01-01): on it everybody is as old as drawn. */
+const firstDay = 20_454;
+
+/**
+ * How long ago something was on the world's day that was `drawn` days ago on the first one. It gets older by a day each day, so its
+ * date stays; after the longest time it begins anew, so times spread over the range on any day. `turn`: how often it has.
+ */
+function agedDays(world: WorldSettings, drawn: number, [least, most]: readonly [number, number]) {
+  const length = most - least + 1;
+  const passed = drawn - least + (world.startDay ?? firstDay) - firstDay;
+  const turn = Math.floor(passed / length);
+  return { days: least + passed - turn * length, turn };
+}
+
+function dayBefore(world: WorldSettings, days: number): Day {
+  return new Date(((world.startDay ?? firstDay) - days) * 86_400_000).toISOString().slice(0, 10);
+}
+
 const terms = [6, 12, 18, 24, 24, 36, 36, 48];
 
 function employerOf(world: WorldSettings, seed: string, number: number): Employer {
@@ -75,14 +98,16 @@ function employerOf(world: WorldSettings, seed: string, number: number): Employe
   const personal = chance() < 0.03;
   const alphanumeric = chance() < 0.1;
   const young = chance() < world.youngEmployerShare;
-  return {
+  const range: readonly [number, number] = young ? [110, 400] : [1_200, 14_000];
+  const employer = {
     id: personal ? madeUpCpf(chance) : madeUpCnpj(chance, alphanumeric),
     idType: personal ? 2 : 1,
     name: madeUpCompany(chance),
     sector,
     activityCode: oneOf(chance, activityCodes[sector]),
-    ageDays: young ? integerIn(chance, 110, 400) : integerIn(chance, 1_200, 14_000),
-  };
+  } as const;
+  const { days } = agedDays(world, integerIn(chance, ...range), range);
+  return { ...employer, ageDays: days, startDate: dayBefore(world, days) };
 }
 
 function workerOf(world: WorldSettings, seed: string, number: number): Worker {
@@ -91,20 +116,27 @@ function workerOf(world: WorldSettings, seed: string, number: number): Worker {
   const drawn = weighted(chance, world.tenureShares);
   // Nobody has been in the job for longer than the employer exists.
   const tenure = employer.ageDays < tenureDays.long[0] ? 'short' : drawn;
-  const [least, most] = tenureDays[tenure];
-  const days = Math.min(integerIn(chance, least, most), employer.ageDays - 30);
+  const range = tenureDays[tenure];
+  const job = agedDays(world, integerIn(chance, ...range), range);
+  const days = Math.min(job.days, employer.ageDays - 30);
   const marginCents = Math.round(1.6 * likelyInstallment(world.medianAmountCents, 24) * Math.exp(0.5 * normal(chance)));
-  return {
-    number,
+  const identity = {
     cpf: madeUpCpf(chance),
     name: madeUpName(chance),
     motherName: madeUpName(chance),
     sex: chance() < 0.5 ? 1 : 3,
-    ageDays: Math.max(integerIn(chance, 7_000, 23_500), days + 6_000),
-    registration: String(integerIn(chance, 1, 999_999)).padStart(integerIn(chance, 4, 8), '0'),
+  } as const;
+  const age = Math.max(agedDays(world, integerIn(chance, ...ages), ages).days, days + 6_000);
+  return {
+    number,
+    ...identity,
+    ageDays: age,
+    birthDate: dayBefore(world, age),
+    registration: registrationIn(job.turn, chance),
     employer,
     tenure,
     tenureDays: days,
+    admissionDate: dayBefore(world, days),
     categoryCode: employer.idType === 2 ? 104 : 101,
     occupationCode: oneOf(chance, [411005, 521110, 717020, 784205, 514320]),
     earningsCents: Math.round(marginCents / (0.35 * (0.45 + 0.5 * chance()))),
@@ -115,6 +147,13 @@ function workerOf(world: WorldSettings, seed: string, number: number): Worker {
     activeLoans: Math.floor(chance() ** 3 * 4),
     authorisationNumber: String(integerIn(chance, 1e9, 9e9)),
   };
+}
+
+/** A job that began anew is another link, under a number of its own. */
+function registrationIn(turn: number, chance: Chance): string {
+  const drawn = integerIn(chance, 1, 999_999);
+  const number = ((((drawn - 1 + 7_919 * turn) % 999_999) + 999_999) % 999_999) + 1;
+  return String(number).padStart(integerIn(chance, 4, 8), '0');
 }
 
 function alertsOf(world: WorldSettings, chance: Chance): number[] {

@@ -16,6 +16,7 @@ import { type OfferTerms, offerOn } from './telling.ts';
 import { createTokens } from './tokens.ts';
 import type { Withdrawals } from './withdrawals.ts';
 import { type TrueValue, trueValue } from './worker-choice.ts';
+import { worldOn } from './world.ts';
 
 type RunOptions = {
   /** Length of the whole stream, at whose parts the regimes change; as many requests as this run ends with if left out. */
@@ -59,7 +60,7 @@ export type SandboxOptions = {
 };
 
 export function createSandbox(options: SandboxOptions): Sandbox {
-  const { settings } = options;
+  const settings = { ...options.settings, world: worldOn(options.settings.world, options.clock.now()) };
   const { clock, end } = endingClock(options.clock);
   const seed = String(options.seed);
   const record = createRecord(options.recordFile ?? null);
@@ -116,9 +117,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     contracts: stage.contracts,
     withdrawals: stage.withdrawals,
     people: (count, planned) =>
-      Array.from({ length: Math.min(count, planned) }, (_, index) =>
-        testPerson(settings.world, seed, index, { planned, now: clock.now() }),
-      ),
+      Array.from({ length: Math.min(count, planned) }, (_, index) => testPerson(settings.world, seed, index, planned)),
     takers: () => {
       const indexOf = new Map(record.of('request').map(({ requestId, index }) => [requestId, index]));
       const taken = record
@@ -126,9 +125,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         .filter(({ errors, choice }) => errors.length === 0 && (choice.accepted || settings.contracts.acceptAll));
       // Regimes change with the length of the stream; people do not.
       return taken
-        .map(({ requestId }) =>
-          testPerson(settings.world, seed, indexOf.get(requestId)!, { planned: indexOf.size, now: clock.now() }),
-        )
+        .map(({ requestId }) => testPerson(settings.world, seed, indexOf.get(requestId)!, indexOf.size))
         .reverse();
     },
     issueToken: tokens.issue,

@@ -1,11 +1,11 @@
 /** The stage: auctions, links and what is told of them; knows which batches are still playing. */
 import type { Clock } from '../domain/clock.ts';
+import type { Day } from '../domain/glossary.ts';
 import { type AuctionBid, type AuctionEvent, type AuctionHouse, createAuctionHouse } from './auction-house.ts';
 import { chanceOf } from './chance.ts';
 import { type Contracts, createContracts } from './contracts.ts';
 import type { Message } from './deliveries.ts';
 import { createLinks, type Links } from './links.ts';
-import { birthDateAt } from './people.ts';
 import { requestAt } from './population.ts';
 import type { SandboxRecord } from './record.ts';
 import type { Rivals } from './rivals.ts';
@@ -64,14 +64,11 @@ export function createStage(options: {
     chance: chanceOf(seed, 'contracts'),
     tell: ({ kind, requestCode, body }) => send({ what: kind, requestIds: [], batchId: null, requestCode, body }),
   });
-  const ages = new Map<string, number>();
+  const birthDates = new Map<string, Day>();
   const withdrawals = createWithdrawals({
     ...{ settings: settings.withdrawals, seed, clock, record, loans: contracts.loans },
     chance: chanceOf(seed, 'withdrawals'),
-    birthDateOf: (cpf) => {
-      const ageDays = ages.get(cpf);
-      return ageDays === undefined ? null : birthDateAt(ageDays, clock.now());
-    },
+    birthDateOf: (cpf) => birthDates.get(cpf) ?? null,
   });
 
   return {
@@ -86,7 +83,7 @@ export function createStage(options: {
       const requests = places.map((index) => requestAt(settings.world, seed, index, planned));
       for (const { worker } of requests) {
         links.learn(worker);
-        ages.set(worker.cpf, worker.ageDays);
+        birthDates.set(worker.cpf, worker.birthDate);
       }
       house.open(requests, (request) => rivals.bidsOn(request.index, request.segment, request.regime));
     },

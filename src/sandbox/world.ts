@@ -1,5 +1,6 @@
 /** The truth of the played world: who asks, what rivals cost, how workers choose, what defaults. Settings and their defaults. */
-import type { AmountCents, RateHundredths } from '../domain/glossary.ts';
+import { dayOf } from '../domain/clock.ts';
+import type { AmountCents, EpochMs, RateHundredths } from '../domain/glossary.ts';
 
 const sectors = ['construction', 'agriculture', 'commerce', 'services', 'industry'] as const;
 export type Sector = (typeof sectors)[number];
@@ -48,6 +49,8 @@ type TrueEconomics = {
 };
 
 export type WorldSettings = {
+  /** The day whose people these are, in days since 1970. Set once for a run, so that nobody's dates move while it lasts. */
+  startDay?: number;
   /** Shares of requests, made to sum to 1. */
   sectorShares: Readonly<Record<Sector, number>>;
   tenureShares: Readonly<Record<Tenure, number>>;
@@ -110,6 +113,11 @@ function lender(
     belowRoundHundredths: habit.below ?? 0,
     floorHundredths: habit.floor ?? 149,
   };
+}
+
+/** The world as it is on that day in São Paulo; one that has a day keeps it. */
+export function worldOn(world: WorldSettings, at: EpochMs): WorldSettings {
+  return { startDay: Date.parse(dayOf(at)) / 86_400_000, ...world };
 }
 
 export const defaultWorld: WorldSettings = {
