@@ -130,9 +130,10 @@ export function surroundingsOf(trace: DecisionTrace): Surroundings {
   return { link, ledger, snoozed, tables, joining: joiningOf(trace) };
 }
 
-/** Where nothing is said to differ, the request's word counted, or nothing differs and either way comes to the same. */
+/** Where nothing is said to differ, the request's word counted, or nothing differs and all ways come to the same; so too with the one fact. */
 export function joiningOf({ contradicted }: DecisionTrace): Joining {
-  return contradicted === undefined ? 'request-first' : 'worse';
+  if (contradicted === undefined) return 'request-first';
+  return contradicted.includes('request.eligible') ? 'worse' : 'worse-but-eligible';
 }
 
 function curveOfStored({ curve, shapes }: StoredContents, { curveHash, tailoring }: DecisionTrace): WinCurve | null {

@@ -151,7 +151,7 @@ export const catalogue: readonly FactDefinition[] = [
 
   numeric('request.amountReais', { unit: 'R$', min: 0, max: maxReais, example: 6500, present: whenStated }),
   numeric('request.installments', { unit: 'months', min: 1, max: 480, example: 24, present: whenStated }),
-  flag('request.eligible', whenEither),
+  flag('request.eligible', `${orWorse} not eligible`),
   numeric('margin.availableReais', {
     unit: 'R$ a month',
     min: -maxReais,

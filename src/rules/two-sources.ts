@@ -4,12 +4,13 @@ import type { LinkDetail, LoanRequest } from '../domain/request.ts';
 import { type Activity, activityOf, commonActivity } from './activity-codes.ts';
 
 /**
- * `worse`: where the two differ, the worse one counts, and none where neither is plainly worse. `request-first`: the request's
- * word, as programs before this one decided.
+ * `worse`: where the two differ, the worse one counts, and none where neither is plainly worse. The others are as earlier
+ * programs decided: `worse-but-eligible` with the request's word on whether the worker is eligible, `request-first` with its word on all.
  */
-export type Joining = 'worse' | 'request-first';
+export type Joining = 'worse' | 'worse-but-eligible' | 'request-first';
 
 export type Joined = {
+  eligible: boolean | null;
   birthDate: Day | null;
   admissionDate: Day | null;
   politicallyExposed: boolean | null;
@@ -25,6 +26,7 @@ const none: readonly never[] = [];
 
 export function joinSources(request: LoanRequest, link: LinkDetail | null, joining: Joining): Joined {
   const joined: Joined = {
+    eligible: request.eligible ?? link?.eligible ?? null,
     birthDate: request.birthDate ?? link?.birthDate ?? null,
     admissionDate: request.admissionDate ?? link?.admissionDate ?? null,
     politicallyExposed: request.politicallyExposed ?? link?.politicallyExposed ?? null,
@@ -34,14 +36,18 @@ export function joinSources(request: LoanRequest, link: LinkDetail | null, joini
     alertCodes: request.alertCodes,
     contradicted: none,
   };
-  return link === null || joining === 'request-first' ? joined : takeWorse(joined, link);
+  return link === null || joining === 'request-first' ? joined : takeWorse(joined, link, joining);
 }
 
 /** `told`: what the request says; where it says nothing, what the link says, which then differs from nothing. */
-function takeWorse(told: Joined, link: LinkDetail): Joined {
+function takeWorse(told: Joined, link: LinkDetail, joining: Joining): Joined {
   const contradicted: string[] = [];
   const joined = { ...told };
   const differs = <T>(one: T | null, other: T | null) => one !== null && other !== null && one !== other;
+  if (joining === 'worse' && differs(told.eligible, link.eligible)) {
+    joined.eligible = false;
+    contradicted.push('request.eligible');
+  }
   if (differs(told.birthDate, link.birthDate)) {
     joined.birthDate = null;
     contradicted.push('worker.ageYears', 'worker.ageAtEndYears');

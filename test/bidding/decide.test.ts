@@ -14,6 +14,7 @@ import { policyOf } from '../../src/policy.ts';
 import { createRateTables } from '../../src/pricing/terms.ts';
 import { buildWinCurve, encodeWinCurve } from '../../src/pricing/win-curve.ts';
 import { compileRuleSet } from '../../src/rules/rule-set.ts';
+import type { Joining } from '../../src/rules/two-sources.ts';
 import { encodeBid } from '../../src/wire/bid.ts';
 import { at, sampleLink, sampleRequest } from '../rules/sample-request.ts';
 import { configOf, shippedPolicy } from './house.ts';
@@ -505,7 +506,7 @@ test('a worker whom the link detail tells otherwise than the request is no bid, 
       shapes: null,
     },
   };
-  const decided = (change: Partial<LinkDetail>, earlier: { joining?: 'request-first' } = {}) => {
+  const decided = (change: Partial<LinkDetail>, earlier: { joining?: Joining } = {}) => {
     const link = { ...sampleLink, ...change };
     const draft = checkCaps(drafted(assess(request, { link, ledger: undefined, ...earlier }, policy, at)), new Map());
     const { requestId } = request;
@@ -546,6 +547,11 @@ test('a worker whom the link detail tells otherwise than the request is no bid, 
     assert.equal(earlier.kind, 'offer', fact);
     assert(!('contradicted' in earlier.trace), fact);
   }
+  // Of the decisions between, the request.s word on this one fact is kept.
+  const eligible = decided({ eligible: false });
+  assert(eligible.kind === 'pass' && eligible.trace.contradicted?.includes('request.eligible'));
+  const between = decided({ eligible: false, alertCount: 2 }, { joining: 'worse-but-eligible' });
+  assert.deepEqual([between.kind, between.trace.contradicted], ['pass', ['alerts.count', 'alerts.codes']]);
   const born = decided({ birthDate: '1930-03-05' });
   assert(born.kind === 'pass' && born.code === 'fact-missing:worker.ageYears');
   assert.match(

@@ -81,7 +81,7 @@ test('the link detail fills what the request leaves open', () => {
     politicallyExposed: true,
     alertCount: 3,
   };
-  assert.equal(facts({}, link)['request.eligible'], true);
+  assert.equal(facts({}, link)['request.eligible'], false);
   assert.equal(facts({}, link)['link.eligible'], false);
   assert.equal(facts({ employerStartDate: '2020-11-20' })['employer.ageStated'], true);
   const filled = facts(silent, link);
@@ -104,6 +104,16 @@ test('where request and link detail differ the worse one counts, whoever says it
   for (const exposed of [true, false]) {
     const link = { politicallyExposed: !exposed };
     assert.equal(seen({ politicallyExposed: exposed }, link, 'worker.politicallyExposed'), true);
+  }
+  for (const eligible of [true, false]) {
+    const link = { eligible: !eligible };
+    assert.equal(seen({ eligible }, link, 'request.eligible'), false);
+    assert.equal(facts({ eligible }, link)['link.eligible'], !eligible, 'the word of the detail alone');
+  }
+  for (const eligible of [true, false]) {
+    const both = facts({ eligible: null }, { eligible });
+    assert.deepEqual([both['request.eligible'], both[contradictedFacts]], [eligible, undefined]);
+    assert.equal(facts({ eligible }, { eligible: null })['request.eligible'], eligible);
   }
   const [early, late] = ['2020-11-20', '2026-10-20'];
   for (const [told, asked] of [
@@ -149,6 +159,13 @@ test('for decisions of earlier programs the request wins', () => {
   assert.equal(both['employer.sector'], 'construction');
   assert.equal(both['employer.ageMonths'], 72);
   assert.equal(both[contradictedFacts], undefined);
+  const later = factsOf({
+    ...{ request, link: { ...link, eligible: false }, marginCents: 82_050 },
+    ...{ joining: 'worse-but-eligible', at },
+  } as const);
+  assert.equal(later['request.eligible'], true);
+  assert.equal(later['worker.politicallyExposed'], true);
+  assert.ok(!later[contradictedFacts]!.includes('request.eligible'));
 });
 
 test('ages and tenures are whole years and months in São Paulo', () => {

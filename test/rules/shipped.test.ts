@@ -49,7 +49,11 @@ function reasonsFor(facts: Facts, offerFacts: Facts): string[] {
 /** For each pass rule a case that it refuses. */
 const refusals: Readonly<Record<string, { code: string; facts: Facts; offerFacts?: Facts }>> = {
   'Only eligible workers': { code: 'not-eligible', facts: factsFor({ eligible: false }) },
-  'Only eligible links': { code: 'not-eligible', facts: factsFor({}, { eligible: false }) },
+  // The detail's word counts for the worker as well; here for the link alone, as in decisions of earlier programs.
+  'Only eligible links': {
+    code: 'not-eligible',
+    facts: { ...factsFor({}, { eligible: false }), 'request.eligible': true },
+  },
   'No terminated links': { code: 'link-terminated', facts: factsFor({}, { terminationDate: '2026-11-01' }) },
   'At least 21 years old': { code: 'age-outside', facts: factsFor({ birthDate: '2005-11-21' }) },
   'At most 75 at the last instalment': { code: 'age-outside', facts: factsFor({ birthDate: '1952-01-01' }) },
