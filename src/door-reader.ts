@@ -1,6 +1,7 @@
 /**
- * The thread that reads webhooks, seen from the door: bodies go out, entries of the log come back. A webhook that ends the
- * thread costs itself alone: it is kept unread, the thread begins again, and the bodies behind it are read by the next one.
+ * The threads that read webhooks, seen from the door: bodies go out, entries of the log come back. Long bodies have a thread of their
+ * own, so that no short one waits for the seconds that reading them takes. A webhook that ends its thread costs itself alone: it is kept
+ * unread, the thread begins again, and the bodies behind it are read by the next one.
  */
 import { extname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -24,7 +25,7 @@ export type BodyAnswer = {
   texts: string[];
 };
 
-/** `up` resolves when the thread reads. */
+/** `up` resolves when the thread of short bodies reads. */
 export type DoorReader = { read: BodyReader; up: Promise<void>; close: () => Promise<void> };
 
 export type DoorReaderParts = {
@@ -40,13 +41,13 @@ export type DoorReaderParts = {
 /** A process that begins has more urgent things to do than to load a thread: requests that waited for it. */
 const usualRestMs = 10_000;
 /**
- * A longer body waits for the thread, which begins at once: reading it here would keep decisions waiting. The thread reads it in
- * turn with shorter ones, whichever came first: reading it may take a second, and others are not to wait for many such.
+ * A longer body is read by a thread of its own, which begins with the first such body and reads one at a time: 20 000 requests take it
+ * seconds, and neither decisions nor short bodies are to wait for them.
  */
 const longestHere = 262_144;
 /**
  * Bodies handed over at once, and from how many bytes of them on no more. The thread has the next one at hand and need not be woken for
- * each: with 4, a tenth fewer webhooks are read a second. No more lie there than must. Of long ones it has one.
+ * each: with 4, a tenth fewer webhooks are read a second. No more lie there than must.
  */
 const handedOver = 16;
 const handedOverBytes = 262_144;
@@ -85,12 +86,42 @@ function codeOf(fault: unknown): string {
   return 'code' in fault ? String(fault.code) : fault.name;
 }
 
-export function createDoorReader({ data, here, keep, restMs = usualRestMs, thread }: DoorReaderParts): DoorReader {
+export function createDoorReader(parts: DoorReaderParts): DoorReader {
+  const { here, restMs = usualRestMs } = parts;
+  const short = createReadingThread(parts, handedOver);
+  const long = createReadingThread(parts, 1);
+  const timer = setTimeout(short.begin, restMs);
+  return {
+    read: (body, receivedAt, now = receivedAt) => {
+      if (body.length > longestHere) return long.read(body, receivedAt, now);
+      if (short.isFirstToCome()) return here(body, receivedAt, now);
+      clearTimeout(timer);
+      return short.read(body, receivedAt, now);
+    },
+    up: short.up,
+    close: async () => {
+      clearTimeout(timer);
+      await Promise.all([short.close(), long.close()]);
+    },
+  };
+}
+
+type ReadingThread = {
+  /** Begins the thread, if none was. Bodies are answered in the order in which they came. */
+  read: (body: Buffer, receivedAt: EpochMs, now: EpochMs) => Promise<WebhookReading | null>;
+  begin: () => void;
+  /** It has never read, and has not ended before it did. */
+  isFirstToCome: () => boolean;
+  up: Promise<void>;
+  close: () => Promise<void>;
+};
+
+/** `most`: bodies that it has at hand. */
+function createReadingThread({ data, keep, thread }: DoorReaderParts, most: number): ReadingThread {
   /** With the thread, which reads them in this order. */
   const handed: Waiting[] = [];
-  /** What waits to be handed over, each in the order in which it came. */
-  const short: Waiting[] = [];
-  const long: Waiting[] = [];
+  /** What waits to be handed over, in the order in which it came. */
+  const queue: Waiting[] = [];
   const up = Promise.withResolvers<void>();
   let worker: Worker | null = null;
   let isUp = false;
@@ -99,18 +130,14 @@ export function createDoorReader({ data, here, keep, restMs = usualRestMs, threa
   let closed = false;
   let fruitless = 0;
 
-  const isLong = ({ body }: Waiting): boolean => body.length > longestHere;
-
-  /** A long one may be handed over beside short ones, and counts for itself. */
   function hasPlace(): boolean {
-    const bytes = handed.reduce((sum, waiting) => (isLong(waiting) ? sum : sum + waiting.body.length), 0);
-    return handed.length < handedOver && bytes < handedOverBytes;
+    const bytes = handed.reduce((sum, { body }) => sum + body.length, 0);
+    return handed.length < most && bytes < handedOverBytes;
   }
 
   function handOver(): void {
     while (isUp && worker !== null && hasPlace()) {
-      const mayBeLong = long.length > 0 && !handed.some(isLong);
-      const next = mayBeLong ? long.shift() : short.shift();
+      const next = queue.shift();
       if (next === undefined) return;
       const { id, body, receivedAt, now, queuedMs, resolve } = next;
       // Its sender has given up or will: those behind it are not to wait for it.
@@ -139,6 +166,7 @@ export function createDoorReader({ data, here, keep, restMs = usualRestMs, threa
   };
 
   function begin(): void {
+    if (worker !== null) return;
     let fault: unknown = null;
     const mine = new Worker(thread ?? ownThread, { workerData: data });
     worker = mine;
@@ -153,31 +181,27 @@ export function createDoorReader({ data, here, keep, restMs = usualRestMs, threa
         throw new Error(`the thread that reads webhooks ends again and again`, { cause: fault });
       const culprit = handed.shift();
       isUp = false;
-      for (const again of handed.splice(0).reverse()) (isLong(again) ? long : short).unshift(again);
+      queue.unshift(...handed.splice(0));
       if (culprit !== undefined) culprit.resolve(keep(culprit.body, culprit.receivedAt, codeOf(fault)));
+      worker = null;
       begin();
     });
   }
 
-  const timer = setTimeout(begin, restMs);
   return {
-    read: (body, receivedAt, now = receivedAt) => {
-      if (!wasUp && fruitless === 0 && body.length <= longestHere) return here(body, receivedAt, now);
-      if (worker === null) {
-        clearTimeout(timer);
-        begin();
-      }
+    read: (body, receivedAt, now) => {
+      begin();
       return new Promise((resolve) => {
         lastId += 1;
-        const waiting = { id: lastId, body, receivedAt, now, queuedMs: performance.now(), resolve };
-        (isLong(waiting) ? long : short).push(waiting);
+        queue.push({ id: lastId, body, receivedAt, now, queuedMs: performance.now(), resolve });
         handOver();
       });
     },
+    begin,
+    isFirstToCome: () => !wasUp && fruitless === 0,
     up: up.promise,
     close: async () => {
       closed = true;
-      clearTimeout(timer);
       await worker?.terminate();
     },
   };

@@ -124,3 +124,41 @@ test('a short body waits for one or two long ones, not for all that came before 
   assert.ok(place <= 2, `the short one was read after ${place} long ones`);
   assert.equal(done.length, bodies.length);
 });
+
+test('short bodies do not wait for a long one, and each of its elements is read, in order (defect line 23)', async (context) => {
+  const roomy = { ...limits, bodyLimitBytes: 33_554_432, appendTimeoutMs: 60_000 };
+  const there = createDoorReader({
+    data: { pseudonymKey, mapping, limits: roomy, terms },
+    here: () => assert.fail('read here'),
+    keep,
+    restMs: 0,
+  });
+  context.after(there.close);
+  await there.up;
+  await there.read(requestBody(7), 5_000);
+  const element = (id: number) => JSON.parse(requestBody(id).toString()).Solicitacoes[0] as object;
+  const elements = Array.from({ length: 6_000 }, (_, index) => element(1_000 + index));
+  const startedMs = performance.now();
+  let longMs: number | null = null;
+  const readLong = async () => {
+    const reading = await there.read(Buffer.from(JSON.stringify({ Solicitacoes: elements })), 5_000);
+    longMs = performance.now() - startedMs;
+    return reading;
+  };
+  const long = readLong();
+  const waits: number[] = [];
+  while (longMs === null) {
+    const sentMs = performance.now();
+    assert.ok((await there.read(requestBody(8), 5_000))?.kind === 'entries');
+    waits.push(performance.now() - sentMs);
+  }
+  assert.ok(waits.length > 5, `${waits.length} short bodies were read beside it`);
+  assert.ok(Math.max(...waits) < 0.5 * longMs, `one waited ${Math.max(...waits)} ms of ${longMs} ms`);
+  const reading = await long;
+  assert.ok(reading?.kind === 'entries');
+  const keys = reading.entries.filter(({ topic }) => topic === 'auctions').map(({ key }) => key);
+  assert.deepEqual(
+    keys,
+    elements.map((_, index) => String(1_000 + index)),
+  );
+});
