@@ -46,6 +46,7 @@ export const flowsEn: Texts['flows'] = {
     loan: 'Loan',
     about: 'About',
     waits: 'Waits for',
+    situation: 'Situation',
     of: 'Of',
     note: 'Credit note',
     installment: 'Instalment',
@@ -456,6 +457,10 @@ export const flowsEn: Texts['flows'] = {
   },
   awaitsEndorsement: 'the service: the endorsement',
   why: (what) => `why: ${what}`,
+  unpaid: (said, isNamed) =>
+    said === null
+      ? 'the service was not asked whether the money is released'
+      : `the service has not said that the money is released; it said last: ${said}${isNamed ? '' : '; say in flows.situations what this number means'}`,
   againAt: (time) => `(again from ${time})`,
   readThem: (command, flowId) =>
     `What the service answered: lance ${command} results ${flowId} OPERATION --by NAME --reason TEXT; the reading is recorded.`,

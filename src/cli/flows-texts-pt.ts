@@ -48,6 +48,7 @@ export const flowsPt = {
     loan: 'Empréstimo',
     about: 'Sobre',
     waits: 'Espera por',
+    situation: 'Situação',
     of: 'De',
     note: 'CCB',
     installment: 'Parcela',
@@ -473,6 +474,10 @@ export const flowsPt = {
   },
   awaitsEndorsement: 'o serviço: a averbação',
   why: (what: string) => `por quê: ${what}`,
+  unpaid: (said: string | null, isNamed: boolean) =>
+    said === null
+      ? 'ainda não se perguntou ao serviço se o dinheiro foi liberado'
+      : `o serviço não disse que o dinheiro foi liberado; disse por último: ${said}${isNamed ? '' : '; diga em flows.situations o que significa este número'}`,
   againAt: (time: string) => `(de novo a partir de ${time})`,
   readThem: (command: string, flowId: string) =>
     `O que o serviço respondeu: lance ${command} results ${flowId} OPERAÇÃO --by NOME --reason TEXTO; a leitura fica registrada.`,

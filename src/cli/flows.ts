@@ -32,6 +32,7 @@ import { latestFlows } from '../origination/latest-flows.ts';
 import { withLostBids } from '../origination/lost-bids.ts';
 import {
   isSimulatedInVain,
+  isUnpaid,
   needsKnownPerson,
   nextSteps,
   type StepSettings,
@@ -48,6 +49,7 @@ import {
   shownRecord,
   shownReleased,
   shownWorker,
+  situationAt,
 } from '../origination/shown-flows.ts';
 import { type PaymentShown, shownPayments } from '../origination/shown-payments.ts';
 import {
@@ -151,7 +153,8 @@ export function columnsOf(flow: FlowKind): readonly Column[] {
   if (flow === 'event') return ['flow', 'phase', 'begun', 'of', 'note', 'loan', 'installment', 'rate', 'about'];
   if (flow === 'lookup') return ['flow', 'phase', 'waits', 'begun', 'by', 'worker', 'about'];
   const sum = flow === 'renegotiation' ? 'loan' : 'amount';
-  return ['flow', 'phase', 'waits', 'begun', 'by', 'worker', sum, 'about'];
+  const said = flow === 'withdrawal' ? (['situation'] as const) : [];
+  return ['flow', 'phase', ...said, 'waits', 'begun', 'by', 'worker', sum, 'about'];
 }
 
 /** The cells of its columns. */
@@ -166,6 +169,7 @@ export function lineOf(format: Format, state: FlowState, { open, settings, now }
     flow: state.flowId,
     phase: state.frozen === undefined ? phase : `${phase} (${format.texts.freeze.mark})`,
     begun: format.minute(state.startedAt),
+    situation: situationOf(format, state, settings) ?? none,
     waits:
       waitsFor(state, settings, open, now)
         .map((step) => namedStep(format.texts.flows, state, step))
@@ -350,7 +354,7 @@ export function flowFacts(
     [labels.namedProposal, view.namedProposal],
     [labels.otherProposals, joined(view.otherProposals)],
     [labels.operation, operation === null ? null : operationText(format, state, operation)],
-    [labels.situation, situationText(texts.flows, state.situation, settings.situations)],
+    [labels.situation, situationOf(format, state, settings)],
     [labels.code, view.requestCode],
     [labels.note, view.note?.noteNumber ?? null],
     [labels.noteProposal, view.note?.proposalCode ?? null],
@@ -431,14 +435,15 @@ export function whyText(format: Format, state: FlowState, { open, settings }: Se
     return line(labels.lateSuccesses, lateSuccessText(format, told));
   }
   if (lateNote != null) return line(labels.lateNote, lateNoteText(format, state)!);
-  if (noteAccepted != null) return null;
+  const unpaid = unpaidText(format, state, settings);
+  if (noteAccepted != null) return unpaid;
   if (noteHolder != null) return line(labels.noteHolder, noteHolder);
   if (noteAgain != null) return line(labels.noteAgain, noteAgainText(format, state)!);
   const beyond = new Set<string>(beyondTolerance(state, settings));
   const difference = shownDifferences(state, open).find(({ field }) => beyond.has(field));
   if (difference !== undefined) return line(labels.differences, differenceText(format, difference));
   const [unsaid] = unsaidIn(state);
-  if (unsaid === undefined) return null;
+  if (unsaid === undefined) return unpaid;
   return line(state.flow === 'withdrawal' ? labels.unsaidOfProposal : labels.unsaid, figures[unsaid]);
 }
 
@@ -599,6 +604,25 @@ export function situationText(
   if (situation === null) return null;
   const known = situations.find(({ code }) => code === situation)?.state;
   return known === undefined ? String(situation) : `${situation} (${words[known]})`;
+}
+
+/** And when it was asked for; null: it was not. */
+function situationOf(
+  format: Format,
+  state: FlowState,
+  { situations }: Pick<FlowSettings, 'situations'>,
+): string | null {
+  const said = situationText(format.texts.flows, state.situation, situations);
+  const at = situationAt(state);
+  return said === null || at === null ? said : `${said}, ${format.minute(at)}`;
+}
+
+/** Why a finalised withdrawal is still looked at; null: it is paid, has ended, or is not finalised. */
+function unpaidText(format: Format, state: FlowState, settings: Pick<FlowSettings, 'situations'>): string | null {
+  if (!isUnpaid(state, settings)) return null;
+  const { why, unpaid } = format.texts.flows;
+  const isNamed = settings.situations.some(({ code }) => code === state.situation);
+  return why(unpaid(situationOf(format, state, settings), state.situation === null || isNamed));
 }
 
 /** What people asked for; what else waits is none of theirs. */

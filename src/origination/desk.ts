@@ -32,6 +32,7 @@ import { evolveAll, proposalIndex } from './evolve.ts';
 import { isTurnedAway } from './fold-answers.ts';
 import { createFlowIntake } from './intake.ts';
 import { createFlowLedger } from './ledger.ts';
+import { isReleased } from './next-steps.ts';
 import type { Addresses, FlowStore, LoanService } from './ports.ts';
 import {
   type ContractOrder,
@@ -43,7 +44,7 @@ import {
 import { alarmsOf, type FlowAlarm, type FlowCommand, maySend, react } from './react.ts';
 import { createFlowSender, isSameIntent } from './sender.ts';
 import { isFinished } from './transitions.ts';
-import { decideInclusion, isReleased, withdrawalsOfWorker } from './withdrawals-beside.ts';
+import { decideInclusion, withdrawalsOfWorker } from './withdrawals-beside.ts';
 
 /** For other inclusions of the same worker to be decided. They are within a second, where anybody decides them. */
 const longestInclusionWaitMs = 60_000;

@@ -53,7 +53,7 @@ import {
 } from './late-successes.ts';
 import { keyIndex, workerIndex } from './ledger.ts';
 import { type ShownBids, withLostBids } from './lost-bids.ts';
-import { barriersTo, kindsToAccept, nextSteps, ownDoubts } from './next-steps.ts';
+import { barriersTo, isReleased, isUnpaid, kindsToAccept, nextSteps, ownDoubts } from './next-steps.ts';
 import { holdersOf, noteIndex, noteProposalIndex, notesToldAgain, stillHolds, unreadMark } from './notes.ts';
 import {
   type Asker,
@@ -112,7 +112,7 @@ import {
 } from './steps.ts';
 import { isFinished } from './transitions.ts';
 import type { UnfoldedFlows } from './unfolded.ts';
-import { beyondBalance, isReleased, withdrawalsOfWorker } from './withdrawals-beside.ts';
+import { beyondBalance, withdrawalsOfWorker } from './withdrawals-beside.ts';
 
 export type FrontResult =
   /** `known`: it had been asked before, under the same key. */
@@ -779,18 +779,13 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   async function liveWithdrawal(workerKey: string): Promise<FlowState | null> {
     const known = await withdrawalsOf(workerKey);
     const underWay = known.find((state) => !isFinished(state.phase) && !isUnseen(state));
-    return underWay ?? known.find(isUnpaid) ?? null;
+    return underWay ?? known.find((state) => isUnpaid(state, settings)) ?? null;
   }
 
   async function withdrawalsOf(workerKey: string): Promise<readonly FlowState[]> {
     const begun = world.unfolded === null ? [] : await world.unfolded.begun();
     const ofWorker = begun.filter(({ flow, subject }) => flow === 'withdrawal' && subject.workerKey === workerKey);
     return [...(await withdrawalsOfWorker(flows, workerKey)), ...ofWorker];
-  }
-
-  /** Finalised, and the service has not said that it is paid, or has ended. */
-  function isUnpaid(state: FlowState): boolean {
-    return state.phase === 'finalised' && !isReleased(state, settings) && state.ending == null;
   }
 
   /** Of one worker: all links, or the one that is named. */

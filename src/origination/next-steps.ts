@@ -157,6 +157,16 @@ export function proposalStateOf(state: FlowState, { situations }: Pick<FlowSetti
   return told ?? (state.phase === 'finalised' ? 'finalized' : 'unknown');
 }
 
+/** The service has said that the money is out. */
+export function isReleased(state: FlowState, settings: Pick<FlowSettings, 'situations'>): boolean {
+  return proposalStateOf(state, settings) === 'released';
+}
+
+/** Finalised, and the service has said neither that it is released nor that it has ended: the money may be still to come, or sent back. */
+export function isUnpaid(state: FlowState, settings: Pick<FlowSettings, 'situations'>): boolean {
+  return state.phase === 'finalised' && !isReleased(state, settings) && state.ending == null;
+}
+
 /** What may be asked for at a time, as in `allowsStep`, and is not refused for where the flow stands. */
 export function nextSteps(
   state: FlowState,
@@ -251,8 +261,9 @@ export function waitsFor(
   const isSignedByAll =
     state.phase === 'signed' && state.subject.signerKeys.every((key) => state.signedKeys.includes(key));
   const left = isSignedByAll ? waiting.filter((step) => step !== 'signers') : waiting;
-  // Nothing is signed before the service has said what it included.
-  const isUnasked = left.length === 0 && (state.phase === 'included' || state.phase === 'signed');
+  // Nothing is signed before the service has said what it included, and no event tells of the release.
+  const isStill = state.phase === 'included' || state.phase === 'signed' || isUnpaid(state, settings);
+  const isUnasked = left.length === 0 && isStill;
   return isUnasked ? possible.filter((step) => step === 'proposal') : left;
 }
 

@@ -5,7 +5,7 @@
 
 import type { FlowRecord, FlowResult } from '../domain/flow-records.ts';
 import type { FlowState, NoteDifference } from '../domain/flow-states.ts';
-import type { AmountCents } from '../domain/glossary.ts';
+import type { AmountCents, EpochMs } from '../domain/glossary.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { fieldOf } from '../wire/casing.ts';
@@ -143,6 +143,17 @@ export function shownReleased({ flow, terms, note }: Pick<FlowState, 'flow' | 't
   if (terms?.amountCents != null) return terms.amountCents;
   if (note === null || note.loanCents === null || note.iofCents === null) return null;
   return note.loanCents - note.iofCents - (note.insuranceCents ?? 0);
+}
+
+/**
+ * When the state of its proposal was said last; of a later query that was refused nothing is kept but its step. Null: it was not said,
+ * or the step is forgotten.
+ */
+export function situationAt({ situation, results, steps }: FlowState): EpochMs | null {
+  if (situation === null) return null;
+  const { proposal } = results;
+  if (proposal !== undefined && proposal.refused !== true) return proposal.at;
+  return steps.findLast(({ step, outcome }) => step === 'proposal' && outcome === 'done')?.at ?? null;
 }
 
 /** What was split by all steps, where it is more than the loan comes to. Null: it is not, or nobody knows. */

@@ -1,5 +1,4 @@
 /** What several withdrawals of one worker come to together, beside what the service says may be withdrawn. */
-import type { FlowSettings } from '../config/sections.ts';
 import type { FlowBreach } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { AmountCents, EpochMs } from '../domain/glossary.ts';
@@ -22,10 +21,6 @@ const mostOfWorker = 50;
 export function withdrawalsOfWorker(flows: Pick<FlowStore, 'query'>, workerKey: string): Promise<FlowState[]> {
   const code = workerIndex(workerKey);
   return flows.query({ flow: 'withdrawal', phase: null, code, limit: mostOfWorker, before: null });
-}
-
-export function isReleased({ situation }: FlowState, { situations }: Pick<FlowSettings, 'situations'>): boolean {
-  return situations.some(({ code, state }) => code === situation && state === 'released');
 }
 
 type Pledge = { flowId: string; loanCents: AmountCents | null; takenOffAt: EpochMs | null };

@@ -223,7 +223,7 @@ test('a flow says which answers it keeps, when it is tried again and what the se
   const english = flowText(createFormat('en'), state, beside);
   for (const line of [
     /^Operation +proposal unclear 2×: timeout \(again from 1969-12-31 21:00:00\.000 -03\)$/m,
-    /^Situation .+ 3 \(finalized\)$/m,
+    /^Situation .+ 3 \(finalized\), 1969-12-31 21:00 -03$/m,
     /^Answers of the service +proposal \(1969-12-31 21:00 -03\)$/m,
     /^May be done next .*deny \(the step may then be asked for again\)/m,
   ])

@@ -197,7 +197,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.ok(!history.stdout.includes(cpf));
   assert.match(portuguese.stdout, /simulado/);
   assert.ok(portuguese.stdout.includes(flowId));
-  assert.match(portuguese.stdout, /^Fluxo +Fase +Espera por +Início +Por +Trabalhador +Valor +Sobre$/m);
+  assert.match(portuguese.stdout, /^Fluxo +Fase +Situação +Espera por +Início +Por +Trabalhador +Valor +Sobre$/m);
   assert.match(portuguese.stdout, / \*\*\*\.982\.247-\*\* +– /);
   assert.ok(!portuguese.stdout.includes(cpf));
   assert.ok(keyless.stdout.includes(flowId) && !keyless.stdout.includes('982'), keyless.stderr + keyless.stdout);
@@ -314,8 +314,8 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.deepEqual([repeated.code, /asked before under this key/.test(repeated.stdout)], [1, true], repeated.stdout);
 
   const waitsForPeople = await lance(environment, 'withdrawals', 'list', '--waiting');
-  assert.match(waitsForPeople.stdout, new RegExp(`^${flowId} +simulated +inclusion `, 'm'));
-  assert.match(waitsForPeople.stdout, new RegExp(`^${undatedId} +begun +simulation `, 'm'));
+  assert.match(waitsForPeople.stdout, new RegExp(`^${flowId} +simulated +– +inclusion `, 'm'));
+  assert.match(waitsForPeople.stdout, new RegExp(`^${undatedId} +begun +– +simulation `, 'm'));
   const [all, waitingOnly] = await Promise.all([
     lance(environment, 'lookups', 'list'),
     lance(environment, 'lookups', 'list', '--waiting'),

@@ -185,7 +185,7 @@ test('a finalisation that the service calls done already is confirmed by a perso
   assert.deepEqual([phase, steps.includes('confirm'), waitsFor], ['signed', true, ['confirm']]);
   assert.equal((await ask(flowId, confirm)).kind, 'taken');
   const done = await seen();
-  assert.deepEqual([done.phase, done.errors, done.waitsFor], ['finalised', [], []]);
+  assert.deepEqual([done.phase, done.errors, done.waitsFor], ['finalised', [], ['proposal']]);
   assert.ok(!done.nextSteps.includes('finalisation') && done.nextSteps.includes('account-update'));
   assert.equal((await ask(flowId, confirm)).kind, 'refused');
 });

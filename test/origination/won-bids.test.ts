@@ -1070,8 +1070,11 @@ test('an operation with a key is sent so often in all as is set, however the att
   assert.deepEqual(flowView(told(5), null, { ...settings, situations: known }).situation, {
     code: 5,
     state: 'released',
+    at: null,
   });
-  assert.deepEqual(flowView(told(7), null, { ...settings, situations: known }).situation, { code: 7, state: null });
+  assert.deepEqual(flowView(told(7), null, { ...settings, situations: known }).situation, {
+    ...{ code: 7, state: null, at: null },
+  });
   assert.equal(flowView(told(null), null, { ...settings, situations: known }).situation, null);
   const signed = { ...now, phase: 'signed', operation: null, signedKeys: [] } as const;
   assert.ok(!nextSteps(signed, settings, null).includes('finalisation'), 'a signer is missing');

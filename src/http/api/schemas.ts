@@ -1003,6 +1003,7 @@ export const flowSchema = answerNamed(
             'What it means by `flows.situations` of the configuration; null: it does not say',
             'released',
           ),
+          at: said(time.nullable(), 'When it was said; null: nobody knows any more', exampleTime + 9_000),
         })
         .nullable(),
       'Where the service last said that the proposal stands, in its answer to the step `proposal`; null: it was not asked. `released`: the money is out',

@@ -21,6 +21,7 @@ import {
   shownReleased,
   shownSteps,
   shownWorker,
+  situationAt,
 } from '../../origination/shown-flows.ts';
 import { shownPayments } from '../../origination/shown-payments.ts';
 import { isShownEndorsed } from '../../origination/steps.ts';
@@ -145,6 +146,7 @@ export function flowView(
         : {
             code: state.situation,
             state: settings.situations.find(({ code }) => code === state.situation)?.state ?? null,
+            at: situationAt(state),
           },
     generations: state.generations,
     generatedAt: state.generatedAt,
