@@ -22,7 +22,7 @@ import {
 import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { flowView } from '../http/api/views.ts';
 import { livesSince, wait } from '../operating/living.ts';
-import { beyondTolerance, renegotiationEstimate, unsaidIn } from '../origination/differences.ts';
+import { beyondTolerance, unsaidIn } from '../origination/differences.ts';
 import { eventsToShow } from '../origination/events-of-nobody.ts';
 import { bidEndsOf, type DeadlineSettings, deadlinesOf } from '../origination/flow-deadlines.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
@@ -39,8 +39,8 @@ import {
   waitsFor,
   waitsForPerson,
 } from '../origination/next-steps.ts';
-import { noteIndex, notesToldAgain, unreadMark } from '../origination/notes.ts';
-import { type Asker, contractOfOtherText, flowMeant, renegotiationTerms, storedKey } from '../origination/orders.ts';
+import { notesToldAgain, unreadMark } from '../origination/notes.ts';
+import { type Asker, flowMeant, storedKey } from '../origination/orders.ts';
 import { leftOpenProblem } from '../origination/placeholders.ts';
 import {
   type OpenSealed,
@@ -67,7 +67,6 @@ import { deniedByPerson, isFinished, toldBoth } from '../origination/transitions
 import { readUnfolded, type UnfoldedFlows } from '../origination/unfolded.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
-import { workerKeyOf } from '../wire/identity.ts';
 import { parseJson } from '../wire/json.ts';
 import { sealedText } from '../wire/plain-ids.ts';
 import { workerKeyIn } from './cpf-option.ts';
@@ -794,43 +793,39 @@ export async function startFlow(
 ): Promise<void> {
   const { body, ask, asked } = starts[flow];
   const read = readBody(world, order.file, body);
-  if (flow === 'renegotiation' && order.yes !== true) throw await unconfirmed(world, renegotiationAsked(read as never));
+  if (flow === 'renegotiation' && order.yes !== true) return previewRenegotiation(world, order, read as never);
   await withFront(world, order, (front) => {
     const start = ask(front) as (asker: Asker, order: unknown) => Promise<FrontResult>;
     return start(askerOf(order), asked(read as never));
   });
 }
 
-/** It is sent at once and cannot be taken back: first what would be sent, beside the loan that was closed. */
-async function unconfirmed(world: CommandWorld, asked: ReturnType<typeof renegotiationAsked>): Promise<Fault> {
-  const { format, clock } = world;
+/**
+ * It is sent at once and cannot be taken back: first what would be sent, beside the loan that was closed. What a start would be refused
+ * for is said here too.
+ */
+function previewRenegotiation(
+  world: CommandWorld,
+  order: Order,
+  body: z.infer<typeof renegotiationBody>,
+): Promise<void> {
+  const { format } = world;
   const { flows: texts } = format.texts;
-  const { renegotiation, openInstallments, estimatedInstallmentCents } = asked;
-  const terms = renegotiationTerms(renegotiation, estimatedInstallmentCents);
-  return withReader(world, async ({ flows }) => {
-    const code = noteIndex(renegotiation.closedContract);
-    const flowId = (await flows.findByCode([code])).get(code);
-    const own = flowId === undefined ? undefined : (await flows.read([flowId])).get(flowId);
-    const workerKey = workerKeyOf(world.createVault(world.writing().pseudonymKey), renegotiation.cpf);
-    const isOfOther = own !== undefined && own.subject.workerKey !== null && own.subject.workerKey !== workerKey;
-    // What somebody else owes is not shown to whoever mistook the number.
-    if (isOfOther)
-      throw new Fault('not-allowed', `closedContract: ${saidText(format, 'closedContract', contractOfOtherText)}`);
-    const note = own?.note ?? null;
-    const reckoned =
-      note === null
-        ? null
-        : renegotiationEstimate(terms, { note, openInstallments }, clock.now(), world.writing().pricing);
-    const [before, after] = [note?.installmentCents ?? null, estimatedInstallmentCents ?? reckoned].map((cents) =>
+  const asked = renegotiationAsked(body);
+  return withFront(world, order, async (front) => {
+    const found = await front.previewRenegotiation(askerOf(order), asked);
+    if (found.kind !== 'startable') return found;
+    const { terms, closedInstallmentCents } = found;
+    const [before, after] = [closedInstallmentCents, terms.installmentCents].map((cents) =>
       cents === null ? texts.notKnown : format.money(cents),
     );
     const lines: readonly (readonly [label: string, text: string])[] = [
-      [texts.labels.closedContract, renegotiation.closedContract],
-      [texts.labels.installments, String(renegotiation.installments)],
-      [texts.labels.rate, format.rate(renegotiation.rateHundredths)],
+      [texts.labels.closedContract, asked.renegotiation.closedContract],
+      [texts.labels.installments, String(terms.installments)],
+      [texts.labels.rate, format.rate(terms.rateHundredths)],
       [texts.labels.installment, texts.estimate(before!, after!)],
     ];
-    return new Fault('not-allowed', texts.confirmFirst(labelledText(lines)));
+    throw new Fault('not-allowed', texts.confirmFirst(labelledText(lines)));
   });
 }
 

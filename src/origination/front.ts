@@ -19,7 +19,7 @@ import { canonicalCode, guidOf, isSameCode, spellingsOf } from '../domain/reques
 import type { Claim, RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
-import { employerFormed, isOfOtherUnit, registrationFormed, validCpf } from '../wire/checks/breach.ts';
+import { type Check, employerFormed, isOfOtherUnit, registrationFormed, validCpf } from '../wire/checks/breach.ts';
 import { bornAsAdult } from '../wire/checks/withdrawals.ts';
 import {
   competenceOf,
@@ -125,9 +125,14 @@ export type FrontResult =
   /** It is in the log, and no desk has taken it up in time: asked again with the same key it says what became of it. */
   | { kind: 'written'; flowId: string };
 
+/** Nothing of it is written: what a start would send, and what is paid each month of the loan that was closed; null: not known. */
+type RenegotiationPreview = { kind: 'startable'; terms: FlowTerms; closedInstallmentCents: AmountCents | null };
+
 export type FlowFront = {
   startContract: (asker: Asker, asked: ContractAsked) => Promise<FrontResult>;
   startRenegotiation: (asker: Asker, asked: RenegotiationAsked) => Promise<FrontResult>;
+  /** Makes every check of `startRenegotiation`. */
+  previewRenegotiation: (asker: Asker, asked: RenegotiationAsked) => Promise<FrontResult | RenegotiationPreview>;
   startWithdrawal: (asker: Asker, asked: WithdrawalAsked) => Promise<FrontResult>;
   startLookup: (asker: Asker, asked: LookupAsked) => Promise<FrontResult>;
   ask: (flowId: string, asker: Asker, asked: StepAsked) => Promise<FrontResult>;
@@ -149,6 +154,16 @@ type FrontWorld = {
   pricing: PricingSettings;
   /** Null: this process does not know; the desk refuses then. */
   addresses: Addresses | null;
+};
+
+type OrderOfFlow = {
+  subject: FlowSubject;
+  terms: FlowTerms | null;
+  sealed: object;
+  asked: unknown;
+  proposalCode?: string;
+  /** Of rules that only the order can break. */
+  breaches?: readonly FlowBreach[];
 };
 
 /** The field of an order that says which flow it begins. */
@@ -283,19 +298,26 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return preparation.kind === 'withheld' ? preparation.breaches : [];
   }
 
-  async function start(record: FlowStarted, ofOrder: readonly FlowBreach[]): Promise<FrontResult> {
+  /** What a flow that is there already means for an order; `fresh`: it may be this one that has begun it. */
+  function answerOf(state: FlowState, record: FlowStarted, fresh: boolean): FrontResult {
     const { flowId, key, requestHash } = record;
+    const isSame = isSameKey(vault, state.key, key);
+    if (state.requestHash === requestHash && isSame) return { kind: fresh ? 'taken' : 'known', state };
+    const text = isSame ? 'this key was used for another order; use a new one' : existing(state, possible(state));
+    if (isSame) return refusal('conflict', 'key-reused', 'Idempotency-Key', text);
+    // Somebody else's order for the same worker was the first.
+    if (record.flow === 'withdrawal' && record.proposalCode === undefined)
+      return withdrawalLive(flowId, possible(state));
+    return refusal('conflict', 'flow-exists', namingField[record.flow], text);
+  }
+
+  /** Every check of an order; the record that begins its flow where all hold. Nothing is written. */
+  async function checked(
+    record: FlowStarted,
+    ofOrder: readonly FlowBreach[],
+  ): Promise<FrontResult | { kind: 'checked'; record: FlowStarted }> {
+    const { flowId, key } = record;
     const isKey = (stored: string | null): boolean => isSameKey(vault, stored, key);
-    const answer = (state: FlowState, fresh: boolean): FrontResult => {
-      const isSame = isKey(state.key);
-      if (state.requestHash === requestHash && isSame) return { kind: fresh ? 'taken' : 'known', state };
-      const text = isSame ? 'this key was used for another order; use a new one' : existing(state, possible(state));
-      if (isSame) return refusal('conflict', 'key-reused', 'Idempotency-Key', text);
-      // Somebody else's order for the same worker was the first.
-      if (record.flow === 'withdrawal' && record.proposalCode === undefined)
-        return withdrawalLive(flowId, possible(state));
-      return refusal('conflict', 'flow-exists', namingField[record.flow], text);
-    };
     const known = await stateOf(flowId);
     if (known?.earlier?.some(isKey)) {
       return refusal('conflict', 'key-reused', 'Idempotency-Key', 'this key began it before; use a new one');
@@ -303,7 +325,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const other = known === null || !isKey(known.key) ? await begunUnderKey(record) : null;
     if (other !== null) return keyOfOther(other, record);
     const isAgain = known?.phase === 'cancelled' && known.frozen === undefined && !isKey(known.key);
-    if (known !== null && !isAgain) return answer(known, false);
+    if (known !== null && !isAgain) return answerOf(known, record, false);
     const denial = known === null ? null : denialOf(known);
     if (denial !== null) return successUnsettled(denial, known!, namingField[record.flow]);
     if (known !== null && isNoteAwaited(known, clock.now(), settings)) {
@@ -314,11 +336,19 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const isSaid = (one: FlowBreach) => ofOrder.some(({ rule, field }) => rule === one.rule && field === one.field);
     const ofOperation = await breachesOf(evolve(known, written, settings)!);
     const breaches = [...ofOperation.filter((each) => !isSaid(each)), ...ofOrder];
-    if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
-    const begins: FlowStarted = { ...written, logId: await world.logId() };
+    return breaches.length > 0
+      ? { kind: 'refused', problem: 'breach', breaches }
+      : { kind: 'checked', record: written };
+  }
+
+  async function start(record: FlowStarted, ofOrder: readonly FlowBreach[]): Promise<FrontResult> {
+    const found = await checked(record, ofOrder);
+    if (found.kind !== 'checked') return found;
+    const { flowId, key } = record;
+    const begins: FlowStarted = { ...found.record, logId: await world.logId() };
     await world.append([{ topic: 'flows', key: flowId, record: begins }]);
-    const state = await folded(flowId, (next) => next.phase !== 'cancelled' || isKey(next.key));
-    return state === null ? { kind: 'written', flowId } : answer(state, true);
+    const state = await folded(flowId, (next) => next.phase !== 'cancelled' || isSameKey(vault, next.key, key));
+    return state === null ? { kind: 'written', flowId } : answerOf(state, record, true);
   }
 
   /** Another flow of the kind that this key has begun; null: there is none, or the id of the flow is that of its key. */
@@ -349,21 +379,13 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return refusal('conflict', 'key-reused', 'Idempotency-Key', text);
   }
 
-  function begin(
+  /** The record that begins a flow, and what only its order can break. */
+  function beginning(
     flow: FlowStarted['flow'],
     flowId: string,
     asker: Asker,
-    order: {
-      subject: FlowSubject;
-      terms: FlowTerms | null;
-      sealed: object;
-      asked: unknown;
-      proposalCode?: string;
-      /** Of rules that only the order can break. */
-      breaches?: readonly FlowBreach[];
-    },
-  ): Promise<FrontResult> {
-    const { subject, terms, sealed, asked, proposalCode, breaches = [] } = order;
+    { subject, terms, sealed, asked, proposalCode, breaches = [] }: OrderOfFlow,
+  ): { record: FlowStarted; breaches: readonly FlowBreach[] } {
     const { by } = asker;
     const key = storedKey(vault, asker.key);
     const record: FlowStarted = {
@@ -371,6 +393,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       ...(proposalCode === undefined ? {} : { proposalCode }),
       sealed: vault.seal(sealedPlaces.flowOrder(flowId), JSON.stringify(sealed)),
     };
+    return { record, breaches };
+  }
+
+  function begin(flow: FlowStarted['flow'], flowId: string, asker: Asker, order: OrderOfFlow): Promise<FrontResult> {
+    const { record, breaches } = beginning(flow, flowId, asker, order);
     return start(record, breaches);
   }
 
@@ -446,45 +473,47 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   }
 
   async function startRenegotiation(asker: Asker, asked: RenegotiationAsked): Promise<FrontResult> {
+    const { record, breaches } = await renegotiationBegun(asker, asked);
+    return withOthers(await start(record, breaches), breaches);
+  }
+
+  async function previewRenegotiation(
+    asker: Asker,
+    asked: RenegotiationAsked,
+  ): Promise<FrontResult | RenegotiationPreview> {
+    const { record, breaches, own } = await renegotiationBegun(asker, asked);
+    const found = await checked(record, breaches);
+    if (found.kind !== 'checked') return withOthers(found, breaches);
+    const { terms } = record;
+    return { kind: 'startable', terms: terms!, closedInstallmentCents: own?.note?.installmentCents ?? null };
+  }
+
+  /** Beside a flow that is in the way: all that is wrong with the order is said at once. */
+  function withOthers(found: FrontResult, ofOrder: readonly FlowBreach[]): FrontResult {
+    if (found.kind !== 'refused' || ofOrder.length === 0) return found;
+    const others = found.breaches.filter((each) => !ofOrder.includes(each));
+    const breaches = found.problem === 'breach' ? [...ofOrder, ...others] : [...others, ...ofOrder];
+    return { kind: 'refused', problem: 'breach', breaches };
+  }
+
+  /** The record that would begin it, with everything that its order breaks: for the start and for its preview. */
+  async function renegotiationBegun(asker: Asker, asked: RenegotiationAsked) {
     const { renegotiation, authorisationNumber } = asked;
     const { cpf, closedContract } = renegotiation;
     const { closedByTermination, openInstallments, pendingCharges, linkValid } = asked;
-    const wrong = wrongCpfs([
-      ['cpf', cpf],
-      ['agentCpf', renegotiation.agentCpf],
-    ]);
-    if (wrong !== null) return wrong;
+    const ofCpfs = [validCpf('cpf', cpf), validCpf('agentCpf', renegotiation.agentCpf)];
     const workerKey = workerKeyOf(vault, cpf);
-    const own = await ownContract(closedContract, workerKey);
-    const owner = own?.subject.workerKey ?? workerKey;
-    if (owner !== workerKey) {
-      return refusal('breach', 'contract-of-worker', 'closedContract', contractOfOtherText);
-    }
-    const noteNumber = own?.note?.noteNumber ?? closedContract;
-    if (noteNumber !== closedContract) {
-      const text = `its note has the number ${noteNumber}: send it as the note does`;
-      return refusal('breach', 'contract-number', 'closedContract', text);
-    }
-    if (own !== null && !wasLent(own.phase, closedByTermination)) {
-      const text = `it stands in the flow ${own.flowId}, which is ${own.phase}: only a loan that was endorsed, and then closed by termination, can be renegotiated`;
-      return refusal('breach', 'closed-by-termination', 'closedContract', text);
-    }
-    // What the service lent at counts, where that is below the order.
-    const ownRate = own === null ? null : (noteRateAtMost(own) ?? own.terms?.rateHundredths ?? null);
-    const rate = ownRate ?? asked.originalRateHundredths;
-    if (rate === null) {
-      const text =
-        'no contract made here has this number: correct it, or, where the contract was made elsewhere, send its rate too (originalRateHundredths)';
-      return refusal('breach', 'original-rate-given', 'closedContract', text);
-    }
-    if (ownRate === null && rate < leastOriginalRateHundredths) {
-      const text = 'send it in hundredths of a percent a month (251 is 2.51 %): so little was typed in another unit';
-      return refusal('breach', 'original-rate', 'originalRateHundredths', text);
-    }
-    if (asked.originalRateHundredths !== null && asked.originalRateHundredths !== rate) {
-      const text = `it was made here at ${rate} (${inPercent(rate)} a month): leave this out, or send that`;
-      return refusal('breach', 'original-rate', 'originalRateHundredths', text);
-    }
+    // By a mistyped CPF nothing is known of the worker's contracts.
+    const found = ofCpfs[0] === null ? await ownContract(closedContract, workerKey) : null;
+    const isOfOther = found !== null && (found.subject.workerKey ?? workerKey) !== workerKey;
+    const own = isOfOther ? null : found;
+    const { rate, problems: ofRate } = originalRate(own, asked);
+    const problems: readonly Check[] = [
+      ...ofCpfs,
+      isOfOther ? { rule: 'contract-of-worker', field: 'closedContract', problem: contractOfOtherText } : null,
+      ...(own === null ? [] : [contractAsNoted(own, closedContract), contractLent(own, closedByTermination)]),
+      ...(isOfOther || ofCpfs[0] !== null ? [] : ofRate),
+    ];
     const link = linkOf({ ...renegotiation, authorisationNumber });
     const { loanCents = null, installmentCents = null, rateMonthlyPercent = null } = own?.note ?? {};
     const isReckoned = asked.estimatedInstallmentCents === null && own?.note != null;
@@ -503,10 +532,37 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       closedContract,
       signerKeys: [],
     };
-    const unseen = await madeUnseen(renegotiationId(closedContract), asker, asked.despiteEvents);
-    if (unseen !== null) return unseen;
+    const flowId = renegotiationId(closedContract);
+    const unseen = await madeUnseen(flowId, asker, asked.despiteEvents);
+    const ofEvents = unseen?.kind === 'refused' ? unseen.breaches : [];
     const terms = renegotiationTerms(renegotiation, asked.estimatedInstallmentCents ?? estimateOf(order));
-    return begin('renegotiation', renegotiationId(closedContract), asker, { subject, terms, sealed: order, asked });
+    const breaches = [...problems.filter((problem) => problem !== null), ...ofEvents];
+    return { ...beginning('renegotiation', flowId, asker, { subject, terms, sealed: order, asked, breaches }), own };
+  }
+
+  /** What the service lent at counts, where that is below the order. Where nothing is known it is the rate that was asked for. */
+  function originalRate(
+    own: FlowState | null,
+    { originalRateHundredths: given, renegotiation }: RenegotiationAsked,
+  ): { rate: RateHundredths; problems: readonly Check[] } {
+    const ownRate = own === null ? null : (noteRateAtMost(own) ?? own.terms?.rateHundredths ?? null);
+    const rate = ownRate ?? given;
+    if (rate === null) {
+      const problem =
+        'no contract made here has this number: correct it, or, where the contract was made elsewhere, send its rate too (originalRateHundredths)';
+      return {
+        rate: renegotiation.rateHundredths,
+        problems: [{ rule: 'original-rate-given', field: 'closedContract', problem }],
+      };
+    }
+    const wrong = (problem: string): Check => ({ rule: 'original-rate', field: 'originalRateHundredths', problem });
+    if (ownRate === null && rate < leastOriginalRateHundredths) {
+      const text = 'send it in hundredths of a percent a month (251 is 2.51 %): so little was typed in another unit';
+      return { rate: renegotiation.rateHundredths, problems: [wrong(text)] };
+    }
+    if (given === null || given === rate) return { rate, problems: [] };
+    const text = `it was made here at ${rate} (${inPercent(rate)} a month): leave this out, or send that`;
+    return { rate, problems: [wrong(text)] };
   }
 
   /** What was shown to whoever orders, and what the note is held against; null: the order named it, or nothing is known. */
@@ -1200,6 +1256,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   return {
     startContract: whole(startContract),
     startRenegotiation: whole(startRenegotiation),
+    previewRenegotiation: async (asker, asked) => notFilledIn(asked) ?? previewRenegotiation(asker, asked),
     startWithdrawal: whole(startWithdrawal),
     startLookup: whole(startLookup),
     ask: async (flowId, asker, asked) => notFilledIn(asked) ?? ask(flowId, asker, asked),
@@ -1329,6 +1386,19 @@ function splitAgain(): FrontResult {
 /** Of a cancelled flow the note may have been signed elsewhere: whoever says that its loan was closed knows. */
 function wasLent(phase: FlowState['phase'], closedByTermination: boolean | null): boolean {
   return phase === 'endorsed' || phase === 'renegotiated' || (phase === 'cancelled' && closedByTermination === true);
+}
+
+function contractAsNoted(own: FlowState, closedContract: string): Check {
+  const noteNumber = own.note?.noteNumber ?? closedContract;
+  if (noteNumber === closedContract) return null;
+  const problem = `its note has the number ${noteNumber}: send it as the note does`;
+  return { rule: 'contract-number', field: 'closedContract', problem };
+}
+
+function contractLent(own: FlowState, closedByTermination: boolean | null): Check {
+  if (wasLent(own.phase, closedByTermination)) return null;
+  const problem = `it stands in the flow ${own.flowId}, which is ${own.phase}: only a loan that was endorsed, and then closed by termination, can be renegotiated`;
+  return { rule: 'closed-by-termination', field: 'closedContract', problem };
 }
 
 type BidTerms = Pick<Offer, 'amountCents' | 'installmentCents' | 'installments' | 'rateHundredths'>;

@@ -204,11 +204,17 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.equal(other.code, 66);
   assert.match(other.stderr, new RegExp(`There is: lance withdrawals show ${flowId}`));
 
-  const renegotiation = file('renegotiation.json', {
+  const terms9001 = {
     ...{ closedContract: '9001', cpf, registration: 'M-7', employerId: '12345678', employerIdType: 1, agentCpf: cpf },
     ...{ contractType: 'R', installments: 24, rateHundredths: 249, originalRateHundredths: 300 },
     ...{ estimatedInstallmentCents: 123_456, authorisationNumber: '880011' },
-  });
+  };
+  const renegotiation = file('renegotiation.json', terms9001);
+  const wrong = file('wrong.json', { ...terms9001, rateHundredths: 301, pendingCharges: true });
+  const preview = await lance(environment, 'renegotiations', 'start', '--file', wrong, '--by', 'ana');
+  assert.equal(preview.code, 65);
+  assert.match(preview.stderr, /rateHundredths: send at most[\s\S]*closedContract: settle the pending charges/);
+  assert.doesNotMatch(preview.stderr, /--yes/);
   const words = ['--file', renegotiation, '--by', 'ana', '--yes', '--key', 'r1'];
   const taken = await lance(environment, 'renegotiations', 'start', ...words);
   assert.match(

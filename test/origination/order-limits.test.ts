@@ -5,6 +5,7 @@ import { flowText } from '../../src/cli/flows.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import { differencesOf, expectedLoan, expectedOfInstallment } from '../../src/origination/differences.ts';
+import type { FrontResult } from '../../src/origination/front.ts';
 import { nextSteps, waitsFor } from '../../src/origination/next-steps.ts';
 import type { RenegotiationAsked, StepAsked } from '../../src/origination/orders.ts';
 import { figuresOf } from '../../src/sandbox/credit-arithmetic.ts';
@@ -220,6 +221,62 @@ test('a step is not offered while the flow would have it refused, and the flow s
   const taken = (await state('c-701'))!;
   assert.deepEqual(waitsFor(taken, settings, null), ['sign']);
   assert.deepEqual(flowView(taken, null, settings).barriers, []);
+});
+
+test('the preview of a renegotiation makes every check of its start, and says all that is wrong at once', async (context) => {
+  const { start, noted, sign, reaches, front } = await takingHouse(context);
+  await start('702');
+  await noted('c-702', { noteNumber: '9002', proposalCode: uuid(2) });
+  await sign('c-702', { numeroContrato: '9002', assinatura: 'b' });
+  await reaches('c-702', 'endorsed');
+  const { authorisationNumber, ...link } = orderOf('702').link!;
+  const { agentCpf } = orderOf('702').contract;
+  const asked = (change: object = {}, more: object = {}) =>
+    ({
+      ...{
+        renegotiation: {
+          ...{ ...link, closedContract: '9002', agentCpf, contractType: 'R', installments: 36, rateHundredths: 240 },
+          ...change,
+        },
+      },
+      ...{ originalRateHundredths: null, closedByTermination: true, openInstallments: 9, pendingCharges: false },
+      ...{ linkValid: true, estimatedInstallmentCents: null, authorisationNumber, ...more },
+    }) as RenegotiationAsked;
+  const ana = { by: 'ana', key: 'preview' };
+  const wrongs: readonly (readonly [RenegotiationAsked, readonly string[]])[] = [
+    [
+      asked({ rateHundredths: 499, agentCpf: '11144477736' }, { originalRateHundredths: 300, pendingCharges: true }),
+      ['cpf-valid', 'original-rate', 'rate-at-most-maximum', 'rate-within-original', 'no-pending-charges'],
+    ],
+    [
+      asked({ closedContract: '09002', employerIdType: 3 }, { openInstallments: 0, linkValid: false }),
+      ['contract-number', 'employer-type', 'open-installments', 'link-valid'],
+    ],
+    [
+      asked({ cpf: '11144477735', contractType: ' ' }, { closedByTermination: false }),
+      ['contract-of-worker', 'field-given', 'closed-by-termination'],
+    ],
+    [asked({ closedContract: 'elsewhere', installments: 0 }), ['original-rate-given', 'installments-positive']],
+  ];
+  for (const [order, rules] of wrongs) {
+    const preview = await front.previewRenegotiation(ana, order);
+    assert.deepEqual(preview, await front.startRenegotiation(ana, order));
+    assert.ok(preview.kind === 'refused');
+    for (const rule of rules)
+      assert.ok(
+        preview.breaches.some((breach) => breach.rule.startsWith(rule)),
+        `${rule}: ${JSON.stringify(preview.breaches)}`,
+      );
+  }
+  const right = await front.previewRenegotiation(ana, asked());
+  assert.ok(right.kind === 'startable', JSON.stringify(right));
+  assert.ok(right.closedInstallmentCents !== null && right.terms.installmentCents !== null);
+  const taken = await front.startRenegotiation(ana, asked());
+  assert.ok(taken.kind === 'taken', 'the preview wrote nothing');
+  assert.deepEqual(taken.state.terms, right.terms);
+  assert.equal((await front.previewRenegotiation(ana, asked())).kind, 'known');
+  const again = await front.previewRenegotiation({ by: 'rui', key: 'other' }, asked({}, { linkValid: false }));
+  assert.deepEqual(refusedBy(again as FrontResult), [['flow-exists', 'closedContract']]);
 });
 
 test('a renegotiation of a contract made here is held to the rate of its note, once it was endorsed', async (context) => {
