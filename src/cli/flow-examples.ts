@@ -95,8 +95,10 @@ function placesOf(fields: object): readonly string[] {
 }
 
 function madeUpFor(schema: z.ZodType, flow: StartedKind, step: string | null, own: Fields | null): Fields {
-  // Nobody goes on despite events or a bid before he has been refused for them.
-  const { despiteEvents: _events, despiteBid: _bid, ...example } = structuredClone(exampleOf(schema)) as Fields;
+  // Nobody goes on despite events, a bid, a simulation or a closed loan before he has been refused for them.
+  const example = Object.fromEntries(
+    Object.entries(structuredClone(exampleOf(schema)) as Fields).filter(([name]) => !name.startsWith('despite')),
+  ) as Fields;
   // Nobody says so unread: the order is refused until somebody has looked.
   if (accepted in example) example[accepted] = false;
   const made = termsToAmend(flow, step) ?? example;

@@ -26,7 +26,7 @@ export function withFigures(
   };
   if (isAmount)
     replace(
-      /(the bid was |o lance foi de |and this is |e isto é |send more than |envie mais que )(\d+)(?=[:,]| \()/g,
+      /((?:bid|period|loan) was |(?:lance|período|encerrado|empréstimo) foi de |and this is |e isto é |send more than |envie mais que )(\d+)(?=[:,]| \()/g,
       (before, count) => before + bare(count),
     );
   replace(

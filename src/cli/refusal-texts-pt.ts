@@ -719,6 +719,22 @@ const whole: readonly Sentence[] = [
     /^the bid was (.*), and this is (.*): send what was bid, or, once you know that the worker wants less, send true in despiteBid$/,
     'o lance foi de $1, e isto é $2: envie o que foi oferecido no lance ou, quando souber que o trabalhador quer menos, envie true em despiteBid',
   ],
+  [
+    /^the simulation of this period was (.*), and this is (.*): send what was simulated, or, once you know that the worker wants less, send true in despiteSimulation$/,
+    'a simulação deste período foi de $1, e isto é $2: envie o que foi simulado ou, quando souber que o trabalhador quer menos, envie true em despiteSimulation',
+  ],
+  [
+    /^the rate of the closed loan was (.*), and this is (.*): correct it, or, once you know that it is meant so, send true in despiteOriginal$/,
+    'a taxa do empréstimo encerrado foi de $1, e isto é $2: corrija ou, quando souber que é isso mesmo, envie true em despiteOriginal',
+  ],
+  [
+    /^the open instalments of the closed loan were (.*), and this is (.*): correct it, or, once you know that it is meant so, send true in despiteOriginal$/,
+    'as parcelas em aberto do empréstimo encerrado eram $1, e isto é $2: corrija ou, quando souber que é isso mesmo, envie true em despiteOriginal',
+  ],
+  [
+    /^the instalment that is reckoned for the new loan was (.*), and this is (.*): correct it, or, once you know that it is meant so, send true in despiteOriginal$/,
+    'a parcela calculada para o novo empréstimo foi de $1, e isto é $2: corrija ou, quando souber que é isso mesmo, envie true em despiteOriginal',
+  ],
   [/^the bid was (.*): send at most that$/, 'o lance foi de $1: envie no máximo isso'],
   [
     /^the bid was (.*): a tenth of it or less is taken for a slip of typing, whatever was meant, and cannot be ordered: send more than (.*) \(100000 cents are R\$ 1,000\.00, a rate of 150 is 1\.50 %\)$/,

@@ -486,7 +486,9 @@ function faultList(format: Format, id: string, faults: readonly StepFault[]): Ht
 /** As the API takes them, with what only the asker knows left open: the server refuses it. */
 function exampleFields({ flow }: FlowState, step: FlowStep): string {
   if (fieldless.has(step)) return '{}';
-  const { despiteEvents: _, ...example } = exampleOf(stepBodies[step]) as Record<string, unknown>;
+  const example = Object.fromEntries(
+    Object.entries(exampleOf(stepBodies[step]) as JsonObject).filter(([name]) => !name.startsWith('despite')),
+  );
   const { rateHundredths: _rate, ...terms } = exampleOf(stepBodies.amend.shape.renegotiation) as Record<
     string,
     unknown

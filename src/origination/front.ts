@@ -77,6 +77,7 @@ import { leftOpen } from './placeholders.ts';
 import type { Addresses, FlowStore } from './ports.ts';
 import {
   addressMissing,
+  belowSimulation,
   type ContractOrder,
   isLost,
   isWonBid,
@@ -536,7 +537,15 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const unseen = await madeUnseen(flowId, asker, asked.despiteEvents);
     const ofEvents = unseen?.kind === 'refused' ? unseen.breaches : [];
     const terms = renegotiationTerms(renegotiation, asked.estimatedInstallmentCents ?? estimateOf(order));
-    const breaches = [...problems.filter((problem) => problem !== null), ...ofEvents];
+    const reckonedCents = own?.note == null ? null : estimateOf({ ...order, closedNote: own.note });
+    const unlike =
+      asked.despiteOriginal === true
+        ? []
+        : unlikeOriginal(
+            { ...renegotiation, installmentCents: asked.estimatedInstallmentCents },
+            { rateHundredths: rate, installments: openInstallments, installmentCents: reckonedCents },
+          );
+    const breaches = [...problems.filter((problem) => problem !== null), ...ofEvents, ...unlike];
     return { ...beginning('renegotiation', flowId, asker, { subject, terms, sealed: order, asked, breaches }), own };
   }
 
@@ -901,6 +910,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const breaches = unlike.map((each) => ({ ...each, field: `contract.${each.field}` }));
       if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     }
+    if (asked.step === 'amend' && asked.renegotiation !== undefined && asked.despiteOriginal !== true) {
+      const unlike = amendedUnlikeOriginal(state, asked.renegotiation);
+      if (unlike.length > 0) return { kind: 'refused', problem: 'breach', breaches: unlike };
+    }
     if (lendsAgain(state, asked.step)) return endorsedAlready(asked.step, state);
     const denial = denialOf(state);
     if (denial !== null && unsettledBefore(state, asked.step) === denial)
@@ -949,7 +962,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (outcome === 'ignored') return notAllowed(state, asked.step, possible(state));
     const barred = asked.step === 'accept' ? barriersTo('accept', await withBid(state), settings, vault.open) : [];
     const beside = asked.step === 'inclusion' ? await balanceBeside(next) : [];
-    const breaches = [...barred, ...(await breachesOf(next)), ...beside];
+    const below =
+      asked.step === 'inclusion' && asked.despiteSimulation !== true
+        ? belowSimulation(next, asked.request, vault.open)
+        : [];
+    const breaches = [...barred, ...(await breachesOf(next)), ...beside, ...below];
     if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     await world.append([{ topic: 'flows', key: flowId, record: step }]);
     const folds = await folded(flowId, ({ steps }) => steps.some(isOwn));
@@ -1167,6 +1184,27 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       return amended(state, { ...base, ...about, sealed: vault.seal(place, JSON.stringify(order)) }, order, asked);
     }
     return amended(state, base, stored, asked);
+  }
+
+  /** What is changed of the terms, where it is far from the loan that was closed. */
+  function amendedUnlikeOriginal(
+    { flow, flowId, sealed, subject, terms }: FlowState,
+    { installments, rateHundredths }: { installments: number; rateHundredths?: RateHundredths | undefined },
+  ): readonly FlowBreach[] {
+    if (flow !== 'renegotiation' || sealed === null || terms === null) return [];
+    const { original } = readStored(vault.open(sealedPlaces.flowOrder(flowId), sealed)) as RenegotiationOrder;
+    return unlikeOriginal(
+      {
+        rateHundredths: rateHundredths === terms.rateHundredths ? null : (rateHundredths ?? null),
+        installments: installments === terms.installments ? null : installments,
+        installmentCents: null,
+      },
+      {
+        rateHundredths: subject.rateLimitHundredths,
+        installments: original.openInstallments,
+        installmentCents: null,
+      },
+    ).map((each) => ({ ...each, field: `renegotiation.${each.field}` }));
   }
 
   function amended(
@@ -1452,6 +1490,38 @@ function belowBid(
     const problem = `the bid was ${ofBid}, and this is ${value}: send what was bid, or, once you know that the worker wants less, send true in despiteBid`;
     return [{ rule: 'as-bid', field, problem }];
   });
+}
+
+type OriginalTerms = {
+  rateHundredths: RateHundredths | null;
+  installments: number | null;
+  installmentCents: AmountCents | null;
+};
+
+/**
+ * What of a renegotiation is far from the loan that was closed. No bid says what was promised, and a lower rate or a longer term is what
+ * a renegotiation is for; so far off it is more often a slip of typing. A rate of a tenth, or above the original one, has rules of its
+ * own. Null: not known, or not changed.
+ */
+function unlikeOriginal(order: OriginalTerms, original: OriginalTerms): FlowBreach[] {
+  return (['rateHundredths', 'installments', 'installmentCents'] as const).flatMap((name): FlowBreach[] => {
+    const [value, known] = [order[name], original[name]];
+    if (value === null || known === null || known <= 0) return [];
+    const isRate = name === 'rateHundredths';
+    const times = name === 'installments' ? 4 : 2;
+    const isLow = value * times < known && !(isRate && isOfOtherUnit(value, known));
+    if (!isLow && (isRate || value <= known * times)) return [];
+    const field = name === 'installmentCents' ? 'estimatedInstallmentCents' : name;
+    return [{ rule: 'like-original', field, problem: farFromOriginal(name, known, value) }];
+  });
+}
+
+function farFromOriginal(name: keyof OriginalTerms, known: number, value: number): string {
+  if (name === 'rateHundredths')
+    return `the rate of the closed loan was ${known}, and this is ${value}: correct it, or, once you know that it is meant so, send true in despiteOriginal`;
+  return name === 'installments'
+    ? `the open instalments of the closed loan were ${known}, and this is ${value}: correct it, or, once you know that it is meant so, send true in despiteOriginal`
+    : `the instalment that is reckoned for the new loan was ${known}, and this is ${value}: correct it, or, once you know that it is meant so, send true in despiteOriginal`;
 }
 
 /** Whether an amendment leaves the terms as they are. */

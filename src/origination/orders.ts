@@ -61,6 +61,8 @@ export type RenegotiationAsked = {
   estimatedInstallmentCents: AmountCents | null;
   authorisationNumber: string | null;
   despiteEvents?: boolean;
+  /** Whoever orders knows that the terms are far from those of the loan that was closed. */
+  despiteOriginal?: boolean;
 };
 export type WithdrawalAsked = {
   cpf: string;
@@ -92,7 +94,11 @@ export type StepAsked =
       despiteEvents?: boolean;
       /** As of the order of a contract. */
       despiteBid?: boolean;
+      /** As of the order of a renegotiation. */
+      despiteOriginal?: boolean;
     }
+  /** `despiteSimulation`: whoever asks knows that the amount is below what was simulated, and that the worker wants it so. */
+  | { step: 'inclusion'; request: StepRequests['inclusion']; despiteSimulation?: boolean }
   /** `despiteEvents`: as of the steps below, where an endorsement was refused. */
   | { step: 'sign'; signedAt: EpochMs; content: Record<string, unknown>; despiteEvents?: boolean }
   /** `figures` and `late`: where both are to be taken, each is named. */
@@ -100,7 +106,9 @@ export type StepAsked =
   /** `despiteEvents`: whoever asks knows that no event that waits tells of the operation. */
   | { step: 'cancel' | 'deny' | 'regenerate'; reason: string; despiteEvents?: boolean }
   | { step: 'confirm'; reason: string; requestCode: string | null; despiteEvents?: boolean }
-  | { [O in keyof StepRequests]: { step: O; request: StepRequests[O] } }[keyof StepRequests];
+  | {
+      [O in Exclude<keyof StepRequests, 'inclusion'>]: { step: O; request: StepRequests[O] };
+    }[Exclude<keyof StepRequests, 'inclusion'>];
 
 export function linkOf({ cpf, registration, employerId, employerIdType, authorisationNumber }: LinkNamed): LinkAsk {
   return { identity: { cpf, name: null, registration, employerId, employerIdType }, authorisationNumber };

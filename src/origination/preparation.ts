@@ -480,6 +480,7 @@ function valuesSimulated(state: FlowState, cpf: string, open: Vault['open']): Re
     if (period === null) continue;
     simulated.set(period, {
       releasedCents: mostOf(releasedCents, customerLoanCents),
+      amountsCents: [releasedCents, customerLoanCents].filter((cents) => cents !== null),
       rateHundredths: rateMonthlyPercent === null ? null : Math.round(rateMonthlyPercent * 100),
       feeCents,
       transferCents: isSaid ? yearly.reduce((all: AmountCents, cents) => all + cents!, 0) : null,
@@ -495,6 +496,19 @@ export function amountOrdered(state: FlowState, open: Vault['open']): AmountCent
   const asked = readStored(open(sealedPlaces.flowStep(state.flowId), sealed)) as StepRequests['inclusion'];
   if (asked.amountCents != null) return asked.amountCents;
   return valuesSimulated(state, workerOf(state, open), open).get(asked.period ?? -1)?.releasedCents ?? null;
+}
+
+/** What an inclusion is below: the worker gets less than was simulated for its period. The contract does not say which amount it asks for. */
+export function belowSimulation(
+  state: FlowState,
+  { period, amountCents }: StepRequests['inclusion'],
+  open: Vault['open'],
+): readonly FlowBreach[] {
+  const own = valuesSimulated(state, workerOf(state, open), open).get(period ?? -1);
+  if (own === undefined || own.releasedCents === null || amountCents === null || amountCents === undefined) return [];
+  if (amountCents >= own.releasedCents || own.amountsCents?.includes(amountCents)) return [];
+  const problem = `the simulation of this period was ${own.releasedCents}, and this is ${amountCents}: send what was simulated, or, once you know that the worker wants less, send true in despiteSimulation`;
+  return [{ rule: 'as-simulated', field: 'amountCents', problem }];
 }
 
 /** What the service said last that the worker may withdraw; null: it did not. By a balance that was given it says nothing of the worker. */

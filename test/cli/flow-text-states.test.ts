@@ -270,6 +270,18 @@ test('figures, days and times of a refusal are said as people read them, in both
       /was 2\.54 %, and this is 2\.00 %: send/,
       /foi de 2,54 %, e isto é 2,00 %: envie/,
     ],
+    [
+      'amountCents',
+      'the simulation of this period was 100000, and this is 90000: send what was simulated, or, once you know that the worker wants less, send true in despiteSimulation',
+      /was R\$ 1,000\.00, and this is R\$ 900\.00: send/,
+      /foi de R\$ 1\.000,00, e isto é R\$ 900,00: envie/,
+    ],
+    [
+      'rateHundredths',
+      'the rate of the closed loan was 250, and this is 120: correct it, or, once you know that it is meant so, send true in despiteOriginal',
+      /was 2\.50 %, and this is 1\.20 %: correct/,
+      /foi de 2,50 %, e isto é 1,20 %: corrija/,
+    ],
     ['rateHundredths', 'send at most the rate of the original contract, 251', /2\.51 % \(251\)$/, /2,51 % \(251\)$/],
     [
       'step',

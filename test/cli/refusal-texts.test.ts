@@ -108,7 +108,7 @@ test('what a field should hold is said in Portuguese with its unit', () => {
   );
   assert.match(
     refusalPt(said({ zzzzzzzz: 48 })),
-    /^retire .*: zzzzzzzz; são conhecidos contract, renegotiation, link, auth\w+, desp\w+, desp\w+$/,
+    /^retire .*: zzzzzzzz; são conhecidos contract, renegotiation, link, auth\w+, desp\w+, desp\w+, desp\w+$/,
   );
   assert.match(said({ authorizationNumber: '1' }), /did you mean authorisationNumber\?$/);
 });

@@ -268,6 +268,29 @@ test('the preview of a renegotiation makes every check of its start, and says al
         `${rule}: ${JSON.stringify(preview.breaches)}`,
       );
   }
+  // Far from the loan that was closed: both figures, until somebody says that it is meant so.
+  const far = asked({ rateHundredths: 120, installments: 37 }, { estimatedInstallmentCents: 100_000_00 });
+  const questioned = await front.previewRenegotiation(ana, far);
+  assert.deepEqual(questioned, await front.startRenegotiation(ana, far));
+  assert.deepEqual(refusedBy(questioned as FrontResult), [
+    ['like-original', 'rateHundredths'],
+    ['like-original', 'installments'],
+    ['like-original', 'estimatedInstallmentCents'],
+    ['margin-fits', 'estimatedInstallmentCents'],
+  ]);
+  assert.match(JSON.stringify(questioned), /rate of the closed loan was 250, and this is 120: correct it/);
+  assert.match(JSON.stringify(questioned), /open instalments of the closed loan were 9, and this is 37: /);
+  assert.equal(
+    (
+      await front.previewRenegotiation(ana, {
+        ...asked({ rateHundredths: 120, installments: 37 }),
+        despiteOriginal: true,
+      })
+    ).kind,
+    'startable',
+  );
+  const near = asked({ rateHundredths: 125, installments: 36 });
+  assert.equal((await front.previewRenegotiation(ana, near)).kind, 'startable');
   const right = await front.previewRenegotiation(ana, asked());
   assert.ok(right.kind === 'startable', JSON.stringify(right));
   assert.ok(right.closedInstallmentCents !== null && right.terms.installmentCents !== null);
@@ -275,6 +298,14 @@ test('the preview of a renegotiation makes every check of its start, and says al
   assert.ok(taken.kind === 'taken', 'the preview wrote nothing');
   assert.deepEqual(taken.state.terms, right.terms);
   assert.equal((await front.previewRenegotiation(ana, asked())).kind, 'known');
+  const amend = (more: object) =>
+    front.ask('r-9002', { by: 'ana', key: `amend-${JSON.stringify(more)}` }, {
+      ...{ step: 'amend', renegotiation: { installments: 40, rateHundredths: 110 }, ...more },
+    } as StepAsked);
+  assert.deepEqual(refusedBy(await amend({})), [
+    ['like-original', 'renegotiation.rateHundredths'],
+    ['like-original', 'renegotiation.installments'],
+  ]);
   const again = await front.previewRenegotiation({ by: 'rui', key: 'other' }, asked({}, { linkValid: false }));
   assert.deepEqual(refusedBy(again as FrontResult), [['flow-exists', 'closedContract']]);
 });

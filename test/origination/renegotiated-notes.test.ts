@@ -131,7 +131,13 @@ test('a loan beyond all that can be owed of the contract that was made here is t
     const { note, terms } = (await state('c-701'))!;
     const begun = await front.startRenegotiation({ by: 'ana', key: 'r' }, {
       renegotiation: { ...order, agentCpf: '11144477735', contractType: 'R', installments, rateHundredths: 100 },
-      ...{ originalRateHundredths: null, closedByTermination: true, openInstallments, pendingCharges: false },
+      ...{
+        originalRateHundredths: null,
+        despiteOriginal: true,
+        closedByTermination: true,
+        openInstallments,
+        pendingCharges: false,
+      },
       ...{ linkValid: true, estimatedInstallmentCents: null, authorisationNumber: '880011' },
     } as RenegotiationAsked);
     assert.equal(begun.kind, 'taken', JSON.stringify(begun));
@@ -161,7 +167,13 @@ test('an order without an estimate is held to the one that is reckoned from the 
   for (const [key, detail] of details) details.set(key, { ...detail, availableMarginCents: 100 });
   const asked = {
     renegotiation: { ...order, agentCpf: '11144477735', contractType: 'R', installments, rateHundredths: 100 },
-    ...{ originalRateHundredths: null, closedByTermination: true, openInstallments: 6, pendingCharges: false },
+    ...{
+      originalRateHundredths: null,
+      despiteOriginal: true,
+      closedByTermination: true,
+      openInstallments: 6,
+      pendingCharges: false,
+    },
     ...{ linkValid: true, estimatedInstallmentCents: null, authorisationNumber: '880011' },
   } as RenegotiationAsked;
   const begun = await front.startRenegotiation({ by: 'ana', key: 'r' }, asked);
@@ -190,7 +202,7 @@ test('an order without an estimate is held to the one that is reckoned from the 
   details.clear();
   await front.startRenegotiation({ by: 'ana', key: 'r3' }, asked);
   await reaches('r-9001', 'preparing');
-  const longer = { step: 'amend', renegotiation: { installments: 48 } } as const;
+  const longer = { step: 'amend', renegotiation: { installments: 48 }, despiteOriginal: true } as const;
   assert.equal((await front.ask('r-9001', { by: 'ana', key: 'a' }, longer)).kind, 'taken');
   assert.equal((await state('r-9001'))!.terms?.installmentCents, estimateOf(48));
   for (const [key, detail] of known) details.set(key, detail);

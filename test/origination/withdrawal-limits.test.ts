@@ -52,6 +52,26 @@ async function withdrawing(context: TestContext, answers: Record<string, string>
   return { ...house, bodies, flowId, step, simulate, include };
 }
 
+test('an inclusion below its simulation is refused with both figures until somebody says that it is meant so', async (context) => {
+  const { bodies, simulate, step, sent } = await withdrawing(context);
+  bodies.simulation =
+    '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00,"VlrEmprestimoCliente":950.00}]}';
+  await simulate({ cpf: '52998224725' });
+  const before = sent.length;
+  const ask = (amountCents: number, despiteSimulation: boolean) =>
+    step({ step: 'inclusion', request: { period: 3, pix: pixKey, amountCents }, despiteSimulation });
+  const refused = await ask(90_000, false);
+  assert.deepEqual(refusedBy(refused), [['as-simulated', 'amountCents']]);
+  assert.match(JSON.stringify(refused), /was 100000, and this is 90000: send what was simulated/);
+  assert.deepEqual(refusedBy(await ask(100_001, true)), [['amount-simulated', 'amountCents']], 'more is no less');
+  assert.equal(sent.length, before);
+  assert.equal((await ask(95_000, false)).kind, 'taken', 'either amount of the simulation');
+  const other = await withdrawing(context);
+  await other.simulate({ cpf: '52998224725' });
+  assert.equal((await other.include({ amountCents: 90_000 })).kind, 'taken', 'meant so');
+  assert.ok(!JSON.stringify(other.sent).includes('despite'), 'nothing of it goes to the service');
+});
+
 test('an inclusion is held to the last simulation, which is of the own balance', async (context) => {
   const { bodies, simulate, include, sent, state, flowId } = await withdrawing(context);
   await simulate({ cpf: '52998224725' });

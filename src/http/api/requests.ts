@@ -44,7 +44,7 @@ export function renegotiationAsked(body: z.infer<typeof renegotiationBody>): Ren
     linkValid: body.linkValid ?? null,
     estimatedInstallmentCents: body.estimatedInstallmentCents ?? null,
     authorisationNumber: body.authorisationNumber ?? null,
-    ...given({ despiteEvents: body.despiteEvents }),
+    ...given({ despiteEvents: body.despiteEvents, despiteOriginal: body.despiteOriginal }),
   };
 }
 
@@ -93,13 +93,13 @@ export function readJson(
 type Bodies = { [S in keyof typeof stepBodies]: z.infer<(typeof stepBodies)[S]> };
 
 const readers: { readonly [S in keyof Bodies]: (body: Bodies[S]) => StepAsked } = {
-  amend: ({ contract, renegotiation, link, authorisationNumber, despiteEvents, despiteBid }) => ({
+  amend: ({ contract, renegotiation, link, authorisationNumber, ...despite }) => ({
     step: 'amend',
     ...(contract === undefined ? {} : { contract: given(contract) }),
     ...(renegotiation === undefined ? {} : { renegotiation }),
     ...(link === undefined ? {} : { link }),
     ...(authorisationNumber === undefined ? {} : { authorisationNumber }),
-    ...given({ despiteEvents, despiteBid }),
+    ...given(despite),
   }),
   sign: ({ signedAt, content, despiteEvents }) => ({
     step: 'sign',
@@ -116,8 +116,9 @@ const readers: { readonly [S in keyof Bodies]: (body: Bodies[S]) => StepAsked } 
     step: 'simulation',
     request: { ...given(born(body)), ...(balanceAlone === true ? { cpf: null } : {}) },
   }),
-  inclusion: ({ account, splits, ...body }) => ({
+  inclusion: ({ account, splits, despiteSimulation, ...body }) => ({
     step: 'inclusion',
+    ...given({ despiteSimulation }),
     request: {
       ...given(born(body)),
       ...(account === undefined ? {} : { account: given(account) }),

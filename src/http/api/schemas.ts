@@ -151,6 +151,20 @@ const despiteBid = said(
   'none',
 );
 
+const despiteSimulation = said(
+  z.boolean().optional(),
+  'Go on although `amountCents` is below what was simulated for this period, because the worker wants it so; left out or false: refused then, and the figure of the simulation is named',
+  false,
+  'none',
+);
+
+const despiteOriginal = said(
+  z.boolean().optional(),
+  'Go on although the rate is below half of that of the closed loan, the instalments are less than a quarter or more than four times `openInstallments`, or `estimatedInstallmentCents` is less than half or more than twice what is reckoned from the note of the closed loan; left out or false: refused then, and both figures are named',
+  false,
+  'none',
+);
+
 export const contractBody = order(
   z
     .strictObject({
@@ -243,6 +257,7 @@ export const renegotiationBody = order(
     ),
     authorisationNumber,
     despiteEvents,
+    despiteOriginal,
   }),
   'RenegotiationOrder',
   'A new loan for one that was closed by termination, /contrato/renegociacao/gerar-contrato of the contract',
@@ -472,6 +487,7 @@ export const stepBodies = {
       ),
       despiteEvents,
       despiteBid,
+      despiteOriginal,
     }),
     'AmendStep',
     'What is different from now on; what is left out stays',
@@ -617,6 +633,7 @@ export const stepBodies = {
       ),
       cached,
       transfers,
+      despiteSimulation,
     }),
     'InclusionStep',
     '/FGTS/IncluirProposta of the contract',

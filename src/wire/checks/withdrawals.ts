@@ -150,6 +150,8 @@ export type InclusionFacts = {
 /** What a period would release, and the monthly rate, the fee and the yearly withdrawals of it; null where the service did not say. */
 export type Simulated = {
   releasedCents: AmountCents | null;
+  /** Each amount that was named for it; `releasedCents` is the greatest. Absent: that alone. */
+  amountsCents?: readonly AmountCents[];
   rateHundredths: RateHundredths | null;
   feeCents?: AmountCents | null;
   transferCents?: AmountCents | null;
