@@ -622,6 +622,10 @@ const whole: readonly Sentence[] = [
     'o serviço informou que este contrato foi averbado, então quem o resolve é outra pessoa, que não $1, com um token ou login próprio: $2. Se mais ninguém trabalha com contratos, uma terceira pessoa recebe um token próprio (lance tokens create) e usa a etapa accept',
   ],
   [
+    /^the very same signers were registered before, under another key, and taken by the service: send them again only where the list has changed$/,
+    'exatamente estes assinantes já foram registrados, com outra chave, e aceitos pelo serviço: envie de novo só se a lista mudou',
+  ],
+  [
     /^the very same splits were sent before, under another key, and taken; if the payee is to get as much once more, send an entry with another fieldId or day$/,
     'exatamente os mesmos repasses já foram enviados, com outra chave, e aceitos; se o recebedor deve receber o mesmo valor mais uma vez, envie um item com outro fieldId ou outro dia',
   ],

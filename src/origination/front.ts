@@ -955,7 +955,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         ? ((await ofOtherLoan(state, asked)) ?? (await notWaiting(state, asked)))
         : null;
     if (notOfThose !== null) return notOfThose;
-    if (asked.step === 'splits' && isSplitAgain(state, step)) return splitAgain();
+    if (asked.step === 'splits' && isAskedAgain(state, step)) return splitAgain();
+    if (asked.step === 'signers' && isAskedAgain(state, step)) return signersAgain();
     const next = evolve(state, step, settings)!;
     const isOwn = ({ stepId }: FlowState['steps'][number]): boolean => stepId === step.stepId;
     const outcome = next.steps.find(isOwn)?.outcome;
@@ -1409,8 +1410,8 @@ function codeAnswered({ proposalCode }: FlowState): FrontResult {
   return refusal('not-allowed', 'code-answered', 'requestCode', text);
 }
 
-/** The same splits under another key, which a first answer that was not seen makes people send. */
-function isSplitAgain({ steps }: FlowState, { step, stepId, requestHash }: FlowAsked): boolean {
+/** The same step under another key, which a first answer that was not seen makes people send: it was taken. */
+function isAskedAgain({ steps }: FlowState, { step, stepId, requestHash }: FlowAsked): boolean {
   const isSame = (known: FlowState['steps'][number]) => known.step === step && known.requestHash === requestHash;
   return steps.some((known) => isSame(known) && known.stepId !== stepId && known.outcome === 'done');
 }
@@ -1419,6 +1420,12 @@ function splitAgain(): FrontResult {
   const text =
     'the very same splits were sent before, under another key, and taken; if the payee is to get as much once more, send an entry with another fieldId or day';
   return refusal('conflict', 'splits-once', 'splits', text);
+}
+
+function signersAgain(): FrontResult {
+  const text =
+    'the very same signers were registered before, under another key, and taken by the service: send them again only where the list has changed';
+  return refusal('conflict', 'signers-once', 'signers', text);
 }
 
 /** Of a cancelled flow the note may have been signed elsewhere: whoever says that its loan was closed knows. */

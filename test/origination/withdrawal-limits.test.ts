@@ -52,6 +52,32 @@ async function withdrawing(context: TestContext, answers: Record<string, string>
   return { ...house, bodies, flowId, step, simulate, include };
 }
 
+test('the same signers are registered once; another list is sent', async (context) => {
+  const proposal = { HasError: false, Codigo: 'p-1', CodigoProposta: 'p-1', VlrTotalCredito: 1000, QtdeParcelas: 3 };
+  const { step, simulate, include, sent, front, flowId, state } = await withdrawing(context, {
+    ...{ proposal: JSON.stringify({ ...proposal, PercJurosMensal: 1.8, VlrSeguro: 0 }), signers: '{"hasError":false}' },
+  });
+  await simulate({ cpf: '52998224725' });
+  await include();
+  await step({ step: 'proposal', request: { dto: {} } });
+  await step({ step: 'accept', reason: 'como está' });
+  const signed = (name: string): StepAsked => ({
+    step: 'signers',
+    request: { signers: [{ name, document: '52998224725', signedAt: Date.now(), ip: '203.0.113.9' }] },
+  });
+  const first = signed('Maria');
+  assert.equal((await step(first)).kind, 'taken');
+  assert.equal((await state(flowId))!.phase, 'signed', JSON.stringify((await state(flowId))!.steps.at(-1)));
+  const count = () => sent.filter(({ operation }) => operation === 'signers').length;
+  assert.equal(count(), 1);
+  const again = await front.ask(flowId, { by: 'rui', key: 'another' }, first);
+  assert.deepEqual(refusedBy(again), [['signers-once', 'signers']]);
+  assert.ok(again.kind === 'refused' && again.problem === 'conflict');
+  assert.equal(count(), 1, 'nothing is sent for it');
+  assert.equal((await step(signed('Maria de Souza'))).kind, 'taken', 'the list has changed');
+  assert.equal(count(), 2);
+});
+
 test('an inclusion below its simulation is refused with both figures until somebody says that it is meant so', async (context) => {
   const { bodies, simulate, step, sent } = await withdrawing(context);
   bodies.simulation =
