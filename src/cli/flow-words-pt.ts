@@ -50,7 +50,7 @@ export const phaseMeaningsPt: Meanings = {
   'endorsement-unclear':
     'Não se sabe se o serviço averbou o contrato. Verifique nele e responda com confirm ou deny; antes disso nada é enviado de novo.',
   'endorsement-refused': 'O serviço recusou a averbação. Uma pessoa diz como seguir.',
-  endorsed: 'O contrato está averbado, e o fluxo terminou.',
+  endorsed: 'O contrato está averbado: o dinheiro pode ser liberado. O fluxo terminou.',
   failed: 'O serviço informou que a proposta do vencedor falhou. Com amend o fluxo volta a esperá-la.',
   cancelled: 'O fluxo foi encerrado aqui. O que o serviço gerou para ele continua lá.',
   renegotiated: 'A CCB da renegociação chegou. O empréstimo vale sem assinatura.',

@@ -209,7 +209,9 @@ export function nextText(format: Format, states: readonly FlowState[], seen: See
     });
     const around = { settings, now: now ?? ahead.changedAt, bidEndsAt: bidEnds?.get(flowId) ?? null };
     const until = deadlineTexts(format, ahead, around).map((text) => proseText(`  ${text}`, width));
-    const reason = ahead.frozen === undefined ? (eventText(format, ahead) ?? whyText(format, ahead, seen)) : null;
+    const needed = ahead.frozen === undefined ? whyText(format, ahead, seen) : null;
+    const told = ahead.frozen === undefined ? eventText(format, ahead) : null;
+    const reason = told ?? (needed === null ? null : texts.why(needed));
     // A note that was told more than once has a line for each.
     const why =
       reason === null

@@ -265,6 +265,10 @@ export const flowsEn: Texts['flows'] = {
   refusedLater: 'taken at first, then refused by the service',
   serviceKeeps: (noteNumber) =>
     `The service was not told: ${noteNumber === null ? 'what it has generated' : `the note ${noteNumber}`} is to be dealt with there.`,
+  serviceWillKeep: (noteNumber) =>
+    `The service is not told: ${noteNumber === null ? 'what it has generated' : `the note ${noteNumber}`} is to be dealt with there.`,
+  ofBid: (figure) => `(bid: ${figure})`,
+  unread: 'came, but cannot be read',
   needsFile: (step, problems) =>
     `${step} needs --file with its fields:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
   unseen: {
@@ -504,8 +508,8 @@ export const flowsEn: Texts['flows'] = {
     portability: 'portability',
     holder: 'of',
     document: 'CPF or CNPJ',
-    ofOrder: 'order',
-    statuses: { ordered: 'not sent', unclear: 'perhaps taken', taken: 'taken by the service' },
+    ofOrder: 'as ordered',
+    statuses: { ordered: 'not sent to the service', unclear: 'perhaps taken', taken: 'taken by the service' },
   },
   phases: {
     'waiting-proposal': 'waits for the proposal',
@@ -549,7 +553,7 @@ export const flowsEn: Texts['flows'] = {
     'endorsement-unclear':
       'Nobody knows whether the service endorsed the contract. Look there, and say confirm or deny; nothing is sent again before.',
     'endorsement-refused': 'The service refused the endorsement. A person says how it goes on.',
-    endorsed: 'The contract is endorsed, and the flow has ended.',
+    endorsed: 'The contract is endorsed: the money may be released. The flow has ended.',
     failed: 'The service told that the proposal of the winner failed. With amend the flow waits for it again.',
     cancelled: 'The flow was ended here. What the service has generated of it stays there.',
     renegotiated: 'The note of the renegotiation has come. Its loan stands without a signature.',

@@ -288,6 +288,10 @@ export const flowsPt = {
   refusedLater: 'aceito de início, depois recusado pelo serviço',
   serviceKeeps: (noteNumber: string | null) =>
     `O serviço não foi avisado: ${noteNumber === null ? 'o que ele gerou precisa ser tratado' : `a CCB ${noteNumber} precisa ser tratada`} com ele.`,
+  serviceWillKeep: (noteNumber: string | null) =>
+    `O serviço não é avisado do cancelamento: ${noteNumber === null ? 'o que ele gerou precisa ser tratado' : `a CCB ${noteNumber} precisa ser tratada`} com ele.`,
+  ofBid: (figure: string) => `(lance: ${figure})`,
+  unread: 'veio, mas não se lê',
   needsFile: (step: string, problems: readonly (readonly [string, string])[]) =>
     `${step} precisa de --file com seus campos:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
   unseen: {
@@ -521,8 +525,8 @@ export const flowsPt = {
     portability: 'portabilidade',
     holder: 'de',
     document: 'CPF ou CNPJ',
-    ofOrder: 'ordem',
-    statuses: { ordered: 'não enviado', unclear: 'talvez aceito', taken: 'aceito pelo serviço' },
+    ofOrder: 'conforme o pedido',
+    statuses: { ordered: 'não enviado ao serviço', unclear: 'talvez aceito', taken: 'aceito pelo serviço' },
   },
   phases: phasesPt,
   meanings: phaseMeaningsPt,

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { claimLogId } from '../bidding/log-id.ts';
 import { type UnknownWinners, unknownWinners } from '../bidding/unknown-winners.ts';
 import type { FlowSettings } from '../config/sections.ts';
-import type { FlowBreach, FlowKind, FlowRecord, FlowStep } from '../domain/flow-records.ts';
+import type { FlowBreach, FlowKind, FlowRecord, FlowStep, LoanFigure } from '../domain/flow-records.ts';
 import { type FlowState, flowPhases } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CreditNote } from '../domain/records.ts';
@@ -22,7 +22,7 @@ import {
 import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { flowView } from '../http/api/views.ts';
 import { livesSince, wait } from '../operating/living.ts';
-import { beyondTolerance, unsaidIn } from '../origination/differences.ts';
+import { beyondTolerance, unreadableFigures, unsaidIn } from '../origination/differences.ts';
 import { eventsToShow } from '../origination/events-of-nobody.ts';
 import { bidEndsOf, type DeadlineSettings, deadlinesOf } from '../origination/flow-deadlines.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
@@ -326,11 +326,14 @@ export function flowFacts(
   { open, settings, now = state.changedAt, acceptedWhy = null }: Seen & Pick<Beside, 'acceptedWhy'>,
 ): readonly (readonly [label: string, text: string | null])[] {
   const { texts } = format;
-  const { labels, figures } = texts.flows;
+  const { labels } = texts.flows;
   const money = (cents: number | null | undefined) => (cents == null ? null : format.money(cents));
   const { subject, operation, terms, note } = state;
   const view = flowView(state, open, settings, now);
   const percent = (value: number | null | undefined) => (value == null ? null : `${format.number(value, 2)} %`);
+  // An order below its bid was confirmed by whoever ordered it.
+  const besideBid = (text: string | null, ofBid: string | null) =>
+    text === null || ofBid === null || text === ofBid ? text : `${text} ${texts.flows.ofBid(ofBid)}`;
   const ordered = (text: string) => (note === null ? text : `${text} ${texts.flows.asOrdered}`);
   return [
     [labels.phase, phaseText(texts.flows, state)],
@@ -342,11 +345,32 @@ export function flowFacts(
     [labels.request, subject.requestId],
     [labels.closedContract, view.closedContract],
     [labels.worker, view.worker],
-    [labels.amount, money(state.flow === 'withdrawal' ? view.amountCents : terms?.amountCents)],
+    [
+      labels.amount,
+      state.flow === 'withdrawal'
+        ? money(view.amountCents)
+        : besideBid(money(terms?.amountCents), money(subject.amountLimitCents)),
+    ],
     [labels.released, terms?.amountCents == null ? money(view.releasedCents) : null],
-    [labels.installment, money(terms?.installmentCents)],
+    [
+      labels.installment,
+      besideBid(
+        money(terms?.installmentCents),
+        state.flow === 'contract' ? money(subject.installmentLimitCents) : null,
+      ),
+    ],
     [labels.installments, terms === null ? null : ordered(String(terms.installments))],
-    [labels.rate, terms === null ? null : ordered(format.rate(terms.rateHundredths))],
+    [
+      labels.rate,
+      terms === null
+        ? null
+        : ordered(
+            besideBid(
+              format.rate(terms.rateHundredths),
+              state.flow === 'contract' ? format.rate(subject.rateLimitHundredths ?? terms.rateHundredths) : null,
+            )!,
+          ),
+    ],
     [labels.insurance, money(terms?.insuranceCents ?? insuranceIncluded(state, open))],
     [labels.payments, joined((shownPayments(state, open) ?? []).map((payment) => paymentText(format, payment)))],
     [labels.proposal, view.proposalCode],
@@ -366,7 +390,7 @@ export function flowFacts(
     [labels.differences, joined(view.differences.map((each) => differenceText(format, each)))],
     [
       state.flow === 'withdrawal' ? labels.unsaidOfProposal : labels.unsaid,
-      joined(unsaidIn(state).map((field) => figures[field])),
+      joined(unsaidIn(state).map((field) => unsaidText(texts.flows, state, field))),
     ],
     [
       labels.accepted,
@@ -405,6 +429,16 @@ export function flowFacts(
   ];
 }
 
+/** A figure that nobody can use: it was left out, or came in a way that is not understood. */
+function unsaidText(
+  { figures, unread }: Format['texts']['flows'],
+  { flow, note, unusableFigures = [] }: FlowState,
+  field: LoanFigure,
+): string {
+  const came = flow === 'withdrawal' ? unusableFigures : unreadableFigures(note);
+  return came.includes(field) ? `${figures[field]} (${unread})` : figures[field];
+}
+
 function differenceText(
   format: Format,
   { field, ours, theirs }: { field: string; ours: number; theirs: number },
@@ -420,12 +454,12 @@ function differenceText(
 /** Why a person is needed, in one line: what nobody knows, or the first thing that somebody has to look at; null: the phase says it. */
 export function whyText(format: Format, state: FlowState, { open, settings }: Seen): string | null {
   const { flows: texts } = format.texts;
-  const { labels, reasons, figures } = texts;
+  const { labels, reasons } = texts;
   const { operation, lateNote, noteHolder, noteAgain, noteAccepted } = state;
-  const line = (label: string, what: string) => texts.why(`${label}: ${what}`);
+  const line = (label: string, what: string) => `${label}: ${what}`;
   if (operation?.status === 'unclear') {
     const { reason } = operation;
-    return reason !== null && Object.hasOwn(reasons, reason) ? texts.why(reasons[reason]!) : null;
+    return reason !== null && Object.hasOwn(reasons, reason) ? reasons[reason]! : null;
   }
   const late = lateSuccessOf(state);
   if (late !== null) {
@@ -443,7 +477,7 @@ export function whyText(format: Format, state: FlowState, { open, settings }: Se
   if (difference !== undefined) return line(labels.differences, differenceText(format, difference));
   const [unsaid] = unsaidIn(state);
   if (unsaid === undefined) return unpaid;
-  return line(state.flow === 'withdrawal' ? labels.unsaidOfProposal : labels.unsaid, figures[unsaid]);
+  return line(state.flow === 'withdrawal' ? labels.unsaidOfProposal : labels.unsaid, unsaidText(texts, state, unsaid));
 }
 
 /** A denial is no word of the service: the operation says whose it is. Of others that are words of ours nothing else is known. */
@@ -619,9 +653,9 @@ function situationOf(
 /** Why a finalised withdrawal is still looked at; null: it is paid, has ended, or is not finalised. */
 function unpaidText(format: Format, state: FlowState, settings: Pick<FlowSettings, 'situations'>): string | null {
   if (!isUnpaid(state, settings)) return null;
-  const { why, unpaid } = format.texts.flows;
+  const { unpaid } = format.texts.flows;
   const isNamed = settings.situations.some(({ code }) => code === state.situation);
-  return why(unpaid(situationOf(format, state, settings), state.situation === null || isNamed));
+  return unpaid(situationOf(format, state, settings), state.situation === null || isNamed);
 }
 
 /** What people asked for; what else waits is none of theirs. */

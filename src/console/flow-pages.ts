@@ -427,7 +427,7 @@ function stepForm(
   );
   return html`<form method="post" action="${flowAddress(state)}/steps/${step}">
 ${csrfField(person!.csrfToken)}<input type="hidden" name="key" value="${tried?.key ?? freshKey}">
-${keeps && html`<p class="help">${format.texts.flows.serviceKeeps(note?.noteNumber ?? null)}</p>`}
+${keeps && html`<p class="help">${format.texts.flows.serviceWillKeep(note?.noteNumber ?? null)}</p>`}
 ${fields.map((field) => stepFieldOf(shown, state, step, field, tried))}
 ${other !== null && confirmsOther(shown, state, other)}
 <p class="actions"><button class="button${isHarmful ? ' danger' : ''}">${words.ask(namedStep(format.texts.flows, state, step))}</button></p>

@@ -338,7 +338,7 @@ const figureOfNote: Readonly<Record<NoteFigure, LoanFigure>> = {
 };
 
 /** What it names in a way that cannot be read. */
-function unreadableFigures(note: CreditNote | null): readonly LoanFigure[] {
+export function unreadableFigures(note: CreditNote | null): readonly LoanFigure[] {
   return (note?.unreadable ?? []).map((figure) => figureOfNote[figure]);
 }
 

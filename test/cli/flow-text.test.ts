@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { resultText } from '../../src/cli/flow-results.ts';
-import { factsText, flowText, listText } from '../../src/cli/flows.ts';
+import { factsText, flowText, listText, whyText } from '../../src/cli/flows.ts';
 import { nextText } from '../../src/cli/flows-next.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import type { FlowState } from '../../src/domain/flow-states.ts';
@@ -21,7 +21,7 @@ test('a contract is shown in reais, with its credit note and what of it differs 
   for (const line of [
     /^Amount +R\$ 10,000\.00$/m,
     /^Instalments +36 \(of the order\)$/m,
-    /^Rate +2\.50 % a month \(of the order\)$/m,
+    /^Rate +2\.50 % a month \(bid: 3\.00 % a month\) \(of the order\)$/m,
     /^Credit note +77$/m,
     /^Note: loan +R\$ 6,000\.00$/m,
     /^Note: IOF +R\$ 300\.00$/m,
@@ -35,7 +35,7 @@ test('a contract is shown in reais, with its credit note and what of it differs 
   const portuguese = flowText(createFormat('pt'), real.state(), { open: null, settings });
   assert.match(portuguese, /^Valor +R\$ 10\.000,00$/m);
   assert.match(portuguese, /^CCB: parcela +R\$ 450,00$/m);
-  assert.match(portuguese, /^Taxa +2,50 % a\.m\. \(do pedido\)$/m);
+  assert.match(portuguese, /^Taxa +2,50 % a\.m\. \(lance: 3,00 % a\.m\.\) \(do pedido\)$/m);
   assert.doesNotMatch(english, /^Note: rate/m, 'it names none');
   const another = createFlowWorld(started('contract'));
   another.settle();
@@ -43,6 +43,30 @@ test('a contract is shown in reais, with its credit note and what of it differs 
   const whole = flowText(createFormat('pt'), another.state(), { open: null, settings });
   assert.match(whole, /^CCB: CET ao ano +41,50 %$/m);
   assert.match(whole, /^CCB: taxa ao mês +2,49 %$/m);
+});
+
+test('an order below its bid says the bid, a figure that cannot be read is not said to be left out, and why is said once', () => {
+  const real = createFlowWorld(started('contract'));
+  real.settle();
+  const told = real.events[0]!;
+  assert.ok(told.kind === 'told');
+  const note = { ...sampleNote, insuranceCents: null, unreadable: ['insuranceCents'] as const };
+  real.append({ ...told, note });
+  const subject = { ...real.state().subject, amountLimitCents: 1_200_000 };
+  const english = flowText(createFormat('en'), { ...real.state(), subject }, { open: null, settings });
+  assert.match(english, /^Amount +R\$ 10,000\.00 \(bid: R\$ 12,000\.00\)$/m);
+  assert.match(english, /^Not in the note +.*insurance \(came, but cannot be read\)$/m);
+  const portuguese = flowText(createFormat('pt'), { ...real.state(), subject }, { open: null, settings });
+  assert.match(portuguese, /seguro \(veio, mas não se lê\)/);
+  const why = whyText(createFormat('pt'), real.state(), { open: null, settings });
+  assert.ok(why !== null);
+  assert.doesNotMatch(why, /por quê/, 'whoever shows it says so');
+  assert.equal(nextText(createFormat('pt'), [real.state()], { open: null, settings }).split('por quê:').length, 2);
+  assert.match(createFormat('en').texts.flows.meanings.endorsed, /the money may be released/);
+  assert.match(
+    createFormat('pt').texts.flows.serviceWillKeep('77'),
+    /^O serviço não é avisado do cancelamento: a CCB 77/,
+  );
 });
 
 test('what the service keeps agrees with what is named', () => {

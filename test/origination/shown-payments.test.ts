@@ -28,10 +28,10 @@ test('a contract shows the account of its order, and whether the service has it'
   const world = createFlowWorld(started('contract'));
   assert.match(
     show(world),
-    /^Money goes to +bank 341, branch 0001-9, account 123456-7, checking \(order: not sent\)$/m,
+    /^Money goes to +bank 341, branch 0001-9, account 123456-7, checking \(as ordered: not sent to the service\)$/m,
   );
   world.settle();
-  assert.match(show(world), /account 123456-7, checking \(order: taken by the service, 2026-03-03 12:00 -03\)$/m);
+  assert.match(show(world), /account 123456-7, checking \(as ordered: taken by the service, 2026-03-03 12:00 -03\)$/m);
   assert.deepEqual(flowView(world.state(), open, settings).payments, [
     {
       ...{ of: 'contract', at: world.world.now, status: 'taken', amountCents: null, paidOn: null, others: {} },
