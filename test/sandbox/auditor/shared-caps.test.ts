@@ -31,7 +31,10 @@ function recordsOf(plan: Plan): AuctionRecord[] {
   const trace = { caps: plan.caps ?? oneCap, segmentKeys: ['all'] };
   const offer = { amountCents, validUntil: plan.validUntil ?? 1_000_000 };
   const records: Record<string, unknown>[] = [
-    { kind: 'requested', requestId, at: claimedAt - 10, request: { receivedAt: claimedAt - 10 } },
+    {
+      ...{ kind: 'requested', requestId, at: claimedAt - 10 },
+      request: { receivedAt: claimedAt - 10, requestedAmountCents: amountCents },
+    },
     { ...common, kind: 'claimed', at: claimedAt, instance: 'one', body: '{}', offer, trace },
   ];
   if (passedForCapAt !== undefined) {
