@@ -69,7 +69,7 @@ import { createFlowDesk, type FlowDesk, type FlowDurableStep } from './originati
 import { createFlowFront } from './origination/front.ts';
 import type { FlowStore, Addresses as LoanAddresses, LoanService } from './origination/ports.ts';
 import { createPolicyMaker } from './policy.ts';
-import type { AskedBids } from './queries/asked-bids.ts';
+import { type AskedBids, bidsOfAll } from './queries/asked-bids.ts';
 import { encodeBid, isBidOf } from './wire/bid.ts';
 import { workerKeyOf } from './wire/identity.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
@@ -252,10 +252,12 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     checks,
     api: { ...api, status, guard },
     addPages: (app, shared) => {
-      const heldBids = parts.store.views;
+      const { views: heldBids, askedBids } = parts.store;
       const own = {
         flowSettings: config.flows,
         heldBids,
+        bidsOfAll: () => (askedBids == null ? heldBids : bidsOfAll(askedBids)),
+        appliedElsewhere: async () => (await askedBids?.appliedKnown()) ?? new Map<number, number>(),
         checksNow: () => checks.map(checkNow),
         alarms: metrics.alarms,
       };
@@ -613,7 +615,7 @@ function doubtText({ doubt, movedMs }: NonNullable<DeskStatus['timeDoubt']>): st
   return `this machine's clock is ${moved} the time kept; it is followed when it is back or the service's time agrees with it`;
 }
 
-function ofAllOwners(views: Views, askedBids: AskedBids): Views & AskedBids {
+function ofAllOwners({ missing: _, ...views }: Views, askedBids: AskedBids): Views & AskedBids {
   // How far callbacks are dealt with each process knows for itself.
   const applied: Views['applied'] = (partition) =>
     (isCallbackPartition(partition) ? views : askedBids).applied(partition);

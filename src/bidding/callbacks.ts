@@ -5,7 +5,7 @@
 
 import { isPromised } from '../domain/cap-book.ts';
 import type { Clock, Timer } from '../domain/clock.ts';
-import { mostHolders } from '../domain/code-holders.ts';
+import { mergedHolders, mostHolders } from '../domain/code-holders.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { Answered, AuctionRecord, CallbackRecord, Contemplated, Proposed } from '../domain/records.ts';
 import { type DetailOfLink, detailsByKey, type Link } from '../domain/request.ts';
@@ -32,7 +32,7 @@ export type FailureTold = { requestCode: string; errors: readonly string[]; seal
 export type Callbacks = {
   /** Details and lists are for whoever waits for them: every process hears all. */
   hear: (batch: LogBatch<CallbackRecord>) => Promise<void>;
-  /** Winner events are given to their request by the owner of their partition. */
+  /** Winner events are given to their request by the owner of their partition, or, where every process hears all, by that of the request. */
   handle: (batch: LogBatch<CallbackRecord>) => Promise<void>;
   /** Bids that became known; winner events that waited for one are given to their request. */
   bidsKnown: (bidIds: readonly string[]) => Promise<void>;
@@ -49,9 +49,24 @@ const orphanPollMs = 2_000;
 const unknownAlarmMs = 60_000;
 /** Codes that are looked for in one poll: a few milliseconds of work. */
 const polledCodes = 1_000;
+/** Winner events that come within this time are asked about together. */
+const askSoonMs = 100;
+/** Longer than partitions take to change hands. Who cannot be asked by then may share a code with a bid of this process: that is left. */
+const askPatienceMs = 60_000;
+/** How often bids of other processes are asked for the codes of answers, and how many answers wait for that at most. */
+const compareEveryMs = 1_000;
+const mostCompared = 10_000;
+
+/** `holders`: the requests that it may be of. `own`: those of them that are written to here; the others are for the processes that own them. */
+type Found = { holders: readonly RequestId[]; own: readonly RequestId[] };
 
 export function createCallbacks(options: {
   views: Views;
+  /**
+   * Requests of all partitions, asked at the processes that own them. Both reject with `owner-unasked`. Null or left out: `views` are of all
+   * partitions, or nobody can be asked.
+   */
+  askedBids?: Pick<Views, 'findByBid' | 'read'> | null;
   margins: MarginCache;
   outbox: Outbox;
   clock: Clock;
@@ -67,19 +82,39 @@ export function createCallbacks(options: {
   /** Something told under a code that may be that of a link query. */
   onFailure: (failure: FailureTold) => void;
 }): Callbacks {
-  const { views, margins, outbox, clock, observer } = options;
+  const { views, askedBids = null, margins, outbox, clock, observer } = options;
   /** Winner events that came before their bid was known. */
   const orphans = createOrphans(orphanLimits);
   /** Those that are being given to their request outside the order of the log. */
   const givenNow = new Set<Orphan>();
   /** Those of which somebody was told that nobody knows their bid. */
   const told = new WeakSet<Orphan>();
+  /** Those whose bid was looked for: it is not here, or it was given to its request. */
+  const lookedFor = new WeakSet<Orphan>();
+  /** Since when, on the monotonic clock, those who may have the bid could not all be asked. */
+  const unaskedSince = new WeakMap<Orphan, number>();
   const dealtWith = new Map<number, number>();
   const lost = new Set<number>();
   let timer: Timer | null = null;
+  let dueMs = 0;
+  let isLooking = false;
+  /** Answers whose codes other processes are to be asked for. */
+  let toCompare: Answered[] = [];
+  let compareTimer: Timer | null = null;
+  let isComparing = false;
 
   function isElsewhere(): boolean {
     return (views.missing?.() ?? []).length > 0;
+  }
+
+  function asksOthers(): boolean {
+    return askedBids !== null && isElsewhere();
+  }
+
+  /** Every process hears of it: one of them tells people. */
+  function tells(partition: number): boolean {
+    const missing = views.missing?.() ?? [];
+    return missing.length === 0 || (askedBids !== null && !missing.includes(partition));
   }
 
   async function hear(batch: LogBatch<CallbackRecord>): Promise<void> {
@@ -101,10 +136,15 @@ export function createCallbacks(options: {
     const winners = batch.entries.flatMap(({ record, offset }): Orphan[] =>
       record.kind === 'contemplated' || record.kind === 'proposed' ? [{ offset, event: record, partition }] : [],
     );
-    if (winners.length > 0) {
-      const found = await holdersOf(winners);
+    // Nothing here waits for another process.
+    if (asksOthers()) for (const winner of winners) adopt(winner, askSoonMs);
+    else if (winners.length > 0) {
+      const { found } = await holdersOf(winners);
       if (!(await keepWithRequests(winners, found))) return;
-      for (const winner of winners) if (!found.has(winner)) adopt(winner);
+      for (const winner of winners) {
+        lookedFor.add(winner);
+        if (!found.has(winner)) adopt(winner, orphanPollMs);
+      }
     }
     dealtWith.set(batch.partition, batch.next);
     await advance(batch.partition);
@@ -114,12 +154,12 @@ export function createCallbacks(options: {
    * A winner event that cannot be read stands under its bid, so its request is frozen: nobody knows how it ended. Of the others
    * the alarm is all; who waits for a link that is not told decides without it.
    */
-  async function freezeThoseOf({ entries }: LogBatch<CallbackRecord>): Promise<void> {
+  async function freezeThoseOf({ partition, entries }: LogBatch<CallbackRecord>): Promise<void> {
     for (const { key, record } of entries) {
       if (record.kind !== 'unreadable') continue;
       const { problem } = record;
       const holders = (await views.findByBid([key])).get(key) ?? [];
-      if (holders.length === 0 && isElsewhere()) continue;
+      if (holders.length === 0 && !tells(partition)) continue;
       observer({ kind: 'alarm', code: 'record-undecodable', requestId: holders[0] ?? null, text: problem });
       if (holders.length === 0) continue;
       const at = clock.now();
@@ -131,27 +171,58 @@ export function createCallbacks(options: {
     }
   }
 
-  /** Of those whose bid is known: its request; several where the service gave their bids one code. */
-  async function holdersOf(winners: readonly Orphan[]): Promise<ReadonlyMap<Orphan, readonly RequestId[]>> {
-    const known = await views.findByBid([...new Set(winners.flatMap(({ event }) => codesOf(event)))]);
-    const found = new Map<Orphan, readonly RequestId[]>();
-    for (const winner of winners) {
-      const holders = namedBy(winner.event, known);
-      if (holders.length > 0) found.set(winner, holders);
+  /**
+   * Of those whose bid is known: its request; several where the service gave their bids one code. Not `isSure`: others may have such a bid
+   * too, and could not be asked.
+   */
+  async function holdersOf(
+    winners: readonly Orphan[],
+  ): Promise<{ found: ReadonlyMap<Orphan, Found>; isSure: boolean }> {
+    const codes = [...new Set(winners.flatMap(({ event }) => codesOf(event)))];
+    const here = await views.findByBid(codes);
+    const isHere = new Set([...here.values()].flat());
+    let all = here;
+    let read = views.read;
+    let isSure = true;
+    if (asksOthers()) {
+      const others = await fromOthers((asked) => asked.findByBid(codes));
+      isSure = others !== null;
+      all = mergedHolders([...here, ...(others ?? [])]);
+      read = (ids) => (isSure ? askedBids! : views).read(ids);
     }
-    const shared = [...found.values()].flatMap((holders) => (holders.length > 1 ? holders : []));
-    if (shared.length === 0) return found;
-    const rows = await views.read([...new Set(shared)]);
-    for (const [winner, holders] of found) if (holders.length > 1) found.set(winner, claimants(holders, rows));
-    return found;
+    const named = new Map<Orphan, readonly RequestId[]>();
+    for (const winner of winners) {
+      const holders = namedBy(winner.event, all);
+      if (holders.length > 0) named.set(winner, holders);
+    }
+    const shared = [...named.values()].flatMap((holders) => (holders.length > 1 ? holders : []));
+    if (shared.length > 0) {
+      const rows = await read([...new Set(shared)]).catch(unlessUnasked);
+      if (rows === null) isSure = false;
+      else for (const [winner, holders] of named) if (holders.length > 1) named.set(winner, claimants(holders, rows));
+    }
+    const found = [...named].map(([winner, holders]) => {
+      return [winner, { holders, own: holders.filter((each) => isHere.has(each)) }] as const;
+    });
+    return { found: new Map(found), isSure };
+  }
+
+  function fromOthers<R>(ask: (asked: NonNullable<typeof askedBids>) => Promise<R>): Promise<R | null> {
+    return ask(askedBids!).catch(unlessUnasked);
+  }
+
+  function unlessUnasked(fault: unknown): null {
+    if (!(fault instanceof Fault) || fault.code !== 'owner-unasked') throw fault;
+    observer({ kind: 'fault', code: fault.code, message: fault.message });
+    return null;
   }
 
   /** False: the desk stops, and they are not durable with their requests. */
-  async function keepWithRequests(
-    winners: readonly Orphan[],
-    requests: ReadonlyMap<Orphan, readonly RequestId[]>,
-  ): Promise<boolean> {
-    const records = winners.flatMap((winner) => keyed(winner.event, requests.get(winner) ?? []));
+  async function keepWithRequests(winners: readonly Orphan[], requests: ReadonlyMap<Orphan, Found>): Promise<boolean> {
+    const records = winners.flatMap((winner) => {
+      const found = requests.get(winner);
+      return found === undefined ? [] : keyed(winner.event, found);
+    });
     if (records.length === 0) return true;
     const entries = records.map((record) => ({ topic: 'auctions', key: record.requestId, record }) as const);
     if (!(await outbox.keep(entries))) return false;
@@ -159,32 +230,46 @@ export function createCallbacks(options: {
     return true;
   }
 
-  function adopt(winner: Orphan): void {
+  function adopt(winner: Orphan, withinMs: number): void {
     if (lost.has(winner.partition)) return;
     giveUp(orphans.add(winner));
-    timer ??= clock.after(orphanPollMs, lookAgain);
+    lookWithin(withinMs);
+  }
+
+  function lookWithin(ms: number): void {
+    const nextMs = clock.monotonicMs() + ms;
+    if (timer !== null && dueMs <= nextMs) return;
+    timer?.cancel();
+    dueMs = nextMs;
+    timer = clock.after(ms, lookAgain);
   }
 
   function giveUp(given: readonly Orphan[]): void {
-    // Another process may know the bid.
-    if (isElsewhere()) return;
-    for (const _ of given) observer({ kind: 'alarm', code: 'winner-unknown', requestId: null });
+    for (const { partition } of given) {
+      if (tells(partition)) observer({ kind: 'alarm', code: 'winner-unknown', requestId: null });
+    }
   }
 
   function lookAgain(): void {
     timer = null;
-    const codes = orphans.nextCodes(polledCodes);
-    if (codes.length === 0) return;
-    timer = clock.after(orphanPollMs, lookAgain);
-    void bidsKnown(codes).then(() => tellUnknown(codes));
+    const codes = isLooking ? [] : orphans.nextCodes(polledCodes);
+    if (!isLooking && codes.length === 0) return;
+    lookWithin(orphanPollMs);
+    if (isLooking) return;
+    isLooking = true;
+    void bidsKnown(codes).then(() => {
+      isLooking = false;
+      tellUnknown(codes);
+    });
   }
 
   /** Long before they are given up: a worker may wait for the contract. */
   function tellUnknown(codes: readonly string[]): void {
-    if (options.stopping() || isElsewhere() || options.timeDoubted()) return;
+    if (options.stopping() || options.timeDoubted()) return;
     for (const orphan of orphans.under(codes)) {
       const { kind, at, requestCode } = orphan.event;
-      if (told.has(orphan) || clock.now() - at < unknownAlarmMs) continue;
+      if (told.has(orphan) || unaskedSince.has(orphan) || !tells(orphan.partition)) continue;
+      if (clock.now() - at < unknownAlarmMs) continue;
       told.add(orphan);
       const text = `${kind}: the service tells of a winner under the code ${shownCode(requestCode)}, which no bid of the desk has; ask it for the request, then lance bids resolve ID --as contemplated`;
       observer({ kind: 'alarm', code: 'winner-unknown', requestId: null, text });
@@ -199,7 +284,8 @@ export function createCallbacks(options: {
 
   /** Never past an orphan, nor past one that is not durable with its request yet: after a restart it is read again. */
   async function advance(partition: number): Promise<void> {
-    const isTooOld = ({ event }: Orphan) => !options.timeDoubted() && clock.now() - event.at >= options.orphanTimeoutMs;
+    const isTooOld = (orphan: Orphan) =>
+      lookedFor.has(orphan) && !options.timeDoubted() && clock.now() - orphan.event.at >= options.orphanTimeoutMs;
     giveUp(orphans.takeOld(partition, isTooOld));
     const next = Math.min(dealtWith.get(partition) ?? 0, orphans.first(partition) ?? Number.POSITIVE_INFINITY);
     const stream = callbackPartition(partition);
@@ -218,24 +304,55 @@ export function createCallbacks(options: {
   }
 
   async function acknowledged(answers: readonly Answered[]): Promise<void> {
-    await persist(async () => {
-      for (const { requestId, others } of await sharing(answers)) {
-        const text = `the service gave this bid a code that it gave to ${others.length === 1 ? 'another bid' : `${others.length} other bids`} as well (sharedWith): an event under it is of none of them until a person says whose it is`;
-        observer({ kind: 'alarm', code: 'code-shared', requestId, sharedWith: others, text });
-      }
+    if (!asksOthers()) return persist(() => tellShared(answers, views));
+    // One question for many bids: each process asks each other one.
+    toCompare = [...toCompare, ...answers].slice(-mostCompared);
+    compareLater();
+  }
+
+  function compareLater(): void {
+    if (isComparing || toCompare.length === 0 || options.stopping()) return;
+    compareTimer ??= clock.after(compareEveryMs, () => {
+      compareTimer = null;
+      isComparing = true;
+      void persist(compare).then(() => {
+        isComparing = false;
+        compareLater();
+      });
     });
   }
 
+  async function compare(): Promise<void> {
+    const answers = toCompare;
+    toCompare = [];
+    try {
+      await tellShared(answers, asksOthers() ? askedBids! : views);
+    } catch (fault) {
+      toCompare = [...answers, ...toCompare].slice(-mostCompared);
+      throw fault;
+    }
+  }
+
+  async function tellShared(answers: readonly Answered[], all: Pick<Views, 'findByBid' | 'read'>): Promise<void> {
+    for (const { requestId, others } of await sharing(answers, all)) {
+      const text = `the service gave this bid a code that it gave to ${others.length === 1 ? 'another bid' : `${others.length} other bids`} as well (sharedWith): an event under it is of none of them until a person says whose it is`;
+      observer({ kind: 'alarm', code: 'code-shared', requestId, sharedWith: others, text });
+    }
+  }
+
   /** Those whose bids stand and have a code that another bid that stands has as well. */
-  async function sharing(answers: readonly Answered[]): Promise<{ requestId: RequestId; others: RequestId[] }[]> {
-    const known = await views.findByBid([...new Set(answers.flatMap(codesInAnswer))]);
+  async function sharing(
+    answers: readonly Answered[],
+    all: Pick<Views, 'findByBid' | 'read'>,
+  ): Promise<{ requestId: RequestId; others: RequestId[] }[]> {
+    const known = await all.findByBid([...new Set(answers.flatMap(codesInAnswer))]);
     const found = answers.map((answer) => {
       const holders = new Set(codesInAnswer(answer).flatMap((code) => known.get(code) ?? []));
       return { requestId: answer.requestId, holders: [...holders.add(answer.requestId)] };
     });
     const shared = found.filter(({ holders }) => holders.length > 1);
     if (shared.length === 0) return [];
-    const rows = await views.read([...new Set(shared.flatMap(({ holders }) => holders))]);
+    const rows = await all.read([...new Set(shared.flatMap(({ holders }) => holders))]);
     return shared.flatMap(({ requestId, holders }) => {
       const others = holders.filter((each) => each !== requestId && stands(rows.get(each)));
       return others.length > 0 && stands(rows.get(requestId)) ? [{ requestId, others }] : [];
@@ -257,8 +374,17 @@ export function createCallbacks(options: {
 
   /** False: the desk stops. */
   async function give(waiting: readonly Orphan[]): Promise<boolean> {
-    const found = await holdersOf(waiting);
-    const given = waiting.filter((orphan) => found.has(orphan) && orphans.has(orphan) && !givenNow.has(orphan));
+    const { found, isSure } = await holdersOf(waiting);
+    const nowMs = clock.monotonicMs();
+    const isSettled = (orphan: Orphan): boolean => {
+      if (isSure) unaskedSince.delete(orphan);
+      else if (!unaskedSince.has(orphan)) unaskedSince.set(orphan, nowMs);
+      const isOver = isSure || nowMs - unaskedSince.get(orphan)! >= askPatienceMs;
+      if (isOver) lookedFor.add(orphan);
+      const of = found.get(orphan);
+      return of !== undefined && isOver && (isSure || of.own.length > 0);
+    };
+    const given = waiting.filter((orphan) => isSettled(orphan) && orphans.has(orphan) && !givenNow.has(orphan));
     for (const orphan of given) givenNow.add(orphan);
     try {
       if (!(await keepWithRequests(given, found))) return false;
@@ -269,12 +395,17 @@ export function createCallbacks(options: {
     return true;
   }
 
-  return { hear, handle, bidsKnown, acknowledged, lose, close: () => timer?.cancel() };
+  const close = () => {
+    timer?.cancel();
+    compareTimer?.cancel();
+  };
+
+  return { hear, handle, bidsKnown, acknowledged, lose, close };
 }
 
 /** One record for its request; where it may be of several, one for each of them, which says so. */
-function keyed(event: WinnerEvent, holders: readonly RequestId[]): (Contemplated | Proposed)[] {
-  return holders.map((requestId) => {
+function keyed(event: WinnerEvent, { holders, own }: Found): (Contemplated | Proposed)[] {
+  return own.map((requestId) => {
     const sharedWith = holders.filter((each) => each !== requestId);
     return sharedWith.length === 0 ? { ...event, requestId } : { ...event, requestId, sharedWith };
   });

@@ -36,6 +36,8 @@ export type DeskWorld = {
   /** Why the log does not answer just now, where it is a server; null: it does. */
   logSilence?: () => string | null;
   views: Views;
+  /** Requests of all partitions, asked at the processes that own them; see `createCallbacks`. */
+  askedBids?: Pick<Views, 'findByBid' | 'read'> | null;
   margins: MarginCache;
   control: Control;
   service: Service;

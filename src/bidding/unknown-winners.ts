@@ -4,6 +4,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { EpochMs } from '../domain/glossary.ts';
+import { Fault } from '../errors.ts';
 import { codesOf, shownCode, type WinnerEvent } from './orphans.ts';
 import { callbackPartition, type EventLog, type Views } from './ports.ts';
 
@@ -30,8 +31,9 @@ export async function unknownWinners({
   log: Pick<EventLog, 'read' | 'ends'>;
   views: Pick<Views, 'applied' | 'findByBid' | 'missing'>;
 }): Promise<UnknownWinners> {
+  const nothingKnown = { winners: [], whole: false };
   // Another process may know the bids.
-  if ((views.missing?.() ?? []).length > 0) return { winners: [], whole: false };
+  if ((views.missing?.() ?? []).length > 0) return nothingKnown;
   const ends = await log.ends('callbacks');
   const most = Math.ceil(mostCallbacksRead / Math.max(1, ends.size));
   const waiting = new Map<string, WinnerEvent>();
@@ -47,7 +49,11 @@ export async function unknownWinners({
   }
   if (waiting.size === 0) return { winners: [], whole };
   const events = [...waiting.values()];
-  const known = await views.findByBid([...new Set(events.flatMap(codesOf))]);
+  const known = await views.findByBid([...new Set(events.flatMap(codesOf))]).catch((fault: unknown) => {
+    if (fault instanceof Fault && fault.code === 'owner-unasked') return null;
+    throw fault;
+  });
+  if (known === null) return nothingKnown;
   const unknown = events.filter((event) => codesOf(event).every((code) => (known.get(code) ?? []).length === 0));
   return {
     winners: unknown

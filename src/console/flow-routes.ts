@@ -1,7 +1,6 @@
 /** Pages of what follows a won bid, and the forms of its steps: read, checked, done and recorded as the API does it. */
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Views } from '../bidding/ports.ts';
 import { unknownWinners } from '../bidding/unknown-winners.ts';
 import type { FlowKind, FlowStep } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
@@ -22,7 +21,7 @@ import { storedKey } from '../origination/orders.ts';
 import { openedOnce } from '../origination/shown-flows.ts';
 import { stepsOf } from '../origination/steps.ts';
 import { isFinished } from '../origination/transitions.ts';
-import { unorderedBids } from '../origination/unordered-bids.ts';
+import { type QueriedBids, unorderedBids } from '../origination/unordered-bids.ts';
 import { readResult } from '../origination/worker-reading.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../wire/json.ts';
@@ -41,8 +40,8 @@ import type { Shown } from './pages.ts';
 
 export type FlowPagesParts = Omit<FlowRouteParts, 'guard'> &
   Pick<EndingParts, 'control' | 'partitionOf'> & {
-    /** Bids of the partitions that are folded here. */
-    heldBids: Pick<Views, 'query' | 'missing'>;
+    /** Bids of all partitions, for one look. `missing`: partitions that could not be asked by then; left out: all were. */
+    bidsOfAll: () => QueriedBids & { missing?: () => readonly number[] };
     /** Of a step's form, which may carry a signature. */
     bodyLimitBytes: number;
     flowSettings: StepSettings & DeadlineSettings;
@@ -80,8 +79,8 @@ export function addFlowPages({ page, action }: ConsoleRoutes, parts: FlowPagesPa
   });
 
   async function overview() {
-    const all = { flow: null, phase: null, code: null, limit: mostRead, before: null };
-    const { states, next } = await latestFlows(reader.flows, all, () => true, mostRead);
+    const query = { flow: null, phase: null, code: null, limit: mostRead, before: null };
+    const { states, next } = await latestFlows(reader.flows, query, () => true, mostRead);
     const now = clock.now();
     const open = openedOnce(vault.open);
     const oldestFirst = states.sort((one, other) => one.startedAt - other.startedAt);
@@ -96,10 +95,10 @@ export function addFlowPages({ page, action }: ConsoleRoutes, parts: FlowPagesPa
     }
     const left = { waiting: waiting.length - shown.waiting.length, moving: moving.length - shown.moving.length };
     const bidEnds = await bidEndsOf(parts.views, [...shown.waiting, ...shown.moving]);
-    const { heldBids } = parts;
+    const all = parts.bidsOfAll();
     const around = { unfolded: null, settings, open, now };
-    const { bids, whole } = await unorderedBids({ views: heldBids, flows: reader.flows }, around);
-    const unordered = { bids, whole: whole && (heldBids.missing?.() ?? []).length === 0 };
+    const { bids, whole } = await unorderedBids({ views: all, flows: reader.flows }, around);
+    const unordered = { bids, whole: whole && (all.missing?.() ?? []).length === 0 };
     return { ...shown, unordered, left, counts, bidEnds, counted: next === null ? null : states.length };
   }
 

@@ -10,8 +10,8 @@ import { csrfField, layout, type Shown, timeText, withLocalTimes } from './pages
 export type CheckShown = { name: string; missing: string | null; note: string | null };
 /** Raised by this process since it started. */
 export type AlarmCount = { code: string; count: number };
-/** `applied`: the place up to which it is folded. */
-export type PartitionShown = { topic: string; partition: number; end: number; applied: number; isHere: boolean };
+/** `applied`: the place up to which it is folded; null: not known. */
+export type PartitionShown = { topic: string; partition: number; end: number; applied: number | null; isHere: boolean };
 
 const longestText = 1_500;
 
@@ -104,8 +104,8 @@ ${partitions.map(
   }) => html`<tr role="row"><th scope="row" role="rowheader">${topic}/${partition}</th>
 <td role="cell" data-name="${words.here}">${isHere ? format.texts.yes : format.texts.no}</td>
 <td role="cell" class="number" data-name="${words.end}">${format.number(end)}</td>
-<td role="cell" class="number" data-name="${words.applied}">${format.number(applied)}</td>
-<td role="cell" class="number" data-name="${words.behind}">${format.number(Math.max(0, end - applied))}</td></tr>`,
+<td role="cell" class="number" data-name="${words.applied}">${applied === null ? format.texts.none : format.number(applied)}</td>
+<td role="cell" class="number" data-name="${words.behind}">${applied === null ? format.texts.none : format.number(Math.max(0, end - applied))}</td></tr>`,
 )}
 </tbody></table>`;
   return html`${table}

@@ -20,7 +20,10 @@ import type { Shown } from './pages.ts';
 export type OperationsParts = TokenParts &
   Pick<BidRouteParts, 'append' | 'vault' | 'mapping' | 'readBody' | 'replayLimit' | 'onReplay'> & {
     log: Pick<EventLog, 'read' | 'ends'>;
-    views: Pick<Views, 'applied' | 'missing'>;
+    /** Of the partitions that are folded here. */
+    heldBids: Pick<Views, 'applied' | 'missing'>;
+    /** How far others are folded, as far as could be asked. */
+    appliedElsewhere: () => Promise<ReadonlyMap<number, number>>;
     flows: Pick<FlowStore, 'applied' | 'own'>;
     tokenWatch: Pick<TokenWatch, 'look'>;
     status: () => DaemonStatus;
@@ -39,7 +42,7 @@ const runbooks = new URL('../../docs/runbooks.md', import.meta.url);
 const replayFields = ['partition', 'from', 'count', 'reason'] as const;
 
 export function addOperationsPages({ page, action }: ConsoleRoutes, parts: OperationsParts): void {
-  const { log, views, flows, vault, mapping, clock, status, checksNow, alarms } = parts;
+  const { log, heldBids, flows, vault, mapping, clock, status, checksNow, alarms } = parts;
   const line = createLine(lettersLooks);
   const identityOf = ({ name }: Session) => ({ by: name, via: 'api' as const });
 
@@ -55,20 +58,21 @@ export function addOperationsPages({ page, action }: ConsoleRoutes, parts: Opera
 
   /** Null where the store is away: the rest of the page is what is needed then. */
   async function partitionsNow(): Promise<readonly PartitionShown[] | null> {
-    const elsewhere = new Set(views.missing?.());
+    const elsewhere = new Set(heldBids.missing?.());
     const topics = [
-      { topic: 'auctions', applied: views.applied, elsewhere },
+      { topic: 'auctions', applied: heldBids.applied, elsewhere },
       // Whoever has files of flows has those of all partitions.
       { topic: 'flows', applied: flows.applied, elsewhere: flows.own === undefined ? elsewhere : new Set<number>() },
     ] as const;
     try {
       const found: PartitionShown[] = [];
+      const others = elsewhere.size === 0 ? null : await parts.appliedElsewhere();
       for (const { topic, applied, elsewhere } of topics) {
         const ends = [...(await log.ends(topic))].sort(([one], [other]) => one - other);
         for (const [partition, end] of ends) {
           const isHere = !elsewhere.has(partition);
-          // What another process folds is not known here.
-          found.push({ topic, partition, end, applied: isHere ? await applied(partition) : end, isHere });
+          const known = topic === 'auctions' ? (others?.get(partition) ?? null) : null;
+          found.push({ topic, partition, end, applied: isHere ? await applied(partition) : known, isHere });
         }
       }
       return found;

@@ -1,5 +1,5 @@
 /** Won bids whose contract nobody has ordered: a person has to, before they expire. */
-import { cursorOf, type Views } from '../bidding/ports.ts';
+import { cursorOf, type LedgerQuery, type LedgerRow } from '../bidding/ports.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Phase } from '../domain/states.ts';
@@ -30,6 +30,9 @@ type Around = {
   now: EpochMs;
 };
 
+/** As `Views.query`. */
+export type QueriedBids = { query: (query: LedgerQuery) => Promise<readonly Pick<LedgerRow, 'state'>[]> };
+
 /** Phases in which a contract may be ordered. */
 const wonPhases = ['proposed', 'contemplated'] as const satisfies readonly Phase[];
 
@@ -42,7 +45,7 @@ const mostRows = 5_000;
  * closes it; where its loan may stand, or a person has to look at the flow first, the flow itself says so. `whole`: all bids were looked at.
  */
 export async function unorderedBids(
-  { views, flows }: { views: Pick<Views, 'query'>; flows: Pick<FlowStore, 'read'> },
+  { views, flows }: { views: QueriedBids; flows: Pick<FlowStore, 'read'> },
   { unfolded, settings, open, now }: Around,
 ): Promise<{ bids: readonly UnorderedBid[]; whole: boolean }> {
   const handedIn = new Map((await unfolded?.begun())?.map((state) => [state.flowId, state]));
@@ -55,7 +58,7 @@ export async function unorderedBids(
         whole = false;
         break;
       }
-      const rows = await views.query({ phase, limit: pageRows, before });
+      const rows: Awaited<ReturnType<typeof views.query>> = await views.query({ phase, limit: pageRows, before });
       const won = rows.map(({ state }) => state).filter(isWonBid);
       const known = await flows.read(won.map(({ requestId }) => contractId(requestId)));
       for (const { requestId, claim, decidedAt, timer } of won) {

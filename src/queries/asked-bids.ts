@@ -1,6 +1,14 @@
 /** Requests of all partitions of a desk, whoever owns them: asked at the owners, with what could not be asked said by name. */
 import type { BidSearch } from '../bidding/bid-search.ts';
-import type { LedgerRow, Owner, OwnerBook, UnaskedPartition, UnaskedReason, Views } from '../bidding/ports.ts';
+import type {
+  LedgerQuery,
+  LedgerRow,
+  Owner,
+  OwnerBook,
+  UnaskedPartition,
+  UnaskedReason,
+  Views,
+} from '../bidding/ports.ts';
 import { mergedHolders } from '../domain/code-holders.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { RequestState } from '../domain/states.ts';
@@ -13,6 +21,7 @@ import {
   type HeldPartition,
   mergeFound,
   mostIds,
+  mostRows,
 } from './bid-questions.ts';
 import { type Asked, askOwners, unaskedTexts } from './owners.ts';
 
@@ -29,6 +38,8 @@ export type AskedBids = {
   readKnown: Views['read'];
   findByBid: Views['findByBid'];
   applied: Views['applied'];
+  /** The same of every partition that could be asked. */
+  appliedKnown: () => Promise<ReadonlyMap<number, number>>;
   /** How many results all partitions have folded under a key; null: not all of them could be asked. */
   learnt: (key: string) => Promise<number | null>;
   /** As `searchBids`; what could not be asked is told beside what was found. */
@@ -158,6 +169,7 @@ export function createAskedBids(parts: {
       refuseUnasked(unasked);
       return answers.flat().find(([of]) => of === partition)?.[1] ?? 0;
     },
+    appliedKnown: async () => new Map((await askAll(await everyPartition(), { kind: 'applied' })).answers.flat()),
     learnt: async (key) => {
       const { answers, unasked } = await askAll(await everyPartition(), { kind: 'learnt', key });
       return unasked.length > 0 ? null : answers.flat().reduce((sum, count) => sum + count, 0);
@@ -167,6 +179,29 @@ export function createAskedBids(parts: {
       const { rows, next } = mergeFound(answers, page.limit);
       return { found: rows, next, unasked };
     },
+  };
+}
+
+/** As `Views.query`, of all owners and states alone. `missing`: partitions that could not be asked so far. */
+export function bidsOfAll({ search }: Pick<AskedBids, 'search'>): {
+  query: (query: LedgerQuery) => Promise<Pick<LedgerRow, 'state'>[]>;
+  missing: () => readonly number[];
+} {
+  const missing = new Set<number>();
+  return {
+    query: async ({ phase, limit, before }) => {
+      const states: RequestState[] = [];
+      for (let from = before; states.length < limit; ) {
+        const page = { limit: Math.min(limit - states.length, mostRows), before: from };
+        const { found, next, unasked } = await search({ state: phase ?? undefined }, page);
+        states.push(...found);
+        for (const { partition } of unasked) missing.add(partition);
+        from = next;
+        if (from === null) break;
+      }
+      return states.map((state) => ({ state }));
+    },
+    missing: () => [...missing],
   };
 }
 

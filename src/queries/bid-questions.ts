@@ -9,7 +9,7 @@ import { mergePages, type Page } from './owners.ts';
 
 /** Of one question; whoever has more to ask asks again. */
 export const mostIds = 500;
-const mostRows = 200;
+export const mostRows = 200;
 /** Rows of one answer, as JSON: what is left over comes with the next page. */
 const pageCharacters = 4_000_000;
 

@@ -9,6 +9,7 @@ import { createLedger } from '../../src/bidding/ledger.ts';
 import { callbackPartition, type NewEntry } from '../../src/bidding/ports.ts';
 import { mostCallbacksRead, unknownWinners } from '../../src/bidding/unknown-winners.ts';
 import type { CallbackRecord } from '../../src/domain/records.ts';
+import { Fault } from '../../src/errors.ts';
 import { lance } from '../cli/desk.ts';
 import { accepted, answered, at, claimed, contemplated, requested, requestId, settings } from './parts.ts';
 
@@ -80,6 +81,11 @@ test('while another process may know the bids, none is called unknown', async (c
   try {
     const views = { ...store.views, missing: () => [1] };
     assert.deepEqual(await unknownWinners({ log: store.log, views }), { winners: [], whole: false });
+    const findByBid = async () => {
+      throw new Fault('owner-unasked', 'Partition 1 of auctions could not be asked.');
+    };
+    const asked = { ...store.views, findByBid };
+    assert.deepEqual(await unknownWinners({ log: store.log, views: asked }), { winners: [], whole: false });
   } finally {
     await store.close();
   }

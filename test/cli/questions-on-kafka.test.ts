@@ -5,15 +5,22 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openKafkaReader } from '../../src/adapters/kafka/reader.ts';
+import type { NewEntry } from '../../src/bidding/ports.ts';
+import { answered, claimed, offer, requested } from '../bidding/parts.ts';
+import { settingsOn } from '../conformance/kafka-log.ts';
 import { stackEnvironment } from '../stack/stack.ts';
 import { describeOnStack } from '../stack/suite.ts';
 import { jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
 const requests = 40;
+/** Bids with one code, one of each process. */
+const shared = 2;
+const bidPath = '/contrato/oferta-leilao/incluir-lance';
 const windowMs = 5_000;
 const token = 'a-token-of-the-tests';
 
-type Bid = { requestId: string; state: string };
+type Bid = { requestId: string; state: string; unclaimed: readonly { sharedWith: readonly string[] }[] };
 type Missing = { partition: number; instance: string | null; why: string };
 type Page = { bids: Bid[]; next: string | null; missing?: Missing[] };
 type Status = { instance: string; partitions: { owned: number[] } };
@@ -157,6 +164,49 @@ await describeOnStack('two processes with views in files are asked for the reque
     assert.equal((JSON.parse(show.stdout) as Bid).requestId, known[0]);
   });
 
+  test('a code that bids of both processes have is of neither, and no winner event is unknown to all', {
+    timeout: 120_000,
+  }, async () => {
+    const settings = settingsOn(stack, stack.prefix);
+    const { partitionOf, appendBeside, close } = openKafkaReader({ settings });
+    try {
+      const owned = (await Promise.all([statusOf(0), statusOf(1)])).map(({ partitions }) => partitions.owned);
+      const ids: string[] = [];
+      for (let next = 50_700_000_700; ids.length < shared; next += 1) {
+        if (owned[ids.length]!.includes(await partitionOf('auctions', String(next)))) ids.push(String(next));
+      }
+      const code = '0f0f0f0f-0000-4000-8000-000000000001';
+      const at = Date.now();
+      const bid = { ...offer, validUntil: at + 100_000_000 };
+      const life = [requested(), claimed('a:1', { offer: bid }), answered({ kind: 'accepted', bidId: code })];
+      await appendBeside(
+        ids.flatMap((requestId) =>
+          life.map((record): NewEntry => {
+            const own = { ...record, requestId, at };
+            const request = { ...requested().request, requestId, receivedAt: at, closesAt: null, expiresAt: null };
+            return { topic: 'auctions', key: requestId, record: own.kind === 'requested' ? { ...own, request } : own };
+          }),
+        ),
+      );
+      for (const [desk, requestId] of ids.entries()) {
+        while ((await ask<Bid>(desk, `bids/${requestId}`)).body.state !== 'accepted') await sleep(50);
+      }
+      const body = { CodigoRequisicao: code, Endpoint: bidPath, Payload: { Conteudo: { Mensagem: 'sim' }, Erros: [] } };
+      const told = await fetch(desks[0]!.url, { method: 'POST', body: JSON.stringify(body) });
+      assert.equal(told.status, 200);
+      for (const [desk, requestId] of ids.entries()) {
+        const asked = async () => (await ask<Bid>(1 - desk, `bids/${requestId}`)).body;
+        while ((await asked()).unclaimed.length === 0) await sleep(50);
+        const { state, unclaimed } = await asked();
+        assert.deepEqual([state, unclaimed.map(({ sharedWith }) => sharedWith)], ['accepted', [[ids[1 - desk]!]]]);
+        const events = await ask<{ unknownWinnersWhole: boolean }>(desk, 'events?phase=unclaimed');
+        assert.deepEqual([events.status, events.body.unknownWinnersWhole], [200, true]);
+      }
+    } finally {
+      await close();
+    }
+  });
+
   test('what a process that hangs owns is named, and the rest is listed', { timeout: 120_000 }, async (context) => {
     const [own, hanging] = [await statusOf(0), await statusOf(1)];
     desks[1]!.signal('SIGSTOP');
@@ -166,7 +216,7 @@ await describeOnStack('two processes with views in files are asked for the reque
       body.missing,
       hanging.partitions.owned.map((partition) => ({ partition, instance: hanging.instance, why: 'time-limit' })),
     );
-    assert.ok(body.bids.length > 0 && body.bids.length < requests, `${body.bids.length}`);
+    assert.ok(body.bids.length > 0 && body.bids.length < requests + shared, `${body.bids.length}`);
     const list = await lance(environment, 'bids', 'list', '--limit', '1000');
     assert.equal(list.code, 0);
     for (const partition of hanging.partitions.owned) {
@@ -181,7 +231,7 @@ await describeOnStack('two processes with views in files are asked for the reque
     await desks[1]!.stop();
     for (;;) {
       const { body } = await ask<Page>(0, 'bids?limit=200');
-      if (body.missing === undefined && body.bids.length === requests) break;
+      if (body.missing === undefined && body.bids.length === requests + shared) break;
       await sleep(200);
     }
     const events = await ask<{ unknownWinnersWhole: boolean }>(0, 'events?phase=unclaimed');
@@ -189,6 +239,6 @@ await describeOnStack('two processes with views in files are asked for the reque
     await desks[0]!.stop();
     const list = await lance(environment, 'bids', 'list', '--json', '--limit', '1000');
     assert.deepEqual([list.code, list.stderr], [0, '']);
-    assert.equal(jsonLines(list.stdout).length, requests);
+    assert.equal(jsonLines(list.stdout).length, requests + shared);
   });
 });

@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cursorOf, type Owner, type ViewChange } from '../../src/bidding/ports.ts';
-import { type Answer, answerQuestion, createAskedBids, createCaughtUp } from '../../src/queries/asked-bids.ts';
+import {
+  type Answer,
+  answerQuestion,
+  bidsOfAll,
+  createAskedBids,
+  createCaughtUp,
+} from '../../src/queries/asked-bids.ts';
 import { stateOf } from '../conformance/samples.ts';
 import { createPlace, endlessLog, openOwned } from '../state/state-store.ts';
 
@@ -89,7 +95,21 @@ test('lists, searches, reads and finds requests of every process as one would th
   assert.deepEqual(await desk.asked.findByBid(['bid 4', 'nobody']), new Map([['bid 4', ['4']]]));
   assert.deepEqual(await desk.asked.findByBid(['shared']), await alone.asked.findByBid(['shared']));
   assert.equal(await desk.asked.applied(1), 13);
+  assert.deepEqual(
+    await desk.asked.appliedKnown(),
+    new Map([
+      [0, 14],
+      [1, 13],
+      [2, 13],
+    ]),
+  );
   assert.equal(await desk.asked.learnt('all'), 0);
+  const query = { phase: 'lost', limit: 7, before: null };
+  const all = bidsOfAll(desk.asked);
+  const rows = (await all.query(query)).map(({ state }) => cursorOf(state));
+  assert.deepEqual(rows, (await listed(alone, { state: 'lost' }, 200)).slice(0, 7));
+  assert.equal((await all.query({ ...query, phase: null, limit: 999 })).length, desk.ids.length);
+  assert.deepEqual(all.missing(), []);
   await Promise.all([desk.close(), alone.close()]);
 });
 
@@ -109,6 +129,9 @@ test('what cannot be asked is named: beside a list, and instead of a request', a
   });
   assert.deepEqual([...(await desk.asked.readKnown(['3', '4', '6'])).keys()], ['3', '6']);
   await assert.rejects(desk.asked.findByBid(['bid 3']), { code: 'owner-unasked' });
+  assert.deepEqual(await desk.asked.appliedKnown(), new Map([[0, 14]]));
+  const all = bidsOfAll(desk.asked);
+  assert.deepEqual([(await all.query({ phase: null, limit: 99, before: null })).length, all.missing()], [14, [1, 2]]);
   assert.equal(await desk.asked.learnt('all'), null);
   await desk.close();
 });
