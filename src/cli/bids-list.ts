@@ -7,6 +7,7 @@ import { Fault } from '../errors.ts';
 import type { AskedBids } from '../queries/asked-bids.ts';
 import { namesOfBatch } from '../wire/plain-ids.ts';
 import { workerKeyIn } from './cpf-option.ts';
+import { deskForBids, type RemoteDesk } from './desk-control.ts';
 import { tableText } from './terminal.ts';
 import { type CommandWorld, type DeskReader, withReader } from './world.ts';
 
@@ -30,9 +31,11 @@ type Search = Omit<BidSearch, 'batchIds' | 'workerKey'> & Pick<ListOptions, 'bat
 export async function listBids(world: CommandWorld, { json, limit, ...search }: Search & ListOptions): Promise<void> {
   const shown = { json, limit };
   const { code } = search;
-  if (asksDesk(world)) {
-    const alike = () => fromDesk(world, { ...search, code: undefined }, lookedAt);
-    return writeBids(world, await fromDesk(world, search, limit), { ...shown, code, alike });
+  const desk = await deskForBids(world, {});
+  if (desk !== null) {
+    if (search.cpf !== undefined) throw new Fault('not-allowed', world.format.texts.list.cpfNotAsked);
+    const alike = async () => fromDesk(desk, { ...search, code: undefined }, lookedAt);
+    return writeBids(world, fromDesk(desk, search, limit), { ...shown, code, alike });
   }
   const { batch, cpf, ...rest } = search;
   await withReader(world, async ({ views, askedBids, log }, { pseudonymKey }) => {
@@ -127,25 +130,7 @@ function fromOwners({ search: find }: Pick<AskedBids, 'search'>, search: BidSear
   });
 }
 
-/**
- * Whether a running process is asked, by LANCE_URL and LANCE_TOKEN: where no store is set here, or one of whose requests each process
- * folds its own part.
- */
-function asksDesk(world: CommandWorld): boolean {
-  if (world.remote() === null) return false;
-  try {
-    const { store } = world.place();
-    return store.backend === 'kafka' && store.stateDir !== null;
-  } catch (fault) {
-    if (fault instanceof Fault && fault.code === 'configuration-invalid') return true;
-    throw fault;
-  }
-}
-
-async function fromDesk(world: CommandWorld, { batch, cpf, ...rest }: Search, limit: number): Promise<Found> {
-  if (cpf !== undefined) throw new Fault('not-allowed', world.format.texts.list.cpfNotAsked);
-  const { reachDesk } = await import('./remote-desk.ts');
-  const desk = await reachDesk(world.remote()!, null, world.format.texts.remote);
+function fromDesk(desk: RemoteDesk, { batch, cpf: _, ...rest }: Search, limit: number): Found {
   return inPages(limit, ({ before, ...page }) =>
     desk.bids({ ...rest, batchId: batch, ...page, before: before ?? undefined }),
   );

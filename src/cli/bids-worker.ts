@@ -1,6 +1,7 @@
 /** `lance bids worker`: who stands behind a won bid. Whoever holds the pseudonym key may ask; the reading is recorded first. */
 import { Fault } from '../errors.ts';
 import { type LinkFacts, readWorker, type WorkerShown } from '../origination/worker-reading.ts';
+import { deskForBids } from './desk-control.ts';
 import type { Format } from './format.ts';
 import { labelledText } from './terminal.ts';
 import { type CommandWorld, vaultOf, withReader } from './world.ts';
@@ -13,6 +14,9 @@ export async function showWorker(
   const { terminal, format, clock } = world;
   const { show, worker: texts, states } = format.texts;
   const { requestId } = asked;
+  const tell = (shown: WorkerShown) => terminal.write(json ? JSON.stringify(shown) : workerText(format, shown));
+  const desk = await deskForBids(world, { by });
+  if (desk !== null) return tell(await desk.worker(requestId, asked.reason));
   await withReader(world, async ({ log, views, appendBeside }) => {
     const vault = await vaultOf(world, { log });
     const reading = await readWorker(
@@ -21,8 +25,7 @@ export async function showWorker(
     );
     switch (reading.kind) {
       case 'shown':
-        terminal.write(json ? JSON.stringify(reading.worker) : workerText(format, reading.worker));
-        return;
+        return tell(reading.worker);
       case 'unknown':
         throw new Fault('not-found', show.notFound(requestId));
       case 'forgotten':

@@ -6,7 +6,7 @@ import type { Place } from '../config.ts';
 import type { ApprovalOf } from '../domain/kept-book.ts';
 import type { Identity } from '../domain/roles.ts';
 import { Fault } from '../errors.ts';
-import type { BidPage } from '../http/api/bid-reader.ts';
+import type { BidPage, Decision } from '../http/api/bid-reader.ts';
 import type { Letter, LetterRange, Replay } from '../http/letters.ts';
 import {
   type CapUse,
@@ -62,6 +62,7 @@ import {
   type TokenCreated,
   type TokenOrder,
 } from '../operating/tokens.ts';
+import type { WorkerShown } from '../origination/worker-reading.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
 import { judgeOf } from './rules-files.ts';
 import { type CommandWorld, type DeskReader, withReader } from './world.ts';
@@ -95,6 +96,10 @@ export type DeskControl = {
 export type RemoteDesk = DeskControl & {
   /** As `GET /v1/bids` takes them; what is undefined is left out. */
   bids: (query: Readonly<Record<string, string | number | undefined>>) => Promise<BidPage>;
+  /** Throws `not-found`. */
+  bid: (requestId: string) => Promise<Decision>;
+  /** Throws `not-found`, and `not-allowed` where the bid is not won. */
+  worker: (requestId: string, reason: string) => Promise<WorkerShown>;
   letters: (range: LetterRange) => Promise<LetterPage>;
   replay: (range: LetterRange, reason: string | null) => Promise<Replay>;
 };
@@ -109,6 +114,21 @@ export async function remoteDesk(world: CommandWorld, { by }: Orderer): Promise<
   // Loaded here: every other command would start later for it.
   const { reachDesk } = await import('./remote-desk.ts');
   return reachDesk(place, by ?? null, world.format.texts.remote);
+}
+
+/**
+ * As `remoteDesk`, and null as well where a store is set here in which requests can be looked up: they cannot be in one of whose requests
+ * each process folds its own part.
+ */
+export async function deskForBids(world: CommandWorld, orderer: Orderer): Promise<RemoteDesk | null> {
+  if (world.remote() === null) return null;
+  try {
+    const { store } = world.place();
+    if (store.backend !== 'kafka' || store.stateDir === null) return null;
+  } catch (fault) {
+    if (!(fault instanceof Fault) || fault.code !== 'configuration-invalid') throw fault;
+  }
+  return remoteDesk(world, orderer);
 }
 
 /** For what is only read. */

@@ -11,7 +11,7 @@ import {
   ruleHistorySchema,
   snoozesSchema,
 } from '../http/api/rule-routes.ts';
-import { bidPage, letterPage, replaySchema } from '../http/api/schemas.ts';
+import { bidPage, decisionSchema, letterPage, replaySchema, workerSchema } from '../http/api/schemas.ts';
 import { tokenCreated, tokenPage, tokenRevoked } from '../http/api/token-routes.ts';
 import type { ControlOutcome } from '../operating/controls.ts';
 import type { ThawOrder } from '../operating/endings.ts';
@@ -174,6 +174,12 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
       const given = new URLSearchParams();
       for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value));
       return read(bidPage, `bids?${given}`);
+    },
+    bid: (requestId) => read(decisionSchema, `bids/${part(requestId)}`),
+    worker: async (requestId, reason) => {
+      const answer = await asked(workerSchema, 'POST', `bids/${part(requestId)}/worker`, { reason });
+      if (answer.done === null) throw new Fault('not-allowed', answer.outcome.kind);
+      return answer.done as never;
     },
     letters: async ({ partition, from, count }) => {
       const which = partition === null ? '' : `&partition=${partition}`;

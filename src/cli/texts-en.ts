@@ -253,6 +253,9 @@ export const en: Texts = {
   },
   show: {
     title: (id) => `Request ${id}`,
+    toldOnly:
+      'As the desk tells it. Facts, rules, price, rivals, records and replay: bids show with the store, without LANCE_URL.',
+    decided: 'decided at',
     batch: 'batch',
     state: 'state',
     contract: 'contract',

@@ -254,6 +254,9 @@ export const pt = {
   },
   show: {
     title: (id: string) => `Solicitação ${id}`,
+    toldOnly:
+      'Como a mesa informa. Fatos, regras, preço, rivais, registros e repetição: bids show com o armazenamento, sem LANCE_URL.',
+    decided: 'decidido em',
     batch: 'lote',
     state: 'estado',
     contract: 'contrato',

@@ -20,7 +20,12 @@ const bidPath = '/contrato/oferta-leilao/incluir-lance';
 const windowMs = 5_000;
 const token = 'a-token-of-the-tests';
 
-type Bid = { requestId: string; state: string; unclaimed: readonly { sharedWith: readonly string[] }[] };
+type Bid = {
+  requestId: string;
+  state: string;
+  rateHundredths: number | null;
+  unclaimed: readonly { sharedWith: readonly string[] }[];
+};
 type Missing = { partition: number; instance: string | null; why: string };
 type Page = { bids: Bid[]; next: string | null; missing?: Missing[] };
 type Status = { instance: string; partitions: { owned: number[] } };
@@ -162,6 +167,24 @@ await describeOnStack('two processes with views in files are asked for the reque
     const show = await lance(environment, 'bids', 'show', known[0]!, '--json');
     assert.equal(show.code, 0, show.stderr);
     assert.equal((JSON.parse(show.stdout) as Bid).requestId, known[0]);
+    for (const language of ['en', 'pt']) {
+      const told = await lance({ ...over, LANCE_LANG: language }, 'bids', 'show', passed[0]!.requestId);
+      assert.equal(told.code, 0, told.stderr);
+      assert.match(told.stdout, new RegExp(`${passed[0]!.requestId}\\n[^]*\\(passed\\)[^]*•`));
+      assert.match(told.stderr, /bids show/);
+    }
+    const [bid] = (await ask<Page>(0, 'bids?limit=200')).body.bids.filter(
+      ({ rateHundredths }) => rateHundredths !== null,
+    );
+    const offered = await lance(over, 'bids', 'show', bid!.requestId);
+    assert.match(offered.stdout, /── The offer/);
+    const json = await lance(over, 'bids', 'show', known[0]!, '--json');
+    assert.equal((JSON.parse(json.stdout) as Bid).requestId, known[0]);
+    const nobody = await lance(over, 'bids', 'show', '99999999');
+    assert.deepEqual([nobody.code, /No request has this id/.test(nobody.stderr)], [66, true], nobody.stderr);
+    const why = ['--reason', 'conferir', '--by', 'ana'];
+    const worker = await lance(over, 'bids', 'worker', passed[0]!.requestId, ...why);
+    assert.deepEqual([worker.code, /is passed, not won/.test(worker.stderr)], [65, true], worker.stderr);
   });
 
   test('a code that bids of both processes have is of neither, and no winner event is unknown to all', {
