@@ -35,7 +35,14 @@ import { createAuditKey } from './adapters/vault/audit-key.ts';
 import { createVault } from './adapters/vault/vault.ts';
 import { away } from './bidding/house.ts';
 import { refuseOtherKey } from './bidding/key-check.ts';
-import type { ControlCopies, EventLog, HouseMark, Views } from './bidding/ports.ts';
+import {
+  type ControlCopies,
+  callbackPartition,
+  type EventLog,
+  type HouseMark,
+  isCallbackPartition,
+  type Views,
+} from './bidding/ports.ts';
 import { refuseViewsAhead } from './bidding/views-ahead.ts';
 import type { DaemonPlace } from './cli/daemon.ts';
 import { type DemoOptions, demoAuction, demoConfig, demoPace, runStream } from './cli/demo.ts';
@@ -127,6 +134,7 @@ const sharedAdapters = {
   ownPartitions: () => import('./state/own-partitions.ts'),
   foldedFlows: () => import('./folded-flows.ts'),
   foldedViews: () => import('./folded-views.ts'),
+  dealtWith: () => import('./dealt-with.ts'),
   ownFlows: () => import('./state/own-flows.ts'),
   reader: () => import('./adapters/kafka/reader.ts'),
   redis: () => import('./adapters/redis/store.ts'),
@@ -454,11 +462,13 @@ async function openSharedStore(
     }
     if (anchors !== null) audit?.start(anchors.everyMs, anchors.onFault);
     const { margins, queryBudget, control } = shared;
-    const own = await ownViews({ kafka, stateDir, records, shared, folds }).catch(async (fault: unknown) => {
-      await audit?.close();
-      await records.close();
-      throw fault;
-    });
+    const own = await ownViews({ kafka, stateDir, records, shared, folds, isImport: create }).catch(
+      async (fault: unknown) => {
+        await audit?.close();
+        await records.close();
+        throw fault;
+      },
+    );
     const house = { ...records.house, refusal: async () => ((await records.genesis.read()) === null ? null : inFiles) };
     return {
       log: records.log,
@@ -512,10 +522,13 @@ async function ownViews({
   records,
   shared,
   folds,
+  isImport,
 }: Pick<SharedPlace, 'kafka' | 'stateDir'> & {
   records: KafkaLog;
   shared: RedisStore;
   folds: Folds | null;
+  /** Of a command: it fills an empty log. */
+  isImport: boolean;
 }): Promise<{
   views: Views;
   flows: FlowStore;
@@ -524,7 +537,13 @@ async function ownViews({
   close: () => Promise<void>;
 } | null> {
   if (stateDir === null) return null;
-  if (folds === null) return { ...(await foldedHere(records.log, shared.flows)), partitions: null, askedBids: null };
+  if (folds === null) {
+    const folded = await foldedHere(records.log, shared.flows);
+    const views = isImport
+      ? viewsOfImport(folded.views, records.genesis)
+      : await viewsToMove(folded.views, records.log);
+    return { ...folded, views, partitions: null, askedBids: null };
+  }
   const { journal, onFault, onTrouble } = folds;
   const { openOwnPartitions, noPartitions } = await sharedAdapters.ownPartitions();
   const { partitions } = kafka;
@@ -543,12 +562,18 @@ async function ownViews({
       'Processes that keep the views of this log in Redis still run, and this one is to keep them in files (kafka.views). It begins when they have ended.',
     );
   }
-  const { id } = await records.genesis.begin();
+  const { id, dealtWith } = await records.genesis.begin(async () => {
+    const found = new Map<number, number>();
+    for (const partition of (await records.log.ends('callbacks')).keys())
+      found.set(partition, await shared.views.applied(callbackPartition(partition)));
+    return found;
+  });
   const own = await openOwnPartitions({
     ...{ directory: stateDir, partitions, book: shared.capBook, controls: records.capControls, clock },
     learnt: shared.learntBook(id),
     ...{ snapshots: records.snapshots, controlMaxAgeMs: folds.controlMaxAgeMs },
     logOf: (partition) => records.partitionLog(partition, id),
+    dealtWith: new Map(Object.entries(dealtWith).map(([partition, next]) => [Number(partition), next])),
     partitionOf,
     ends,
     onDiscarded: (partition, text, kind) => journal.warn('views-discarded', { partition, kind, text }),
@@ -568,6 +593,34 @@ async function ownViews({
     shared: shared.flows,
   });
   return { views: own.views, flows, ...asked };
+}
+
+/** Of a desk that leaves: how far callbacks are dealt with is in the files of its processes alone. */
+async function viewsToMove(views: Views, log: Pick<EventLog, 'read' | 'ends'>): Promise<Views> {
+  const { callbacksDealtWith } = await sharedAdapters.dealtWith();
+  let reading: ReturnType<typeof callbacksDealtWith> | null = null;
+  const applied: Views['applied'] = async (partition) => {
+    if (!isCallbackPartition(partition)) return views.applied(partition);
+    const { graceMs } = model(process.env).bidding;
+    reading ??= callbacksDealtWith(log, views, { graceMs, now: clock.now() });
+    return (await reading).get(callbackPartition(partition)) ?? 0;
+  };
+  return { ...views, applied };
+}
+
+/** Of a desk that arrives: nothing is folded yet, and who folds it is told how far callbacks were dealt with where it comes from. */
+function viewsOfImport(views: Views, genesis: KafkaLog['genesis']): Views {
+  const dealtWith = new Map<number, number>();
+  return {
+    ...views,
+    applied: async () => 0,
+    apply: async ({ partition, next }) => {
+      assert(isCallbackPartition(partition));
+      dealtWith.set(callbackPartition(partition), next);
+      await genesis.beginAnew(dealtWith);
+      return { kind: 'applied', refused: [], whole: true };
+    },
+  };
 }
 
 type Asking = Omit<Parameters<typeof createAskedBids>[0], 'ask' | 'here'>;
@@ -675,12 +728,6 @@ async function openWhole(place: StorePlace, { arriving }: { arriving: HouseMark 
       );
     }
     return openEmbeddedStore({ directory: place.dataDir, onFault, anchor, arriving, checkKey: keyCheckHere() });
-  }
-  if (create && place.stateDir !== null) {
-    throw new Fault(
-      'not-allowed',
-      'A desk cannot be imported with its views in files yet (kafka.views). Import it with LANCE_KAFKA_VIEWS=redis, and start it with files then.',
-    );
   }
   return openSharedWhole(place, create);
 }

@@ -38,6 +38,8 @@ export type OwnPartitionsOptions = Pick<StateStoreOptions, 'directory' | 'onDisc
   /** How many `auctions` has. */
   partitions: number;
   logOf: (partition: number) => PartitionLog;
+  /** See `createOwnedViews`. */
+  dealtWith?: ReadonlyMap<number, number>;
   /** Of a request. */
   partitionOf: (requestId: RequestId) => Promise<number>;
   ends: () => Promise<ReadonlyMap<number, number>>;
@@ -117,6 +119,7 @@ export async function openOwnPartitions(options: OwnPartitionsOptions): Promise<
     book,
     learnt: learning,
     partitionOf,
+    ...(options.dealtWith === undefined ? {} : { dealtWith: options.dealtWith }),
   });
   const schedule = createSnapshotSchedule({
     ...{ partitions: owned.held, snapshots, clock, terms: terms.snapshots, onTaken: options.onSnapshot, onFault },

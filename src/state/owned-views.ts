@@ -3,7 +3,14 @@
  * rows are put together when they are read, and what is common to all partitions is added up. What other processes own is not in the
  * answers: `missing` names it.
  */
-import { cursorOf, isCallbackPartition, type LedgerRow, type ViewBatch, type Views } from '../bidding/ports.ts';
+import {
+  callbackPartition,
+  cursorOf,
+  isCallbackPartition,
+  type LedgerRow,
+  type ViewBatch,
+  type Views,
+} from '../bidding/ports.ts';
 import { mergedHolders } from '../domain/code-holders.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { type PartHistogram, sumHistograms } from '../domain/histogram.ts';
@@ -42,6 +49,8 @@ export function createOwnedViews(options: {
   book?: CapKeeper | null;
   /** What partitions have learnt that are not held here. Null: nothing is known of it. */
   learnt?: Pick<SharedLearning, 'read'> | null;
+  /** How far each partition of `callbacks` was dealt with before the log was folded into files; left out: nothing of it was. */
+  dealtWith?: ReadonlyMap<number, number>;
   /** Of a request; left out: it is not known. */
   partitionOf?: (requestId: RequestId) => Promise<number>;
 }): OwnedViews {
@@ -96,7 +105,8 @@ export function createOwnedViews(options: {
   /** Where nothing is held, nothing is known to be dealt with. */
   async function appliedOfCallbacks(stream: number): Promise<number> {
     if (held.size === 0) return 0;
-    return Math.min(...(await fromAll((views) => views.applied(stream))));
+    const before = options.dealtWith?.get(callbackPartition(stream)) ?? 0;
+    return Math.max(before, Math.min(...(await fromAll((views) => views.applied(stream)))));
   }
 
   async function applyCallbacks({ partition, first, next }: ViewBatch): ReturnType<Views['apply']> {

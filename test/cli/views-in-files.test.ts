@@ -4,7 +4,10 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openKafkaReader } from '../../src/adapters/kafka/reader.ts';
+import { readTopic } from '../../src/bidding/read-topic.ts';
 import { eventually } from '../conformance/backend.ts';
+import { settingsOn } from '../conformance/kafka-log.ts';
 import { stackEnvironment } from '../stack/stack.ts';
 import { describeOnStack } from '../stack/suite.ts';
 import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
@@ -12,6 +15,7 @@ import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } fr
 const requests = 30;
 const windowMs = 5_000;
 const partitions = 2;
+const bidding = { windowMs, skewAllowanceMs: 50, marginWaitMs: 300, resultTimeoutMs: 5_000 };
 
 type Listed = { requestId: string; state: string };
 
@@ -37,7 +41,6 @@ await describeOnStack('a desk with views in files', (stack) => {
   before(async () => {
     stage = await openStage(17, windowMs);
     const path = join(stage.directory, 'kafka.json');
-    const bidding = { windowMs, skewAllowanceMs: 50, marginWaitMs: 300, resultTimeoutMs: 5_000 };
     const kafka = { topicPrefix: stack.prefix, groupId: stack.prefix, partitions, replication: 1 };
     writeFileSync(path, JSON.stringify({ bidding, kafka, redis: { keyPrefix: `{${stack.prefix}}:` } }));
     inRedis = { ...stage.environment, LANCE_LANG: 'en', LANCE_CONFIG: path, ...stackEnvironment(stack) };
@@ -97,13 +100,53 @@ await describeOnStack('a desk with views in files', (stack) => {
     await daemon.stop();
   });
 
-  test('it can be exported; an import says where it has to begin', async () => {
+  test('it can be exported, and imported into another place with views in files', { timeout: 240_000 }, async () => {
     const moved = join(stage.directory, 'desk.ndjson.gz');
     const paused = await lance(inFiles, 'pause', '--by', 'ana', '--reason', 'it moves');
     assert.notEqual(paused.code, 78, paused.stderr);
     const exported = await lance(inFiles, 'export', moved);
     assert.equal(exported.code, 0, exported.stderr);
-    const refused = await lance(inFiles, 'import', moved);
-    assert.deepEqual([refused.code, /Import it with LANCE_KAFKA_VIEWS=redis/.test(refused.stderr)], [65, true]);
+    const known = await listed(inFiles);
+
+    const prefix = `${stack.prefix}new.`;
+    const kafka = { topicPrefix: prefix, groupId: prefix, partitions: 3, replication: 1, views: 'files' };
+    const path = join(stage.directory, 'new.json');
+    writeFileSync(path, JSON.stringify({ bidding, kafka, redis: { keyPrefix: `{${prefix}}:` } }));
+    const there = {
+      ...inRedis,
+      LANCE_CONFIG: path,
+      LANCE_DATA_DIR: join(stage.directory, 'new'),
+      LANCE_KAFKA_VIEWS: 'files',
+    };
+    const imported = await lance(there, 'import', moved, '--json');
+    assert.equal(imported.code, 0, imported.stderr);
+    const { counts } = JSON.parse(imported.stdout) as { counts: { callbacks: number; callbacksDealtWith: number } };
+    assert.ok(counts.callbacks > 0);
+    assert.equal(counts.callbacksDealtWith, counts.callbacks, 'what was given to its request is not given again');
+    const again = await lance(there, 'import', moved);
+    assert.deepEqual([again.code, /not empty/.test(again.stderr)], [65, true], again.stderr);
+    assert.deepEqual(await listed(there), known);
+
+    const reader = openKafkaReader({ settings: settingsOn(stack, prefix) });
+    const isKnown = new Set(known.map(({ requestId }) => requestId));
+    const wins = async () => {
+      let count = 0;
+      for await (const { record } of readTopic(reader.log, 'auctions')) {
+        const isWin = record.kind === 'contemplated' || record.kind === 'proposed';
+        if (isWin && isKnown.has(record.requestId)) count += 1;
+      }
+      return count;
+    };
+    const arrived = await wins();
+    assert.ok(arrived > 0);
+    const daemon = await start(there);
+    const resumed = await lance(there, 'resume', '--by', 'ana', '--reason', 'it has moved');
+    assert.equal(resumed.code, 0, resumed.stderr);
+    await stage.sandbox.run(requests);
+    const now = await listed(there);
+    assert.equal(now.length, known.length + requests);
+    assert.equal(await wins(), arrived);
+    await reader.close();
+    await daemon.stop();
   });
 });

@@ -141,12 +141,18 @@ await describeOnStack('the state store on Kafka', (stack) => {
     assert.equal(await one.read(), null);
     await one.renew();
     assert.equal(await one.read(), null, 'what has no name gets none by a loss');
-    const begun = await Promise.all([one.begin(), other.begin(), one.begin()]);
+    const dealt = new Map([[1, 7]]);
+    const begun = await Promise.all([one, other, one].map(({ begin }) => begin(async () => dealt)));
+    assert.deepEqual(begun[0]!.dealtWith, { 1: 7 });
     assert.equal(new Set(begun.map(({ id }) => id)).size, 1);
     await Promise.all([one.renew(), other.renew()]);
     const renewed = await one.read();
     assert.notEqual(renewed!.id, begun[0]!.id);
     assert.deepEqual([await other.begin(), await one.read()], [renewed, renewed]);
+    assert.deepEqual(renewed!.dealtWith, {}, 'the log may have lost what was dealt with');
+    await one.beginAnew(new Map([[0, 3]]));
+    const anew = await other.read();
+    assert.deepEqual([anew!.id === renewed!.id, anew!.dealtWith], [false, { 0: 3 }]);
     await Promise.all(records.map(({ close }) => close()));
   });
 

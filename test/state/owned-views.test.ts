@@ -110,6 +110,25 @@ test('what another process folds is named as missing, and answers nothing else t
   assert.deepEqual(owned.missing(), [0, 1, 2]);
 });
 
+test('callbacks that were dealt with before there were files are not dealt with again', async () => {
+  const place = createPlace();
+  const [read, other] = [callbackPartition(1), callbackPartition(2)];
+  const owned = await openOn(place, { dealtWith: new Map([[1, 10]]) });
+  assert.equal(await owned.views.applied(read), 0, 'for nobody');
+  await owned.take(0);
+  assert.deepEqual([await owned.views.applied(read), await owned.views.applied(other)], [10, 0]);
+  const far = { partition: read, first: 0, next: 12, changes: [] };
+  assert.deepEqual(await owned.views.apply(far), { kind: 'out-of-step', applied: 10 });
+  assert.equal((await owned.views.apply({ ...far, first: 10 })).kind, 'applied');
+  await owned.take(1);
+  assert.equal(await owned.views.applied(read), 10, 'what came since is not dealt with for the new one');
+  await owned.close();
+  const again = await openOn(place);
+  await again.take(0);
+  assert.equal(await again.views.applied(read), 12);
+  await again.close();
+});
+
 test('of a request that another process folds nobody says that there is none', async () => {
   const partitionOf = async (requestId: string) => requestId.length % 3;
   const owned = await openOn(createPlace(), { partitionOf });

@@ -136,10 +136,11 @@ export async function openOwned(
     book?: CapKeeper;
     learnt?: Pick<SharedLearning, 'read'>;
     partitionOf?: (requestId: string) => Promise<number>;
+    dealtWith?: ReadonlyMap<number, number>;
   } = {},
 ) {
-  const { partitions = 3, book = null, learnt = null, partitionOf, ...storeOptions } = over;
-  const known = partitionOf === undefined ? {} : { partitionOf };
+  const { partitions = 3, book = null, learnt = null, partitionOf, dealtWith, ...storeOptions } = over;
+  const known = { ...(partitionOf && { partitionOf }), ...(dealtWith && { dealtWith }) };
   const caps = storeOptions.caps ?? { ...createCapBook(), complete: true };
   // What is kept for the book is what the fold yields for it.
   const onFolded: StateStoreOptions['onFolded'] = (partition, applied, operations) =>

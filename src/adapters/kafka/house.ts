@@ -139,22 +139,26 @@ export function createHouse(kafka: Kafka, settings: KafkaSettings, reader: Parti
 export type GenesisBook = {
   /** Null: no process has kept views in files yet. */
   read: () => Promise<Genesis | null>;
-  /** The name that all processes agree on, given now where there is none. */
-  begin: () => Promise<Genesis>;
+  /** The name that all processes agree on, given now where there is none. `dealtWith` is asked then: see `Genesis`. */
+  begin: (dealtWith?: () => Promise<ReadonlyMap<number, number>>) => Promise<Genesis>;
+  /** Another name from now on, for a log that comes from elsewhere. */
+  beginAnew: (dealtWith: ReadonlyMap<number, number>) => Promise<void>;
   /** Another name from now on: the views that were folded before are worth nothing. Nothing where there is none. */
   renew: () => Promise<void>;
 };
 
-type Genesis = { id: string; at: EpochMs };
+/** `dealtWith`: how far each partition of `callbacks` was dealt with before anybody kept views in files. */
+type Genesis = { id: string; at: EpochMs; dealtWith: Readonly<Record<string, number>> };
 
 /** `after`: the name that this one takes the place of; the first record that does counts. */
 type GenesisRecord = Genesis & { after: string | null };
 
 function genesisIn(value: Buffer): GenesisRecord | null {
   try {
-    const { id, at, after } = JSON.parse(value.toString()) as Partial<GenesisRecord>;
+    const { id, at, after, dealtWith = {} } = JSON.parse(value.toString()) as Partial<GenesisRecord>;
     const isNamed = typeof id === 'string' && Number.isFinite(at) && (after === null || typeof after === 'string');
-    return isNamed ? { id, at: at!, after } : null;
+    const areOffsets = Object.values(dealtWith).every((offset) => Number.isSafeInteger(offset) && offset >= 0);
+    return isNamed && areOffsets ? { id, at: at!, after, dealtWith } : null;
   } catch {
     return null;
   }
@@ -179,31 +183,33 @@ export function createGenesisBook(
         passOver(placeOf(record));
         continue;
       }
-      const { id, at, after } = named;
-      if (after === (newest?.id ?? null)) newest = { id, at };
+      const { after, ...genesis } = named;
+      if (after === (newest?.id ?? null)) newest = genesis;
     }
     return newest;
   }
 
   // A key of its own each: none of them is ever compacted away.
-  function name(after: string | null): Promise<void> {
-    const record: GenesisRecord = { id: randomUUID(), at: Date.now(), after };
+  function name(after: string | null, dealtWith: ReadonlyMap<number, number>): Promise<void> {
+    const record: GenesisRecord = { id: randomUUID(), at: Date.now(), after, dealtWith: Object.fromEntries(dealtWith) };
     return write(`${genesisKey}${record.id}`, JSON.stringify(record));
   }
 
   return {
     read,
-    begin: async () => {
+    begin: async (dealtWith = async () => new Map()) => {
       const known = await read();
       if (known !== null) return known;
-      await name(null);
+      await name(null, await dealtWith());
       const named = await read();
       if (named === null) throw new Fault('log-unavailable', 'Kafka: house does not hold what was written to it.');
       return named;
     },
+    beginAnew: async (dealtWith) => name((await read())?.id ?? null, dealtWith),
     renew: async () => {
       const known = await read();
-      if (known !== null) await name(known.id);
+      // The log may end before what was dealt with: of its callbacks nothing is left out.
+      if (known !== null) await name(known.id, new Map());
     },
   };
 }
