@@ -9,11 +9,10 @@ type Place = StackAddresses & { prefix: string };
 
 export function environmentOnKafka(stage: Played, stack: Place): Record<string, string> {
   const path = join(stage.directory, 'kafka.json');
-  const { LANCE_DATA_DIR: _, ...service } = stage.environment;
   const bidding = { windowMs: 1_000, skewAllowanceMs: 50, marginWaitMs: 300, resultTimeoutMs: 5_000 };
   const kafka = { topicPrefix: stack.prefix, groupId: stack.prefix, partitions: 2, replication: 1 };
   writeFileSync(path, JSON.stringify({ bidding, kafka, redis: { keyPrefix: `{${stack.prefix}}:` } }));
-  return { ...service, LANCE_LANG: 'en', LANCE_CONFIG: path, ...stackEnvironment(stack) };
+  return { ...stage.environment, LANCE_LANG: 'en', LANCE_CONFIG: path, ...stackEnvironment(stack) };
 }
 
 /** Removes all keys of the desk that `isLost` names; returns how many. */

@@ -56,6 +56,7 @@ await describeOnStack('servers that come late', (stack) => {
         ...inheritedEnvironment,
         LANCE_CONFIG: path,
         LANCE_BACKEND: 'kafka',
+        LANCE_DATA_DIR: join(directory, 'desk'),
         LANCE_KAFKA_BROKERS: away === 'Kafka' ? `127.0.0.1:${port}` : stack.brokers,
         LANCE_SCHEMA_REGISTRY_URL: stack.registryUrl,
         LANCE_REDIS_URL: away === 'Redis' ? `redis://127.0.0.1:${port}` : stack.redisUrl,

@@ -22,17 +22,17 @@ await describeOnStack('two desks ordered over one API', (stack) => {
   before(async () => {
     stage = await openStage(31, windowMs);
     const path = join(stage.directory, 'kafka.json');
-    const { LANCE_DATA_DIR: _, ...service } = stage.environment;
     const bidding = { windowMs, skewAllowanceMs: 50, marginWaitMs: windowMs / 2, resultTimeoutMs: 5_000 };
     const kafka = { topicPrefix: stack.prefix, groupId: stack.prefix, partitions: 4, replication: 1 };
     writeFileSync(path, JSON.stringify({ bidding, kafka, redis: { keyPrefix: `{${stack.prefix}}:` } }));
     const hash = createHash('sha256').update(adminToken).digest('hex');
     environment = {
-      ...{ ...service, LANCE_LANG: 'en', LANCE_CONFIG: path, LANCE_API_TOKENS: `ana:admin:${hash}` },
+      ...{ ...stage.environment, LANCE_LANG: 'en', LANCE_CONFIG: path, LANCE_API_TOKENS: `ana:admin:${hash}` },
       ...stackEnvironment(stack),
     };
     const first = await startDaemon(environment);
-    desks = [first, await startDaemon(environment)];
+    // Where views are in files each process has a directory of its own.
+    desks = [first, await startDaemon({ ...environment, LANCE_DATA_DIR: join(stage.directory, 'second') })];
     stage.sandbox.connect(first.url);
   });
   after(async () => {
