@@ -19,6 +19,7 @@ import type {
   Tailoring,
   Trial,
   Usage,
+  WorseValue,
 } from '../domain/offer.ts';
 import type { Economics } from '../domain/policy.ts';
 import type { StoredInput } from '../domain/records.ts';
@@ -29,12 +30,19 @@ import type { ChoiceInput } from '../pricing/mask.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import type { RateTables } from '../pricing/terms.ts';
 import type { WinCurve } from '../pricing/win-curve.ts';
-import { evaluateOffer, evaluateRequest, type OpenRule, type RequestVerdict } from '../rules/evaluate.ts';
+import {
+  evaluateOffer,
+  evaluateRequest,
+  type OfferVerdict,
+  type OpenRule,
+  type RequestVerdict,
+} from '../rules/evaluate.ts';
 import { contradictedFacts, type Facts } from '../rules/facts.ts';
 import { factsOf, offerFactsOf } from '../rules/facts-of.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import type { Joining } from '../rules/two-sources.ts';
 import { withLooks } from '../rules/value-tables.ts';
+import { type Words, worseOfferVerdict, worseVerdict } from '../rules/worse-word.ts';
 import { unreadKey, unreadKeysFor } from './ledger-facts.ts';
 
 /** Everything that steers decisions at one moment; immutable, swapped whole. */
@@ -71,7 +79,11 @@ export type Assessment = {
   joining: Joining;
   marginCents: AmountCents | null;
   facts: Facts;
+  /** The facts by the word of request and link, where these contradict each other and the decision is no better than by either; else null. */
+  words: Words | null;
   verdict: RequestVerdict;
+  /** What the words made worse. */
+  worse: readonly WorseValue[];
   at: EpochMs;
 };
 
@@ -87,11 +99,44 @@ export function marginOf(request: LoanRequest, link: LinkDetail | null): AmountC
 export function assess(request: LoanRequest, surroundings: Surroundings, policy: Policy, at: EpochMs): Assessment {
   const { link, ledger, snoozed = [], joining = 'worse' } = surroundings;
   const marginCents = marginOf(request, link);
-  const own = factsOf({ request, link, marginCents, ...(ledger && { ledger }), joining, at });
+  const sources = { request, link, marginCents, ...(ledger && { ledger }), at };
+  const own = factsOf({ ...sources, joining });
   const tables = surroundings.tables ?? policy.ruleSet.tables.map((look) => look(own));
   const facts = withLooks(own, tables);
-  const verdict = evaluateRequest(policy.ruleSet, facts, at, namesOf(snoozed));
-  return { request, link, ledger, snoozed, tables, joining, marginCents, facts, verdict, at };
+  const wordOf = (joining: 'request-first' | 'link-first') => {
+    const word = factsOf({ ...sources, joining });
+    return withLooks(word, looksOfWord(policy.ruleSet, tables, own, word));
+  };
+  const words =
+    joining === 'worse' && own[contradictedFacts] !== undefined
+      ? { request: wordOf('request-first'), link: wordOf('link-first') }
+      : null;
+  const judged = judge(policy, facts, words, at, snoozed);
+  return { request, link, ledger, snoozed, tables, joining, marginCents, facts, words, ...judged, at };
+}
+
+/** What the rules say of these facts: no better than of the words, where there are any. */
+export function judge(
+  { ruleSet, economics }: Policy,
+  facts: Facts,
+  words: Words | null,
+  at: EpochMs,
+  snoozed: readonly SnoozedRule[],
+): Pick<Assessment, 'verdict' | 'worse'> {
+  const asleep = namesOf(snoozed);
+  const said = (told: Facts) => evaluateRequest(ruleSet, told, at, asleep);
+  const verdict = said(facts);
+  if (words === null) return { verdict, worse: [] };
+  return worseVerdict(ruleSet, verdict, { request: said(words.request), link: said(words.link) }, facts, economics);
+}
+
+/** What tables gave, and anew of those that the word looks up under another key. */
+function looksOfWord(ruleSet: RuleSet, tables: readonly TableLook[], own: Facts, word: Facts): TableLook[] {
+  return ruleSet.tables.flatMap((look) => {
+    const anew = look(word);
+    if (anew.key !== look(own).key) return anew;
+    return tables.find(({ table }) => table === anew.table) ?? [];
+  });
 }
 
 /** Null: none is asleep. */
@@ -206,6 +251,7 @@ export function draftOffer(input: DraftInput): Draft {
     segmentKeys: verdict.segmentKeys,
     link: assessment.link,
     ...(contradicted === undefined ? {} : { contradicted }),
+    ...(assessment.words === null ? {} : { worseEconomics: assessment.worse }),
     usage: {},
     ...(assessment.ledger && { ledger: assessment.ledger }),
     shadowPricePerCent: input.shadowPricePerCent,
@@ -232,7 +278,7 @@ export function draftOffer(input: DraftInput): Draft {
   }
   const offer: Offer = { ...choice.offer, validUntil: at + settings.bidValidityMs };
   const offerFacts = offerFactsOf({ offer, expectedProfitCents: choice.valueIfReleasedCents, marginCents });
-  const onOffer = evaluateOffer(policy.ruleSet, facts, offerFacts, at, namesOf(snoozed));
+  const onOffer = judgeOffer(assessment, policy, offerFacts);
   const caps = [...verdict.caps, ...onOffer.caps, ...operatorCapsAt(input.operatorCaps, at)];
   const rulesFired = [...verdict.fired, ...onOffer.fired];
   const first = onOffer.passes[0];
@@ -243,6 +289,13 @@ export function draftOffer(input: DraftInput): Draft {
   const { breakEvenHundredths, valueIfReleasedCents, acceptance } = choice;
   const worth = { valueIfReleasedCents, acceptance, bidCostCents: asked.economics.bidCostCents };
   return { kind: 'offer', offer, breakEvenHundredths, worth, trace: { ...trace, caps, rulesFired }, offerFacts };
+}
+
+function judgeOffer({ facts, words, snoozed, at }: Assessment, { ruleSet }: Policy, offerFacts: Facts): OfferVerdict {
+  const asleep = namesOf(snoozed);
+  const said = (told: Facts) => evaluateOffer(ruleSet, told, offerFacts, at, asleep);
+  const own = said(facts);
+  return words === null ? own : worseOfferVerdict(own, { request: said(words.request), link: said(words.link) });
 }
 
 /** Whether the optimiser can be asked: nothing forbids it and nothing that it needs is missing. */

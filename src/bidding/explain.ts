@@ -131,9 +131,10 @@ export function surroundingsOf(trace: DecisionTrace): Surroundings {
 }
 
 /** Where nothing is said to differ, the request's word counted, or nothing differs and all ways come to the same; so too with the one fact. */
-export function joiningOf({ contradicted }: DecisionTrace): Joining {
+export function joiningOf({ contradicted, worseEconomics }: DecisionTrace): Joining {
   if (contradicted === undefined) return 'request-first';
-  return contradicted.includes('request.eligible') ? 'worse' : 'worse-but-eligible';
+  if (worseEconomics !== undefined) return 'worse';
+  return contradicted.includes('request.eligible') ? 'worse-facts' : 'worse-but-eligible';
 }
 
 function curveOfStored({ curve, shapes }: StoredContents, { curveHash, tailoring }: DecisionTrace): WinCurve | null {

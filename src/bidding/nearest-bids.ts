@@ -4,9 +4,8 @@ import type { DecisionTrace } from '../domain/offer.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
 import { buildWinCurve, type WinCurve } from '../pricing/win-curve.ts';
 import { candidateValues, factSeen } from '../rules/account.ts';
-import { evaluateRequest } from '../rules/evaluate.ts';
-import type { FactValue } from '../rules/facts.ts';
-import { type Assessment, assess, checkCaps, draftOffer, namesOf } from './decide.ts';
+import type { Facts, FactValue } from '../rules/facts.ts';
+import { type Assessment, assess, checkCaps, draftOffer, judge } from './decide.ts';
 import { draftInput, type Replay, usageOf } from './explain.ts';
 
 /** Facts whose change does more than rules see: what the loan costs, and what follows from it. */
@@ -98,9 +97,8 @@ const varied =
 
 /** Every other fact that some rule looks at, at the values that rules name: these change nothing but what rules say. */
 function otherVariations({ assessment, policy }: Replay): Variation[][] {
-  const { facts, at } = assessment;
+  const { facts, words, at } = assessment;
   const { ruleSet } = policy;
-  const asleep = namesOf(assessment.snoozed);
   const variations: Variation[][] = [];
   for (const [name, values] of candidateValues(ruleSet, facts, {})) {
     if (varied.test(name)) continue;
@@ -109,8 +107,10 @@ function otherVariations({ assessment, policy }: Replay): Variation[][] {
       from: factSeen(ruleSet, facts, name),
       to,
       assessment: () => {
-        const own = { ...facts, [name]: to };
-        return { ...assessment, facts: own, verdict: evaluateRequest(ruleSet, own, at, asleep) };
+        const withChange = (told: Facts): Facts => ({ ...told, [name]: to });
+        const own = withChange(facts);
+        const both = words && { request: withChange(words.request), link: withChange(words.link) };
+        return { ...assessment, facts: own, words: both, ...judge(policy, own, both, at, assessment.snoozed) };
       },
     });
     variations.push(values.map(changed));

@@ -259,6 +259,7 @@ export function reportJson(report: BidReport): object {
     reservation: report.reservation,
     facts: replay === null ? null : Object.fromEntries(shownFacts(replay.assessment.facts)),
     contradicted: decision?.trace.contradicted ?? [],
+    worseEconomics: decision?.trace.worseEconomics ?? [],
     conditions: report.accounts,
     rules: decision?.trace.rulesFired.map((name) => rules.get(name) ?? { name }) ?? [],
     limits: verdict?.limits ?? null,

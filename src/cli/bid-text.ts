@@ -117,7 +117,7 @@ function rulesSection(page: Page, { decision, replay }: BidReport, format: Forma
     page.line(`${name} [${rule === undefined ? '?' : events[rule.event]}]`);
     if (rule !== undefined) page.wrapped(rule.description);
   }
-  const { verdict } = replay.assessment;
+  const { verdict, worse } = replay.assessment;
   const limited = Object.entries(verdict.limits) as [keyof Limits, number | null][];
   if (limited.some(([, value]) => value !== null)) page.section(show.limitsTitle);
   for (const [field, value] of limited) {
@@ -129,6 +129,10 @@ function rulesSection(page: Page, { decision, replay }: BidReport, format: Forma
   for (const [field, value] of changes) {
     const before = replay.policy.economics[field as keyof typeof verdict.economics];
     page.field(field, `${before} → ${value}`);
+  }
+  if (worse.length > 0) page.line(show.worseWord);
+  for (const { field, value, word, rule } of worse) {
+    page.field(field, `${value}  ${show.wordOf[word]}${rule === null ? '' : `  ${show.limitBy(rule)}`}`);
   }
 }
 

@@ -303,6 +303,8 @@ export const en: Texts = {
     linkAt: (at) => `received at ${at}`,
     linkNone: 'not asked for',
     linkDiffers: 'Request and link detail differ on (the worse counts, else none):',
+    worseWord: 'Of these the word of request or link gave the worse value:',
+    wordOf: { request: 'word of the request', link: 'word of the link detail' },
     repeats: 'received again',
     repeatsWords: (equal, different) => `${equal} times equal, ${different} times different (ignored)`,
     factsTitle: 'Facts that the rules saw',

@@ -305,6 +305,8 @@ export const pt = {
     linkAt: (at: string) => `recebido em ${at}`,
     linkNone: 'não consultado',
     linkDiffers: 'Solicitação e detalhe do vínculo divergem (vale o pior, ou nenhum):',
+    worseWord: 'Destes, o pior valor veio da solicitação ou do vínculo:',
+    wordOf: { request: 'pela solicitação', link: 'pelo vínculo' },
     repeats: 'recebida de novo',
     repeatsWords: (equal: number, different: number) =>
       `${equal} vezes igual, ${different} vezes diferente (ignoradas)`,

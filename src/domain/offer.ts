@@ -50,6 +50,11 @@ export type DecisionTrace = {
   link: LinkDetail | null;
   /** Facts that request and link told differently, so that the worse counted or none; absent: none, or the request's word counted. */
   contradicted?: readonly string[];
+  /**
+   * Economics that the word of one of the two made worse than the facts did; absent: nothing was contradicted, or an earlier program
+   * decided, by the facts alone.
+   */
+  worseEconomics?: readonly WorseValue[];
   usage: Readonly<Record<string, Usage>>;
   /** Facts of the ledger that the rules looked at, as they were; absent when no rule looks at any. */
   ledger?: Readonly<Record<string, number>>;
@@ -81,6 +86,9 @@ export type TableLook = {
   key: string | null;
   found: Readonly<Record<string, number | string>>;
 };
+
+/** A field of the economics, whose word made it so, and the rule that says so; `rule` null: none, it is as where no rule says any. */
+export type WorseValue = { field: string; value: number; word: 'request' | 'link'; rule: string | null };
 
 /** `digest`: of the rule as it was when it was put to sleep; one that says something else is awake. */
 export type SnoozedRule = { rule: string; digest: string };

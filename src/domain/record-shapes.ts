@@ -204,6 +204,9 @@ const trace = object({
   segmentKeys: texts,
   link: nullable(linkDetail),
   contradicted: added(texts),
+  worseEconomics: added(
+    list(object({ field: text, value: finite, word: oneOf('request', 'link'), rule: nullable(text) })),
+  ),
   usage,
   ledger: added(map(finite)),
   shadowPricePerCent: finite,

@@ -76,7 +76,7 @@ export type FactSources = {
   /** Facts of the ledger by name; none where no rule looks at any. */
   ledger?: Readonly<Record<string, number>>;
   /** What counts where request and link detail differ; left out: the worse one. */
-  joining?: Joining;
+  joining?: Joining | 'link-first';
   at: EpochMs;
 };
 

@@ -4,10 +4,11 @@ import type { LinkDetail, LoanRequest } from '../domain/request.ts';
 import { type Activity, activityOf, commonActivity } from './activity-codes.ts';
 
 /**
- * `worse`: where the two differ, the worse one counts, and none where neither is plainly worse. The others are as earlier
- * programs decided: `worse-but-eligible` with the request's word on whether the worker is eligible, `request-first` with its word on all.
+ * `worse`: where the two differ, the worse one counts, and none where neither is plainly worse; what the rules come to is no better
+ * than by the word of either. The others are as earlier programs decided: `worse-facts` by these facts alone, `worse-but-eligible` so too
+ * and with the request's word on whether the worker is eligible, `request-first` with its word on all.
  */
-export type Joining = 'worse' | 'worse-but-eligible' | 'request-first';
+export type Joining = 'worse' | 'worse-facts' | 'worse-but-eligible' | 'request-first';
 
 export type Joined = {
   eligible: boolean | null;
@@ -24,7 +25,7 @@ export type Joined = {
 
 const none: readonly never[] = [];
 
-export function joinSources(request: LoanRequest, link: LinkDetail | null, joining: Joining): Joined {
+export function joinSources(request: LoanRequest, link: LinkDetail | null, joining: Joining | 'link-first'): Joined {
   const joined: Joined = {
     eligible: request.eligible ?? link?.eligible ?? null,
     birthDate: request.birthDate ?? link?.birthDate ?? null,
@@ -36,7 +37,27 @@ export function joinSources(request: LoanRequest, link: LinkDetail | null, joini
     alertCodes: request.alertCodes,
     contradicted: none,
   };
-  return link === null || joining === 'request-first' ? joined : takeWorse(joined, link, joining);
+  if (link === null || joining === 'request-first') return joined;
+  return joining === 'link-first' ? takeLink(joined, link) : takeWorse(joined, link, joining);
+}
+
+function takeLink(told: Joined, link: LinkDetail): Joined {
+  return {
+    eligible: link.eligible ?? told.eligible,
+    birthDate: link.birthDate ?? told.birthDate,
+    admissionDate: link.admissionDate ?? told.admissionDate,
+    politicallyExposed: link.politicallyExposed ?? told.politicallyExposed,
+    activity: link.activityCode === null ? told.activity : activityOf(link.activityCode),
+    employerStartDate: link.employerStartDate ?? told.employerStartDate,
+    alertCount: link.alertCount ?? told.alertCount,
+    alertCodes: hasMoreAlerts(told, link) ? null : told.alertCodes,
+    contradicted: none,
+  };
+}
+
+/** The detail has alerts that the request does not name, and nobody knows their codes. */
+function hasMoreAlerts(told: Joined, link: LinkDetail): boolean {
+  return told.alertCount !== null && link.alertCount !== null && link.alertCount > told.alertCount;
 }
 
 /** `told`: what the request says; where it says nothing, what the link says, which then differs from nothing. */
@@ -44,7 +65,7 @@ function takeWorse(told: Joined, link: LinkDetail, joining: Joining): Joined {
   const contradicted: string[] = [];
   const joined = { ...told };
   const differs = <T>(one: T | null, other: T | null) => one !== null && other !== null && one !== other;
-  if (joining === 'worse' && differs(told.eligible, link.eligible)) {
+  if (joining !== 'worse-but-eligible' && differs(told.eligible, link.eligible)) {
     joined.eligible = false;
     contradicted.push('request.eligible');
   }
@@ -74,8 +95,7 @@ function takeWorse(told: Joined, link: LinkDetail, joining: Joining): Joined {
   if (differs(told.alertCount, link.alertCount)) {
     joined.alertCount = Math.max(told.alertCount!, link.alertCount!);
     contradicted.push('alerts.count');
-    // The detail has alerts that the request does not name, and nobody knows their codes.
-    if (link.alertCount! > told.alertCount!) {
+    if (hasMoreAlerts(told, link)) {
       joined.alertCodes = null;
       contradicted.push('alerts.codes');
     }

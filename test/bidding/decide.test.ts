@@ -559,3 +559,111 @@ test('a worker whom the link detail tells otherwise than the request is no bid, 
     /worker\.ageYears missing\. Request and link detail contradict each other on worker\.ageYears\.$/,
   );
 });
+
+test('a fact that request and link contradict makes the economics no better than either word does (attacker, session 49)', () => {
+  const codes = { construction: 4_120_400, agriculture: 111_301, commerce: 4_711_302 };
+  const hired = { admissionDate: '2026-03-01' };
+  const decided = (requestCode: number, linkCode: number, own = policy, joining: Joining = 'worse') => {
+    const request = { ...sampleRequest, ...hired, activityCode: requestCode };
+    const link = { ...sampleLink, ...hired, activityCode: linkCode };
+    const assessment = assess(request, { link, ledger: undefined, joining }, own, at);
+    return { request, assessment, draft: checkCaps(drafted(assessment, {}, { policy: own }), new Map()) };
+  };
+  const hazardOf = ({ assessment }: ReturnType<typeof decided>) => assessment.verdict.economics.separationMonthly!;
+  const pairs = [
+    ['construction', 'agriculture'],
+    ['agriculture', 'construction'],
+    ['commerce', 'construction'],
+    ['agriculture', 'commerce'],
+  ] as const;
+  for (const [one, other] of pairs) {
+    const [told, asked] = [codes[one], codes[other]];
+    const both = decided(told, asked);
+    const worst = Math.max(hazardOf(decided(told, told)), hazardOf(decided(asked, asked)));
+    assert.equal(hazardOf(both), worst, `${one}, ${other}`);
+    const worse = both.draft.trace.worseEconomics;
+    assert.equal(worse?.length, 1);
+    const { field, value, word, rule } = worse[0]!;
+    const worseSector = hazardOf(decided(told, told)) === worst ? one : other;
+    assert.deepEqual([field, value, word], ['separationMonthly', worst, worseSector === one ? 'request' : 'link']);
+    assert.equal(rule, `Hazard: ${worseSector}, up to 12 months`);
+    assert(both.draft.trace.rulesFired.includes(rule));
+    // As an earlier program decided it, by the facts alone, its record is made again.
+    const earlier = decided(told, asked, policy, 'worse-facts');
+    assert(hazardOf(earlier) < worst && !('worseEconomics' in earlier.draft.trace));
+    for (const { request, draft } of [both, earlier]) {
+      const bytes = (requestId: string, offer: Claimed['offer']) =>
+        encodeBid({ requestId, offer, contacts: config.contacts });
+      const { requestId } = request;
+      const record = { requestId, at, trace: draft.trace };
+      const stored = JSON.parse(
+        JSON.stringify(
+          draft.kind === 'pass'
+            ? { ...record, kind: 'passed', code: draft.code, claimId: null, reasons: draft.reasons }
+            : {
+                ...{ ...record, kind: 'claimed', claimId: 'a:1', instance: 'a', offer: draft.offer },
+                body: bytes(requestId, draft.offer),
+              },
+        ),
+      ) as Claimed | Passed;
+      assert.notEqual(readRecord('auctions', { partition: 0, offset: 0, key: requestId }, stored).kind, 'unreadable');
+      const contents = {
+        ...{ ruleSet: policy.ruleSet.source, settings: config.settings.content, shapes: null },
+        curve: encodeWinCurve(curve),
+      };
+      const { trace } = draft;
+      assert.deepEqual(differencesOf(replayDecision({ request, trace, contents, encodeBid: bytes }), stored), []);
+    }
+  }
+  assert.deepEqual(decided(codes.commerce, codes.commerce).assessment.words, null);
+});
+
+test('of contradicted facts rules of both words count, also by value tables, and what has no worse side is no bid', () => {
+  const sector = (value: string) => ({ all: [{ fact: 'employer.sector', operator: 'equal', value }] });
+  const rule = (name: string, conditions: object, event: object, more: object = {}) => ({
+    ...{ name, description: 'd', owner: 'o', priority: 1, conditions, event, ...more },
+  });
+  const economics = (params: object) => ({ type: 'economics', params });
+  const decided = (rules: object[], files: { path: string; text: string }[] = [], change: Partial<LinkDetail> = {}) => {
+    const declared = { path: 'codes.json', text: JSON.stringify({ codes: { 'no-builders': 'none' } }) };
+    const own = [declared, { path: 'own.json', text: JSON.stringify({ rules }) }, ...files];
+    const compiled = compileRuleSet(own);
+    assert(compiled.kind === 'compiled', JSON.stringify(compiled));
+    const request = { ...sampleRequest, activityCode: 4_120_400 };
+    const link = { ...sampleLink, activityCode: 4_711_302, ...change };
+    const ownPolicy = { ...policy, ruleSet: compiled.ruleSet };
+    const assessment = assess(request, { link, ledger: undefined }, ownPolicy, at);
+    const again = assess(request, { link, ledger: undefined, tables: assessment.tables }, ownPolicy, at);
+    assert.deepEqual(again.verdict, assessment.verdict);
+    return { assessment, draft: drafted(assessment, {}, { policy: ownPolicy }) };
+  };
+  const slower = rule('Slower', sector('construction'), economics({ earlySettlementMonthlyShare: 0.02 }));
+  const unclear = decided([slower]).draft;
+  assert(unclear.kind === 'pass' && unclear.code === 'fact-missing:employer.sector', JSON.stringify(unclear.kind));
+  assert.match(
+    unclear.reasons[0]!.text,
+    /contradict each other on .*employer\.sector.* earlySettlementMonthly would differ/,
+  );
+  assert.equal(decided([slower], [], { activityCode: 4_120_400 }).draft.kind, 'offer');
+  const pass = { type: 'pass', params: { code: 'no-builders', reason: 'none' } };
+  const refused = decided([rule('No builders', sector('construction'), pass, { onMissing: 'ignore' })]).draft;
+  assert(refused.kind === 'pass' && refused.code === 'no-builders');
+  const recovery = decided([
+    rule('Recovered', sector('commerce'), economics({ guaranteeRecoveryShare: 0.05 })),
+    rule('Lost', sector('construction'), economics({ lossGivenSeparationShare: 0.99 })),
+  ]).assessment;
+  assert.deepEqual(recovery.verdict.economics, { guaranteeRecovery: 0.05, lossGivenSeparation: 0.99 });
+  const table = {
+    path: 'risk.values.json',
+    text: JSON.stringify({
+      ...{ description: 'd', key: 'employer.activityCode', columns: { grade: { type: 'number', unit: 'points' } } },
+      rows: [
+        { key: '41204', grade: 9 },
+        { key: '47113', grade: 1 },
+      ],
+    }),
+  };
+  const graded = { all: [{ fact: 'values.risk.grade', operator: 'greaterThan', value: 5 }] };
+  const looked = decided([rule('Graded', graded, economics({ separationMonthlyShare: 0.2 }))], [table]).assessment;
+  assert.equal(looked.verdict.economics.separationMonthly, 0.2);
+});

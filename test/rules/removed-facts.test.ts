@@ -83,6 +83,8 @@ function bids(own: Facts, ownOffer: Facts | null, policy: ReturnType<typeof poli
     snoozed: [],
     tables: [],
     joining: 'worse',
+    words: null,
+    worse: [],
     marginCents,
     facts: own,
     verdict,
