@@ -57,10 +57,13 @@ export function isApproved(entries: Entries, hash: string): boolean {
   return approvals.length > 0 && distinct([...authors, ...approvals].flatMap(({ by }) => by ?? [])).length >= 2;
 }
 
+/** Whoever orders what takes two persons stands for it so long. */
+export const standsMs = 86_400_000;
+
 type Requirement = {
   needed: boolean;
-  /** Who wants it to end. */
-  lifting: string[];
+  /** Who wants it to end, since when. */
+  lifting: readonly { by: string; at: EpochMs }[];
   /** The hash of the set that decided when it began. */
   held: string | null;
 };
@@ -76,11 +79,17 @@ function requirementIn(entries: Entries, of?: ApprovalOf): Requirement {
   for (const entry of entries) {
     if (entry.kind === 'activated') followed = entry.hash;
     else if ('of' in entry ? entry.of !== of : of !== undefined) continue;
-    else if (entry.kind === 'approval-required' && !state.needed) state = { needed: true, lifting: [], held: followed };
-    else if (entry.kind === 'approval-lift' && state.needed) {
+    else if (entry.kind === 'approval-required') {
+      if (!state.needed) state = { needed: true, lifting: [], held: followed };
+      else if (entry.by !== null) state = { ...state, lifting: [] };
+    } else if (entry.kind === 'approval-lift' && state.needed) {
       if (!isKnown(entry)) continue;
-      if (!state.lifting.some((name) => person(name) === person(entry.by))) state.lifting.push(entry.by);
-      if (state.lifting.length >= 2) state = { needed: false, lifting: [], held: null };
+      const { by, at, until } = entry;
+      const others = state.lifting.filter(
+        (other) => person(other.by) !== person(by) && (until === undefined || at - other.at < standsMs),
+      );
+      const lifting = [...others, { by, at }];
+      state = lifting.length >= 2 ? { needed: false, lifting: [], held: null } : { ...state, lifting };
     }
   }
   return state;
@@ -91,14 +100,18 @@ export function isApprovalNeeded(entries: Entries, of?: ApprovalOf): boolean {
   return requirementIn(entries, of).needed;
 }
 
-/** Writes down that approval is needed, where the book does not say so yet. Resolves to what the book holds then. */
+/**
+ * Writes down that approval is needed, where the book does not say so yet; a person also where somebody wants it to end, which is taken
+ * back by it. Resolves to what the book holds then.
+ */
 export async function requireApproval(
   { ruleBook, clock }: { ruleBook: RuleBook; clock: Clock },
   who: Identity | null,
   of?: ApprovalOf,
 ): Promise<Entries> {
   const entries = await ruleBook.read();
-  if (isApprovalNeeded(entries, of)) return entries;
+  const { needed, lifting } = requirementIn(entries, of);
+  if (needed && (who === null || lifting.length === 0)) return entries;
   const entry: RuleBookEntry = {
     ...{ kind: 'approval-required', at: clock.now(), ...(who ?? { by: null }) },
     ...(of === undefined ? {} : { of }),

@@ -179,7 +179,7 @@ export const rulesEn: Texts['rules'] = {
     approvalOn: 'Two persons have to stand for a set from now on.',
     approvalOff: 'Nobody has to approve a set.',
     approvalOneMore: (of) =>
-      `Recorded; another person has to say the same with a token: lance rules approval off${of === 'caps' ? ' --of caps' : ''}.`,
+      `Recorded; another person has to say the same with a token within a day: lance rules approval off${of === 'caps' ? ' --of caps' : ''}. "on" takes it back.`,
     capApprovalOn: 'Two persons have to stand for each cap by hand that is raised or removed from now on.',
     capApprovalOff: 'One person may raise or remove a cap by hand.',
     ofCaps: 'caps',

@@ -182,7 +182,7 @@ export const rulesPt = {
     approvalOn: 'De agora em diante duas pessoas respondem por cada conjunto.',
     approvalOff: 'Nenhum conjunto precisa de aprovação.',
     approvalOneMore: (of: 'rules' | 'caps') =>
-      `Registrado; falta outra pessoa dizer o mesmo com um token: lance rules approval off${of === 'caps' ? ' --of caps' : ''}.`,
+      `Registrado; falta outra pessoa dizer o mesmo com um token em até um dia: lance rules approval off${of === 'caps' ? ' --of caps' : ''}. "on" desfaz.`,
     capApprovalOn: 'De agora em diante duas pessoas respondem por cada teto posto à mão que sobe ou sai.',
     capApprovalOff: 'Uma pessoa basta para subir ou tirar um teto posto à mão.',
     ofCaps: 'tetos',

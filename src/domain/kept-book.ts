@@ -56,10 +56,13 @@ export type RuleBookEntry =
       comment?: string;
       rollback?: { reviewBy: EpochMs; from: string };
     }
-  /** From here on two persons have to stand for what `of` says. `by` null: the configuration of a desk says so. */
+  /**
+   * From here on two persons have to stand for what `of` says. `by` null: the configuration of a desk says so. Where they had to already,
+   * a person takes back by it what others had said for its end.
+   */
   | { kind: 'approval-required'; of?: ApprovalOf; at: EpochMs; by: string | null; via?: Via }
-  /** One of the two persons who have to agree that it ends. */
-  | { kind: 'approval-lift'; of?: ApprovalOf; at: EpochMs; by: string; via?: Via }
+  /** One of the two persons who have to agree that it ends. `until`: so long it waits for the other; absent in older entries, which did not expire. */
+  | { kind: 'approval-lift'; of?: ApprovalOf; at: EpochMs; by: string; via?: Via; until?: EpochMs }
   /**
    * Somebody wants a cap by hand raised, or taken away (null), while two persons have to. `completes`: another one had ordered the same,
    * and it was done.

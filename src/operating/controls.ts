@@ -12,7 +12,7 @@ import {
   type RuleBookEntry,
   type Views,
 } from '../bidding/ports.ts';
-import { activations, isApprovalNeeded, isKnown, person } from '../bidding/rule-book.ts';
+import { activations, isApprovalNeeded, isKnown, person, standsMs } from '../bidding/rule-book.ts';
 import { nothingUsed, operatorKeyStart } from '../domain/cap-book.ts';
 import { type Clock, dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
@@ -154,9 +154,6 @@ function sameBare(name: string, known: readonly string[]): string | null {
 
 type CapChange = { name: string; limitCents: number | null; reason: string | null };
 
-/** Who ordered a raise stands for it so long. */
-const raiseMs = 86_400_000;
-
 /** What another person ordered of this cap and nobody completed: the same raise, within a day. */
 function raiseOf(entries: readonly RuleBookEntry[], who: Identity, change: CapChange, now: EpochMs): boolean {
   const raises = entries.flatMap((entry) => (entry.kind === 'cap-raise' && entry.name === change.name ? entry : []));
@@ -167,7 +164,7 @@ function raiseOf(entries: readonly RuleBookEntry[], who: Identity, change: CapCh
         isKnown(entry) &&
         entry.limitCents === change.limitCents &&
         person(entry.by) !== person(who.by) &&
-        now - entry.at < raiseMs,
+        now - entry.at < standsMs,
     );
 }
 

@@ -18,6 +18,7 @@ import {
   type Rollback,
   requireApproval,
   rollbackIn,
+  standsMs,
 } from '../bidding/rule-book.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
@@ -183,7 +184,7 @@ export type ApprovalOutcome =
 
 /**
  * Whether two persons have to stand for a set, or for a cap by hand that is raised, said into the store, so that no process can leave it out of its configuration.
- * One person may ask for it; it takes two to end it.
+ * One person may ask for it, and takes back by it what was said for its end; it takes two within a day to end it.
  */
 export async function setApproval(
   parts: RuleOrderParts,
@@ -198,7 +199,9 @@ export async function setApproval(
   }
   if (!isApprovalNeeded(await ruleBook.read(), of)) return { kind: 'approval-off' };
   if (who.via === 'offline') return { kind: 'identity-needed' };
-  await ruleBook.append({ kind: 'approval-lift', at: clock.now(), ...who, ...(of === undefined ? {} : { of }) });
+  const at = clock.now();
+  const lift = { kind: 'approval-lift', at, ...who, until: at + standsMs } as const;
+  await ruleBook.append({ ...lift, ...(of === undefined ? {} : { of }) });
   if (isApprovalNeeded(await ruleBook.read(), of)) return { kind: 'approval-one-more' };
   return { kind: parts.approval && of === undefined ? 'approval-configured' : 'approval-off' };
 }

@@ -113,6 +113,11 @@ export const ruleHistorySchema = answerNamed(
           hash: said(z.string().optional(), 'SHA-256 of the set, where it is about one', exampleHash),
           of: said(z.enum(['caps']).optional(), 'Of an approval: it is about caps that are raised', 'caps'),
           comment: said(z.string().optional(), 'Why, where somebody said so', 'novo teto'),
+          until: said(
+            time.optional(),
+            'Of an `approval-lift`: so long it waits for another identity; one that asks for approval takes it back',
+            exampleTime,
+          ),
           followed: said(z.boolean(), 'It is the set that is to be followed now', true),
         }),
       ),
@@ -201,7 +206,7 @@ export const approvalSchema = answerNamed(
   z.object({
     kind: said(
       z.enum(approvalKinds),
-      '`approval-on`, `approval-off`. `approval-one-more`: another identity has to say the same. `approval-configured`: the configuration asks for it all the same',
+      '`approval-on`, `approval-off`. `approval-one-more`: another identity has to say the same within a day; `needed: true` takes it back. `approval-configured`: the configuration asks for it all the same',
       'approval-on',
     ),
   }),

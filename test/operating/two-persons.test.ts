@@ -1,0 +1,87 @@
+/** What takes two persons: what one of them said may be taken back, and does not wait for the other for ever. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Control, RuleBookEntry } from '../../src/bidding/ports.ts';
+import { isApprovalNeeded } from '../../src/bidding/rule-book.ts';
+import { type ControlParts, setCap } from '../../src/operating/controls.ts';
+import { type RuleOrderParts, setApproval } from '../../src/operating/rule-orders.ts';
+import { createManualClock } from '../bidding/manual-clock.ts';
+
+const start = 1_000_000;
+const dayMs = 86_400_000;
+
+function desk() {
+  const entries: RuleBookEntry[] = [];
+  const caps: Record<string, number> = {};
+  let [now, revision] = [start, 0];
+  const clock = { ...createManualClock(start), now: () => now };
+  const control = {
+    read: async () => ({ caps, pause: null }),
+    acknowledged: async () => [],
+    setCap: async (name: string, limitCents: number | null) => {
+      if (limitCents === null) delete caps[name];
+      else caps[name] = limitCents;
+      revision += 1;
+      return revision;
+    },
+  } as unknown as Control;
+  const ruleBook = {
+    read: async () => [...entries],
+    append: async (entry: RuleBookEntry) => {
+      entries.push(entry);
+    },
+  };
+  const parts = { clock, control, ruleBook, approval: false } as unknown as RuleOrderParts & ControlParts;
+  return {
+    entries,
+    caps,
+    pass: (ms: number) => {
+      now += ms;
+    },
+    approval: async (by: string, needed: boolean, of?: 'caps') =>
+      (await setApproval(parts, { by, via: 'api' }, needed, of)).kind,
+    cap: async (by: string, limitCents: number | null, via: 'api' | 'offline' = 'api') =>
+      (await setCap(parts, { by, via }, { name: 'dia', limitCents, reason: null })).kind,
+  };
+}
+
+for (const about of [undefined, 'caps'] as const) {
+  test(`whoever asks for approval takes back what was said for its end (${about ?? 'sets'}; attacker, session 49)`, async () => {
+    const { entries, approval } = desk();
+    assert.equal(await approval('ana', true, about), 'approval-on');
+    assert.equal(await approval('ana', false, about), 'approval-one-more');
+    assert.equal(await approval('ana', true, about), 'approval-on');
+    assert.equal(await approval('ana', true, about), 'approval-on');
+    assert.deepEqual(
+      entries.map(({ kind }) => kind),
+      ['approval-required', 'approval-lift', 'approval-required'],
+      'once, and nothing where nothing is to be taken back',
+    );
+    assert.equal(await approval('bruno', false, about), 'approval-one-more');
+    assert.equal(await approval('ana', false, about), 'approval-off');
+  });
+
+  test(`what was said for the end of approval waits a day for the other person (${about ?? 'sets'})`, async () => {
+    const { approval, pass } = desk();
+    await approval('ana', true, about);
+    assert.equal(await approval('ana', false, about), 'approval-one-more');
+    pass(dayMs);
+    assert.equal(await approval('bruno', false, about), 'approval-one-more');
+    pass(dayMs - 1);
+    assert.equal(await approval('bruno', false, about), 'approval-one-more', 'the same person again');
+    pass(1);
+    assert.equal(await approval('ana', false, about), 'approval-off', 'within a day of the last word');
+  });
+}
+
+test('a book of an earlier version, whose lifts did not expire, comes to what it came to', () => {
+  const via = 'api' as const;
+  const required = { kind: 'approval-required', at: start, by: 'ana', via } as const;
+  const lift = (by: string, at: number, until?: number) =>
+    ({ kind: 'approval-lift', by, at, via, ...(until === undefined ? {} : { until }) }) as const;
+  const late = start + 9 * dayMs;
+  assert.ok(!isApprovalNeeded([required, lift('ana', start), lift('bruno', late)]));
+  assert.ok(isApprovalNeeded([required, lift('ana', start), lift('bruno', late, late + dayMs)]));
+  const byConfiguration = { ...required, by: null };
+  assert.ok(!isApprovalNeeded([required, lift('ana', start), byConfiguration, lift('bruno', start)]));
+});
