@@ -65,7 +65,7 @@ export type RuleBookEntry =
   | { kind: 'approval-lift'; of?: ApprovalOf; at: EpochMs; by: string; via?: Via; until?: EpochMs }
   /**
    * Somebody wants a cap by hand raised, or taken away (null), while two persons have to. `completes`: another one had ordered the same,
-   * and it was done.
+   * and it was done. `withdraws`: they ordered at once another limit of the cap, so that what they had wanted raised before stands no longer.
    */
   | {
       kind: 'cap-raise';
@@ -76,6 +76,7 @@ export type RuleBookEntry =
       by: string;
       via?: Via;
       completes?: true;
+      withdraws?: true;
     };
 
 /** What two persons may have to stand for: a set of rules, where it is not said, or a cap by hand that is raised. */

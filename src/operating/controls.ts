@@ -154,18 +154,32 @@ function sameBare(name: string, known: readonly string[]): string | null {
 
 type CapChange = { name: string; limitCents: number | null; reason: string | null };
 
-/** What another person ordered of this cap and nobody completed: the same raise, within a day. */
-function raiseOf(entries: readonly RuleBookEntry[], who: Identity, change: CapChange, now: EpochMs): boolean {
-  const raises = entries.flatMap((entry) => (entry.kind === 'cap-raise' && entry.name === change.name ? entry : []));
-  return raises
-    .slice(raises.findLastIndex(({ completes }) => completes === true) + 1)
-    .some(
-      (entry) =>
-        isKnown(entry) &&
-        entry.limitCents === change.limitCents &&
-        person(entry.by) !== person(who.by) &&
-        now - entry.at < standsMs,
-    );
+type CapRaise = Extract<RuleBookEntry, { kind: 'cap-raise' }>;
+
+/** Raises of this cap that wait for another person, by whom: nobody completed them, and what counts of each person is their last order. */
+function openRaises(entries: readonly RuleBookEntry[], name: string, now: EpochMs): Map<string, CapRaise> {
+  const raises = entries.flatMap((entry) => (entry.kind === 'cap-raise' && entry.name === name ? entry : []));
+  const open = new Map<string, CapRaise>();
+  for (const entry of raises.slice(raises.findLastIndex(({ completes }) => completes === true) + 1)) {
+    if (entry.withdraws) open.delete(person(entry.by));
+    else if (isKnown(entry)) open.set(person(entry.by), entry);
+  }
+  for (const [by, { at }] of open) if (now - at >= standsMs) open.delete(by);
+  return open;
+}
+
+/**
+ * An order at once is this person's last word on the cap. Where the book cannot be read or written the raise stands until it expires: a
+ * cap is lowered all the same, for that stops bids.
+ */
+async function withdrawRaise({ ruleBook, clock }: ControlParts, who: Identity, change: CapChange): Promise<void> {
+  const at = clock.now();
+  try {
+    if (!openRaises(await ruleBook.read(), change.name, at).has(person(who.by))) return;
+    await ruleBook.append({ kind: 'cap-raise', ...change, at, ...who, withdraws: true });
+  } catch (fault) {
+    if (!(fault instanceof Fault) || !isStoreFault(fault.code)) throw fault;
+  }
 }
 
 /** Null: the cap may be changed now. A cap where there was none, or a lower one, stops more bids: one person may set it. */
@@ -174,12 +188,16 @@ async function refusedRaise(parts: ControlParts, who: Identity, change: CapChang
   const { caps } = await control.read();
   const limit = Object.hasOwn(caps, change.name) ? caps[change.name]! : null;
   const isRaise = limit !== null && (change.limitCents === null || change.limitCents > limit);
-  if (!isRaise) return null;
-  const entries = await ruleBook.read();
-  if (!isApprovalNeeded(entries, 'caps')) return null;
+  const entries = isRaise ? await ruleBook.read() : null;
+  if (entries === null || !isApprovalNeeded(entries, 'caps')) {
+    await withdrawRaise(parts, who, change);
+    return null;
+  }
   if (who.via === 'offline') return { kind: 'identity-needed' };
   const at = clock.now();
-  const completes = raiseOf(entries, who, change, at);
+  const completes = [...openRaises(entries, change.name, at)].some(
+    ([by, { limitCents }]) => by !== person(who.by) && limitCents === change.limitCents,
+  );
   // Before the change: what was completed and not stored takes two persons again.
   await ruleBook.append({ kind: 'cap-raise', ...change, at, ...who, ...(completes ? { completes } : {}) });
   return completes ? null : { kind: 'cap-one-more', by: who.by };

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Control, RuleBookEntry } from '../../src/bidding/ports.ts';
 import { isApprovalNeeded } from '../../src/bidding/rule-book.ts';
+import { Fault } from '../../src/errors.ts';
 import { type ControlParts, setCap } from '../../src/operating/controls.ts';
 import { type RuleOrderParts, setApproval } from '../../src/operating/rule-orders.ts';
 import { createManualClock } from '../bidding/manual-clock.ts';
@@ -25,8 +26,12 @@ function desk() {
       return revision;
     },
   } as unknown as Control;
+  let isBookThere = true;
   const ruleBook = {
-    read: async () => [...entries],
+    read: async () => {
+      if (!isBookThere) throw new Fault('log-unavailable', 'no broker answers');
+      return [...entries];
+    },
     append: async (entry: RuleBookEntry) => {
       entries.push(entry);
     },
@@ -37,6 +42,9 @@ function desk() {
     caps,
     pass: (ms: number) => {
       now += ms;
+    },
+    loseBook: () => {
+      isBookThere = false;
     },
     approval: async (by: string, needed: boolean, of?: 'caps') =>
       (await setApproval(parts, { by, via: 'api' }, needed, of)).kind,
@@ -84,4 +92,36 @@ test('a book of an earlier version, whose lifts did not expire, comes to what it
   assert.ok(isApprovalNeeded([required, lift('ana', start), lift('bruno', late, late + dayMs)]));
   const byConfiguration = { ...required, by: null };
   assert.ok(!isApprovalNeeded([required, lift('ana', start), byConfiguration, lift('bruno', start)]));
+});
+
+test('a later order of the same person for the same cap takes the raise back that waits for another (attacker, session 49)', async () => {
+  const { caps, approval, cap, entries } = desk();
+  await cap('ana', 200);
+  await approval('ana', true, 'caps');
+  assert.equal(await cap('ana', 500), 'cap-one-more');
+  assert.equal(await cap('ana', 100), 'stored');
+  assert.equal(await cap('bruno', 500), 'cap-one-more', 'ana does not stand for it any more');
+  assert.equal(caps.dia, 100);
+  assert.equal(await cap('bruno', 300), 'cap-one-more');
+  assert.equal(await cap('ana', 500), 'cap-one-more', 'bruno wants another raise by now');
+  assert.equal(await cap('ana', 300), 'stored');
+  assert.equal(caps.dia, 300);
+  assert.equal(await cap('ana', 400), 'cap-one-more');
+  assert.equal(await cap('carla', 250), 'stored');
+  assert.equal(await cap('bruno', 400), 'stored', 'the order of somebody else takes nothing back');
+  assert.equal(await cap('ana', 900), 'cap-one-more');
+  assert.equal(await cap('Ana', 50, 'offline'), 'stored');
+  assert.equal(await cap('bruno', 900), 'cap-one-more', 'a typed name may stop bids');
+  const before = entries.length;
+  assert.equal(await cap('carla', 40), 'stored');
+  assert.equal(entries.length, before, 'who has no open raise writes nothing beside the order');
+});
+
+test('a cap is lowered though nobody can read what raises wait', async () => {
+  const { caps, cap, loseBook } = desk();
+  await cap('ana', 200);
+  loseBook();
+  assert.equal(await cap('ana', 100), 'stored');
+  assert.equal(await cap('ana', 300), 'not-stored');
+  assert.equal(caps.dia, 100);
 });
