@@ -26,8 +26,8 @@ import { sleep } from './sleep.ts';
 
 /** `requestCode`: of the query; null where the callback does not say. `sealed`: the body of the callback. */
 export type DetailTold = DetailOfLink & { requestCode: string | null; sealed: string };
-/** `errors`: their codes; `no-links` where the worker has none. */
-export type FailureTold = { requestCode: string; errors: readonly string[]; sealed: string };
+/** `errors`: their codes; `no-links` where the worker has none. `unread`: the answer came, and nothing of it can be read. */
+export type FailureTold = { requestCode: string; errors: readonly string[]; unread?: true; sealed: string };
 
 export type Callbacks = {
   /** Details and lists are for whoever waits for them: every process hears all. */
@@ -122,7 +122,8 @@ export function createCallbacks(options: {
     for (const { record } of batch.entries) {
       if (record.kind === 'link-detail') details.push(record);
       else if (record.kind === 'link-list') options.onLinks(record.workerKey, record.links);
-      else if (record.kind === 'operation-event' && record.errors.length > 0) options.onFailure(record);
+      else if (record.kind === 'operation-event' && (record.errors.length > 0 || record.unread))
+        options.onFailure(record);
     }
     if (details.length === 0) return;
     await margins.write(details.flatMap(detailsByKey));

@@ -87,8 +87,12 @@ export type Assessment = {
   at: EpochMs;
 };
 
-/** The careful side: where request and link both name a margin, the smaller one counts. */
+/**
+ * The careful side: where request and link both name a margin, the smaller one counts. None where the link names one that cannot be
+ * read: it may be smaller than the request's.
+ */
 export function marginOf(request: LoanRequest, link: LinkDetail | null): AmountCents | null {
+  if (link?.unread?.includes('availableMarginCents')) return null;
   const told = request.availableMarginCents;
   const asked = link?.availableMarginCents ?? null;
   if (told === null || asked === null) return told ?? asked;
@@ -240,7 +244,7 @@ export type DraftInput = {
 /** Second half: price and the rules on the offer. */
 export function draftOffer(input: DraftInput): Draft {
   const { assessment, policy, settings, curve } = input;
-  const { request, marginCents, facts, verdict, snoozed, tables, at } = assessment;
+  const { marginCents, facts, verdict, snoozed, tables, at } = assessment;
   const contradicted = facts[contradictedFacts];
   const trace: DecisionTrace = {
     decidedAt: at,
@@ -265,7 +269,7 @@ export function draftOffer(input: DraftInput): Draft {
     reasons: verdict.passes,
     trial: input.trial,
   };
-  const refused = verdict.passes[0] ?? missingInput(request, marginCents);
+  const refused = verdict.passes[0] ?? missingInput(assessment);
   if (refused !== null) {
     const reasons = verdict.passes.length > 0 ? verdict.passes : [refused];
     return { kind: 'pass', code: refused.code, reasons, trace: { ...trace, reasons }, offerFacts: null };
@@ -300,8 +304,7 @@ function judgeOffer({ facts, words, snoozed, at }: Assessment, { ruleSet }: Poli
 
 /** Whether the optimiser can be asked: nothing forbids it and nothing that it needs is missing. */
 export function isComplete({ assessment, curve }: DraftInput): boolean {
-  const { request, marginCents, verdict } = assessment;
-  return curve !== null && verdict.passes.length === 0 && missingInput(request, marginCents) === null;
+  return curve !== null && assessment.verdict.passes.length === 0 && missingInput(assessment) === null;
 }
 
 /** What the optimiser is asked; the explanation of a bid asks it again. The request has to be complete. */
@@ -337,7 +340,7 @@ function pledgedOf({ guarantee }: LoanRequest, { guaranteePledge }: PricingSetti
   return (fgtsBalanceCents ?? 0) * fgtsBalanceShare + (terminationFineCents ?? 0) * terminationFineShare;
 }
 
-function missingInput(request: LoanRequest, marginCents: AmountCents | null): Reason | null {
+function missingInput({ request, link, marginCents }: Assessment): Reason | null {
   if (request.requestedAmountCents === null) {
     return { code: 'amount-missing', rule: null, text: 'the request names no amount' };
   }
@@ -345,7 +348,10 @@ function missingInput(request: LoanRequest, marginCents: AmountCents | null): Re
     return { code: 'term-missing', rule: null, text: 'the request names no number of installments' };
   }
   if (marginCents === null) {
-    return { code: 'margin-missing', rule: null, text: 'neither the request nor the employment link names a margin' };
+    const text = link?.unread?.includes('availableMarginCents')
+      ? 'the detail of the employment link names a margin that cannot be read'
+      : 'neither the request nor the employment link names a margin';
+    return { code: 'margin-missing', rule: null, text };
   }
   return null;
 }

@@ -174,6 +174,7 @@ export function createDesk(world: DeskWorld): Desk {
 
   function onQueryRefused(requestIds: readonly RequestId[], reason: QueryFailure): void {
     if (reason === 'no-links') passAll(requestIds, 'margin-missing', 'the worker has no employment link');
+    else if (reason === 'unread') passAll(requestIds, 'link-in-doubt', 'the answer to the link query cannot be read');
     else {
       const code = reason === 'unclassified' ? 'link-refused' : reason;
       passAll(besidesUseful(requestIds), code, 'the service refused the link query');

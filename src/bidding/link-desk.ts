@@ -176,7 +176,8 @@ export function createLinkDesk(options: {
     if (requestIds.length > 0) options.onRefused(requestIds, reason);
   }
 
-  function reasonOf({ requestCode, errors, sealed }: FailureTold): QueryFailure {
+  function reasonOf({ requestCode, errors, unread, sealed }: FailureTold): QueryFailure {
+    if (unread) return 'unread';
     if (errors.includes('no-links')) return 'no-links';
     try {
       return service.refusalIn(vault.open(sealedPlaces.callback(requestCode), sealed));

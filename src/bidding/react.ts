@@ -25,6 +25,7 @@ export const deskCodes = [
   'claimed-before',
   'deadline',
   'internal-error',
+  'link-in-doubt',
   'link-refused',
   'margin-missing',
   'no-send-slot',

@@ -165,6 +165,7 @@ export const en: Texts = {
     'claimed-before': 'a claim stood for the request already, and the log has lost it; a bid may have been sent',
     deadline: 'the deadline passed before the decision or the sending',
     'internal-error': 'the decision failed; see the journal and the dead letters',
+    'link-in-doubt': 'what came about the employment link cannot be used',
     'link-refused': 'the service refused the query of the employment link',
     'margin-missing': 'neither the request nor the link names a margin',
     'no-send-slot': 'no place to send it was free before the deadline; offers of more value went first',

@@ -166,6 +166,7 @@ export const pt = {
     'claimed-before': 'já havia um lance registrado para a solicitação, e o registro o perdeu; pode ter sido enviado',
     deadline: 'o prazo passou antes da decisão ou do envio',
     'internal-error': 'a decisão falhou; veja o diário e as mensagens mortas',
+    'link-in-doubt': 'o que chegou sobre o vínculo não pode ser usado',
     'link-refused': 'o serviço recusou a consulta do vínculo',
     'margin-missing': 'nem a solicitação nem o vínculo dizem a margem',
     'no-send-slot': 'nenhuma vaga de envio antes do prazo; foram antes ofertas de maior valor',

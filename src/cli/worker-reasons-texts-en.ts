@@ -18,6 +18,7 @@ export const workerReasonsEn: Readonly<Record<OwnCode, string>> = {
   'authorisation-expired':
     'Your authorisation for us to look up your employment has expired or was withdrawn. Authorise it again.',
   'authorisation-missing': 'Your authorisation for us to look up your employment was missing. Authorise it.',
+  'link-in-doubt': 'What we were told of your employment could not be used.',
   'link-refused': 'The service of Crédito do Trabalhador refused to tell us of your employment.',
   'margin-too-small': 'What may still be deducted from your pay carries no loan that we offer.',
   'installments-out-of-range': 'The number of instalments asked for is not among those that we offer in your case.',

@@ -22,6 +22,7 @@ export const workerReasonsPt = {
   'authorisation-expired':
     'A sua autorização para consultarmos o vínculo de emprego venceu ou foi retirada. Autorize de novo.',
   'authorisation-missing': 'Faltou a sua autorização para consultarmos o vínculo de emprego. Autorize a consulta.',
+  'link-in-doubt': 'As informações que recebemos sobre o seu vínculo de emprego não puderam ser usadas.',
   'link-refused': 'A consulta ao seu vínculo de emprego foi recusada pelo serviço do Crédito do Trabalhador.',
   'margin-too-small': 'A sua margem consignável disponível não comporta um empréstimo que oferecemos.',
   'installments-out-of-range': 'O número de parcelas pedido não está entre os que oferecemos para o seu caso.',

@@ -172,6 +172,7 @@ const linkDetail = object({
   employerStartDate: nullable(day),
   activeLoans: nullable(whole),
   alertCount: nullable(whole),
+  unread: added(texts),
 });
 
 const offer = object({

@@ -81,7 +81,12 @@ export type LinkDetail = {
   employerStartDate: Day | null;
   activeLoans: number | null;
   alertCount: number | null;
+  /** Fields that the service told in a form that cannot be read; they are null. Absent: none, or an earlier version wrote it. */
+  unread?: readonly LinkField[];
 };
+
+/** What the detail says of a link, by the names above. */
+export type LinkField = Exclude<keyof LinkDetail, 'linkKey' | 'workerKey' | 'receivedAt' | 'unread'>;
 
 /** `otherLinkKey`: where the employer's number can be read as a root and as a whole CNPJ, the link of the second reading; absent: one reading. */
 export type DetailOfLink = { detail: LinkDetail; otherLinkKey?: string };

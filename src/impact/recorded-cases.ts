@@ -55,7 +55,12 @@ export function askedInVain(records: readonly AuctionRecord[], decision: Claimed
   return fact === undefined ? linkCodes.has(decision.code) : comesWithLink(fact);
 }
 
-const linkCodes: ReadonlySet<string> = new Set(['margin-missing', 'authorisation-missing', 'link-refused']);
+const linkCodes: ReadonlySet<string> = new Set([
+  'margin-missing',
+  'authorisation-missing',
+  'link-in-doubt',
+  'link-refused',
+]);
 
 /** Of equal bids any may be ours: the best rival is the same whichever is taken out. */
 function ownBidOf(records: readonly AuctionRecord[], bids: readonly PublishedBid[], claim: Claimed): string | null {

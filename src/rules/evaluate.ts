@@ -5,7 +5,7 @@ import type { CapReservation, Reason } from '../domain/offer.ts';
 import { type Economics, type Limits, noLimits, type Strategy } from '../domain/policy.ts';
 import { isFalse, isTrue } from './compile.ts';
 import { numberOf } from './derived.ts';
-import { contradictedFacts, type Facts } from './facts.ts';
+import { contradictedFacts, type Facts, unreadFacts } from './facts.ts';
 import { shareOf, wholeMarket } from './keys.ts';
 import type { CompiledExperiment, CompiledLimit, CompiledRule, RuleSet, StageRules } from './rule-set.ts';
 
@@ -70,10 +70,12 @@ function missingReason(rule: CompiledRule, names: readonly string[], facts: Fact
   const contradicted = facts[contradictedFacts]?.filter((name) => names.includes(name)) ?? [];
   const why =
     contradicted.length === 0 ? '' : ` Request and link detail contradict each other on ${contradicted.join(', ')}.`;
+  const unread = facts[unreadFacts]?.filter((name) => names.includes(name)) ?? [];
+  const unreadWords = unread.length === 0 ? '' : ` A value came for ${unread.join(', ')} that cannot be read.`;
   return {
     code: `fact-missing:${names[0]}`,
     rule: rule.name,
-    text: `"${rule.name}" cannot be decided: ${names.join(', ')} missing.${why}`,
+    text: `"${rule.name}" cannot be decided: ${names.join(', ')} missing.${why}${unreadWords}`,
   };
 }
 

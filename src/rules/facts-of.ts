@@ -11,8 +11,10 @@ import {
   keysOfFacts,
   ledgerFacts,
   scorePrefix,
+  unreadFacts,
 } from './facts.ts';
 import { type Joining, joinSources } from './two-sources.ts';
+import { removeUnread } from './unread-facts.ts';
 
 /** Six digits, leading zeros included. */
 function occupationOf(code: number | null | undefined): string | undefined {
@@ -132,12 +134,14 @@ export function factsOf({ request, link, marginCents, ledger, joining = 'worse',
     'guarantee.terminationFineReais': reais(request.guarantee.terminationFineCents),
     'guarantee.severancePercent': request.guarantee.severancePercent ?? undefined,
   };
+  const unread = removeUnread(facts, link);
   if (ledger !== undefined) for (const name of ledgerFacts) facts[name] = ledger[name];
   if (request.scores !== undefined) {
     for (const name of Object.keys(request.scores)) facts[scorePrefix + name] = request.scores[name];
   }
   for (const key of Object.keys(request.extra)) facts[extraPrefix + key] = request.extra[key] ?? undefined;
-  const told = contradicted.length === 0 ? facts : { ...facts, [contradictedFacts]: contradicted };
+  const joint = contradicted.length === 0 ? facts : { ...facts, [contradictedFacts]: contradicted };
+  const told = unread.length === 0 ? joint : { ...joint, [unreadFacts]: unread };
   if (request.extraKeys === undefined) return told;
   const keys = Object.entries(request.extraKeys).map(([key, stands]) => [extraPrefix + key, stands]);
   return { ...told, [keysOfFacts]: Object.fromEntries(keys) };

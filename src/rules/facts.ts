@@ -11,6 +11,8 @@ export const keysOfFacts: unique symbol = Symbol('keys of facts');
 export const tablesRead: unique symbol = Symbol('tables read');
 /** No fact either. */
 export const contradictedFacts: unique symbol = Symbol('contradicted facts');
+/** No fact either. */
+export const unreadFacts: unique symbol = Symbol('unread facts');
 
 /** Flat, by name. A fact that is undefined or not there is absent: unknown to every condition, never zero. */
 export type Facts = Readonly<Record<string, FactValue | undefined>> & {
@@ -20,6 +22,8 @@ export type Facts = Readonly<Record<string, FactValue | undefined>> & {
   readonly [tablesRead]?: true;
   /** Names of the facts that request and link detail tell differently; absent: none. */
   readonly [contradictedFacts]?: readonly string[];
+  /** Names of the facts that are missing because a value came that cannot be read; absent: none. */
+  readonly [unreadFacts]?: readonly string[];
 };
 
 export type Stage = 'request' | 'offer';

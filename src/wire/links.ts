@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { isSameEmployer } from '../domain/employer.ts';
 import type { AmountCents, Day } from '../domain/glossary.ts';
-import type { WorkerIdentity } from '../domain/request.ts';
+import type { LinkField, WorkerIdentity } from '../domain/request.ts';
 import {
   type Decoded,
   decodeBy,
@@ -14,13 +14,15 @@ import {
   tooManyElements,
   type WireFault,
 } from './casing.ts';
-import { isJsonObject, type JsonValue, numberOfDigits, parseJson } from './json.ts';
+import { isJsonObject, type JsonValue, kindOf, numberOfDigits, parseJson } from './json.ts';
 import { linkDetailPath } from './link-queries.ts';
 import { readCode } from './plain-ids.ts';
 import { readEmployerIdType } from './request-mapping.ts';
 import {
   describeAdjustment,
   formatDayDigits,
+  type Reader,
+  type Reading,
   readAmount,
   readBoolean,
   readCpf,
@@ -34,12 +36,15 @@ import {
 /** A code of the data processor's tables with its description. */
 type Coded = { code: number; text: string | null };
 
-const coded = z
-  .object({ codigo: needed(readInteger), descricao: optional(readText) })
-  .nullish()
-  .transform((value): Coded | null => (value ? { code: value.codigo, text: value.descricao } : null));
-
-const lenientCoded = coded.catch(null);
+/** A code with its description. One without a code says nothing. */
+function readCoded(value: unknown): Reading<Coded> {
+  if (value === null || value === undefined) return { kind: 'missing' };
+  if (!isJsonObject(value)) return { kind: 'wrong', problem: `is ${kindOf(value)}; send an object with codigo` };
+  const code = readInteger(fieldOf(value, 'codigo'));
+  if (code.kind !== 'value') return code;
+  const text = readText(fieldOf(value, 'descricao'));
+  return { kind: 'value', value: { code: code.value, text: text.kind === 'value' ? text.value : null } };
+}
 
 const employerType = z.object({ codigo: needed(readEmployerIdType), descricao: optional(readText) });
 
@@ -64,7 +69,7 @@ const linkRow = z.object({
   inscricaoEmpregador: employerType,
   numeroInscricaoEmpregador: needed(readEmployerId),
   elegivel: optional(readBoolean),
-  motivoInelegibilidade: lenientCoded,
+  motivoInelegibilidade: lenient(readCoded),
 });
 const linkList = z.object({
   codigoRequisicao: lenient(readCode),
@@ -131,36 +136,94 @@ export function encodeLinkList(list: Omit<LinkList, 'unreadable'>): string {
 
 // --- Link-detail callback -------------------------------------------------------------------------------------------
 
+function readEmployerTypeOf(value: unknown): Reading<number> {
+  const coded = readCoded(value);
+  return coded.kind === 'value' ? readEmployerIdType(coded.value.code) : coded;
+}
+
+/** A single object is a list of one. */
+function readList(value: unknown): Reading<readonly unknown[]> {
+  if (value === null || value === undefined) return { kind: 'missing' };
+  if (Array.isArray(value)) return { kind: 'value', value };
+  if (isJsonObject(value)) return { kind: 'value', value: [value] };
+  return { kind: 'wrong', problem: `is ${kindOf(value)}; send a list` };
+}
+
+/** A day of zeros alone is how some write that there is none. */
+function readDayIfAny(value: unknown): Reading<Day> {
+  const text = typeof value === 'number' ? String(value) : value;
+  const isNone = typeof text === 'string' && text.includes('0') && /^[0/-]+$/.test(text.trim());
+  return isNone ? { kind: 'missing' } : readDay(value);
+}
+
+/** How each field is read that says something of the link. Each is read by itself: one that cannot be read leaves the others as they are. */
+const detailReaders = {
+  dataNascimento: readDayIfAny,
+  codigoCategoriaTrabalhador: readInteger,
+  elegivel: readBoolean,
+  valorTotalVencimentos: readAmount,
+  valorBaseMargem: readAmount,
+  valorMargemDisponivel: readMargin,
+  dataAdmissao: readDayIfAny,
+  dataDesligamento: readDayIfAny,
+  pessoaExpostaPoliticamente: readCoded,
+  cbo: readCoded,
+  cnae: readCoded,
+  dataInicioAtividadeEmpregador: readDayIfAny,
+  qtdEmprestimosAtivosSuspensos: readInteger,
+  alertas: readList,
+  motivoInelegibilidade: readCoded,
+} as const satisfies Record<string, Reader<unknown>>;
+
+/** Which field of the detail each of them becomes. */
+const fieldNames: Readonly<Record<keyof typeof detailReaders, LinkField>> = {
+  dataNascimento: 'birthDate',
+  codigoCategoriaTrabalhador: 'workerCategoryCode',
+  elegivel: 'eligible',
+  valorTotalVencimentos: 'totalEarningsCents',
+  valorBaseMargem: 'marginBaseCents',
+  valorMargemDisponivel: 'availableMarginCents',
+  dataAdmissao: 'admissionDate',
+  dataDesligamento: 'terminationDate',
+  pessoaExpostaPoliticamente: 'politicallyExposed',
+  cbo: 'occupationCode',
+  cnae: 'activityCode',
+  dataInicioAtividadeEmpregador: 'employerStartDate',
+  qtdEmprestimosAtivosSuspensos: 'activeLoans',
+  alertas: 'alertCount',
+  motivoInelegibilidade: 'ineligibilityCode',
+};
+
 const linkDetail = z.object({
   CodigoRequisicao: lenient(readCode),
   Payload: z.object({
+    // Without these nobody knows whose link it is.
     cpf: needed(readCpf),
     matricula: needed(readText),
-    inscricaoEmpregador: employerType,
     numeroInscricaoEmpregador: needed(readEmployerId),
+    inscricaoEmpregador: lenient(readEmployerTypeOf),
     nome: lenient(readText),
-    sexo: lenientCoded,
-    dataNascimento: lenient(readDay),
-    codigoCategoriaTrabalhador: lenient(readInteger),
-    elegivel: lenient(readBoolean),
-    valorTotalVencimentos: lenient(readAmount),
-    valorBaseMargem: lenient(readAmount),
-    valorMargemDisponivel: optional(readMargin),
-    dataAdmissao: lenient(readDay),
-    // Unread it would pass for a link that goes on.
-    dataDesligamento: optional(readDay),
+    sexo: lenient(readCoded),
+    dataNascimento: lenient(detailReaders.dataNascimento),
+    codigoCategoriaTrabalhador: lenient(detailReaders.codigoCategoriaTrabalhador),
+    elegivel: lenient(detailReaders.elegivel),
+    valorTotalVencimentos: lenient(detailReaders.valorTotalVencimentos),
+    valorBaseMargem: lenient(detailReaders.valorBaseMargem),
+    valorMargemDisponivel: lenient(detailReaders.valorMargemDisponivel),
+    dataAdmissao: lenient(detailReaders.dataAdmissao),
+    dataDesligamento: lenient(detailReaders.dataDesligamento),
     codigoMotivoDesligamento: lenient(readInteger),
-    pessoaExpostaPoliticamente: lenientCoded,
+    pessoaExpostaPoliticamente: lenient(detailReaders.pessoaExpostaPoliticamente),
     nomeEmpregador: lenient(readText),
     nomeMae: lenient(readText),
-    paisNacionalidade: lenientCoded,
-    cbo: lenientCoded,
-    cnae: lenientCoded,
-    dataInicioAtividadeEmpregador: lenient(readDay),
-    qtdEmprestimosAtivosSuspensos: lenient(readInteger),
-    alertas: z.array(z.unknown()).nullish(),
-    emprestimosLegados: z.array(z.unknown()).nullish(),
-    motivoInelegibilidade: lenientCoded,
+    paisNacionalidade: lenient(readCoded),
+    cbo: lenient(detailReaders.cbo),
+    cnae: lenient(detailReaders.cnae),
+    dataInicioAtividadeEmpregador: lenient(detailReaders.dataInicioAtividadeEmpregador),
+    qtdEmprestimosAtivosSuspensos: lenient(detailReaders.qtdEmprestimosAtivosSuspensos),
+    alertas: lenient(detailReaders.alertas),
+    emprestimosLegados: lenient(readList),
+    motivoInelegibilidade: lenient(detailReaders.motivoInelegibilidade),
   }),
 });
 
@@ -170,7 +233,8 @@ export type LinkDetailMessage = {
   cpf: string;
   registration: string;
   employerId: string;
-  employerIdType: number;
+  /** Null: it was not said, or cannot be read. */
+  employerIdType: number | null;
   name: string | null;
   motherName: string | null;
   employerName: string | null;
@@ -196,13 +260,21 @@ export type LinkDetailMessage = {
   legacyLoans: readonly unknown[] | null;
 };
 
-/** What of the detail was taken otherwise than it came: a margin below zero or with parts of a cent. */
-export function adjustedIn(value: JsonValue): readonly WireFault[] {
+/** A field that cannot be read (`field`), or that was taken otherwise than it came: a margin below zero or with parts of a cent. */
+export type DetailFault = WireFault & { field?: LinkField };
+
+export function faultsInDetail(value: JsonValue): readonly DetailFault[] {
   const payload = isJsonObject(value) ? fieldOf(value, 'Payload') : undefined;
-  const margin = isJsonObject(payload) ? readMargin(fieldOf(payload, 'valorMargemDisponivel')) : null;
-  if (margin?.kind !== 'value' || margin.adjusted === undefined) return [];
-  const { adjusted } = margin;
-  return [{ pointer: '/Payload/valorMargemDisponivel', problem: describeAdjustment(adjusted), adjusted }];
+  if (!isJsonObject(payload)) return [];
+  return Object.entries(detailReaders).flatMap(([name, reader]): DetailFault[] => {
+    const reading: Reading<unknown> = reader(fieldOf(payload, name));
+    const pointer = `/Payload/${name}`;
+    if (reading.kind === 'wrong')
+      return [{ pointer, problem: reading.problem, field: fieldNames[name as keyof typeof detailReaders] }];
+    if (reading.kind !== 'value' || reading.adjusted === undefined) return [];
+    const { adjusted } = reading;
+    return [{ pointer, problem: describeAdjustment(adjusted), adjusted }];
+  });
 }
 
 export function decodeLinkDetail(value: JsonValue): Decoded<LinkDetailMessage> {
@@ -216,7 +288,7 @@ export function decodeLinkDetail(value: JsonValue): Decoded<LinkDetailMessage> {
       cpf: link.cpf,
       registration: link.matricula,
       employerId: link.numeroInscricaoEmpregador,
-      employerIdType: link.inscricaoEmpregador.codigo,
+      employerIdType: link.inscricaoEmpregador,
       name: link.nome,
       motherName: link.nomeMae,
       employerName: link.nomeEmpregador,
@@ -237,8 +309,8 @@ export function decodeLinkDetail(value: JsonValue): Decoded<LinkDetailMessage> {
       activity: link.cnae,
       employerStartDate: link.dataInicioAtividadeEmpregador,
       activeLoans: link.qtdEmprestimosAtivosSuspensos,
-      alerts: link.alertas ?? null,
-      legacyLoans: link.emprestimosLegados ?? null,
+      alerts: link.alertas,
+      legacyLoans: link.emprestimosLegados,
     },
   };
 }
@@ -278,7 +350,7 @@ export function encodeLinkDetail(link: LinkDetailMessage): string {
     Payload: {
       cpf: Number(link.cpf),
       matricula: link.registration,
-      inscricaoEmpregador: writeEmployerType(link.employerIdType),
+      inscricaoEmpregador: link.employerIdType === null ? null : writeEmployerType(link.employerIdType),
       numeroInscricaoEmpregador: writeEmployerId(link.employerId),
       nome: link.name,
       sexo: writeCoded(link.sex),

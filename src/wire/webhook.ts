@@ -22,9 +22,9 @@ import { linkKeyOf, otherLinkKeyOf, workerKeyOf } from './identity.ts';
 import { isJsonObject, type JsonLimits, type JsonValue, membersIn, parseJson } from './json.ts';
 import { linkDetailPath, linkListPath } from './link-queries.ts';
 import {
-  adjustedIn,
   decodeLinkDetail,
   decodeLinkList,
+  faultsInDetail,
   type LinkDetailMessage,
   type LinkList,
   type LinkRow,
@@ -101,7 +101,12 @@ export function readWebhook(body: Buffer | string, deps: WebhookDeps): WebhookRe
     if (membersIn(parsed.value) !== parsed.members) {
       const reason =
         'an object in it says a key twice, and which of the values is meant nobody knows; send each key once';
-      return { kind: 'dead-letter', reason, letter: deadLetter(reason, null, body.toString(), deps) };
+      const letter = { kind: 'dead-letter', reason, letter: deadLetter(reason, null, body.toString(), deps) } as const;
+      const value = unwrapped(parsed.value);
+      const event = recogniseEvent(value);
+      return event === 'link-list' || event === 'link-detail'
+        ? orAnswerUnread(event, value, deps, () => letter)
+        : letter;
     }
     return readValue(parsed.value, limited(deps, Buffer.byteLength(body)));
   } catch (error) {
@@ -472,6 +477,12 @@ function linkDetailEntries(link: LinkDetailMessage, value: JsonValue, deps: Webh
   const { vault, now, receivedAt, mapping } = deps;
   const workerKey = workerKeyOf(vault, link.cpf);
   const exposed = readExposed(link.politicallyExposed?.code, mapping);
+  const faults = [...faultsInDetail(value)];
+  if (exposed.kind === 'wrong') {
+    const pointer = '/Payload/pessoaExpostaPoliticamente/codigo';
+    faults.push({ pointer, problem: exposed.problem, field: 'politicallyExposed' });
+  }
+  const unread = faults.flatMap(({ field }) => field ?? []);
   const detail: LinkDetail = {
     linkKey: linkKeyOf(vault, link.cpf, link.registration, link.employerIdType, link.employerId),
     workerKey,
@@ -491,12 +502,16 @@ function linkDetailEntries(link: LinkDetailMessage, value: JsonValue, deps: Webh
     employerStartDate: link.employerStartDate,
     activeLoans: link.activeLoans,
     alertCount: link.alerts?.length ?? null,
+    ...(unread.length === 0 ? {} : { unread }),
   };
   const sealed = sealedCallback(workerKey, value, deps);
   const otherLinkKey = otherLinkKeyOf(vault, link.cpf, link.registration, link);
   const other = otherLinkKey === null ? {} : { otherLinkKey };
   const record = { kind: 'link-detail', at: now, requestCode: link.requestCode, detail, ...other, sealed } as const;
-  return { ...callbackEntries('link-detail', workerKey, record), faults: adjustedIn(value) };
+  return {
+    ...callbackEntries('link-detail', workerKey, record),
+    faults: faults.map(({ field: _, ...fault }) => fault),
+  };
 }
 
 const noLinks = 'no-links';

@@ -59,6 +59,7 @@ function setUp(kept: Kept, clock: ManualClock = createManualClock(at)) {
       return { kind: 'applied', refused: [], whole: true };
     },
   };
+  const failures: string[] = [];
   const callbacks = createCallbacks({
     timeDoubted: () => false,
     views: views as Views,
@@ -77,7 +78,7 @@ function setUp(kept: Kept, clock: ManualClock = createManualClock(at)) {
     stopping: () => false,
     onDetails: () => undefined,
     onLinks: () => undefined,
-    onFailure: () => undefined,
+    onFailure: ({ requestCode }) => failures.push(requestCode),
   });
   const read = async (first: number, ...records: CallbackRecord[]) => {
     const entries = records.map((record, index) => ({ partition: 0, offset: first + index, key: 'k', record }));
@@ -85,7 +86,7 @@ function setUp(kept: Kept, clock: ManualClock = createManualClock(at)) {
     await callbacks.hear(batch);
     await callbacks.handle(batch);
   };
-  return { clock, events, world, lookups, callbacks, read };
+  return { clock, events, world, lookups, callbacks, read, failures };
 }
 
 function nothingKept(): Kept {
@@ -164,6 +165,18 @@ test('before its bid is known it waits, and progress waits with it', async () =>
   await callbacks.bidsKnown(['later', 'ours']);
   assert.deepEqual(keysOf(kept), ['r1', 'r2']);
   assert.equal(kept.applied, 3);
+});
+
+test('whoever waits for a query is told of its errors, and of an answer that cannot be read', async () => {
+  const event = { kind: 'operation-event', at, endpoint: '/trabalhador/consultar-dados-vinculo', sealed: '' } as const;
+  const { read, failures } = setUp(nothingKept());
+  await read(
+    0,
+    { ...event, requestCode: 'failed', errors: ['AUT-01'] },
+    { ...event, requestCode: 'unread', errors: [], unread: true },
+    { ...event, requestCode: 'done', errors: [] },
+  );
+  assert.deepEqual(failures, ['failed', 'unread']);
 });
 
 test('a detail that may be of two links is kept under both keys', async () => {

@@ -667,3 +667,31 @@ test('of contradicted facts rules of both words count, also by value tables, and
   const looked = decided([rule('Graded', graded, economics({ separationMonthlyShare: 0.2 }))], [table]).assessment;
   assert.equal(looked.verdict.economics.separationMonthly, 0.2);
 });
+
+test('what the link detail tells in a form that cannot be read is missing, whatever the request says of it', () => {
+  const request = { ...sampleRequest, employerStartDate: '2010-01-01' };
+  const decided = (change: Partial<LinkDetail>) => {
+    const { kind, trace, ...rest } = checkCaps(
+      drafted(assess(request, { link: { ...sampleLink, ...change }, ledger: undefined }, policy, at)),
+      new Map(),
+    );
+    const code = 'code' in rest ? rest.code : null;
+    const text = 'reasons' in rest ? rest.reasons[0]!.text : '';
+    return { kind, code, text, trace };
+  };
+  assert.equal(decided({}).kind, 'offer');
+  const unread: [Partial<LinkDetail>, string][] = [
+    [{ availableMarginCents: null, unread: ['availableMarginCents'] }, 'fact-missing:margin.availableReais'],
+    [{ birthDate: null, unread: ['birthDate'] }, 'fact-missing:worker.ageYears'],
+    [{ admissionDate: null, unread: ['admissionDate'] }, 'fact-missing:worker.tenureMonths'],
+    [{ terminationDate: null, unread: ['terminationDate'] }, 'fact-missing:worker.terminated'],
+    [{ alertCount: null, unread: ['alertCount'] }, 'fact-missing:alerts.count'],
+    [{ politicallyExposed: null, unread: ['politicallyExposed'] }, 'fact-missing:worker.politicallyExposed'],
+    [{ eligible: null, unread: ['eligible'] }, 'fact-missing:link.eligible'],
+  ];
+  for (const [change, code] of unread) {
+    const draft = decided(change);
+    assert.deepEqual([draft.kind, draft.code], ['pass', code]);
+    assert.match(draft.text, /cannot be read/, code);
+  }
+});

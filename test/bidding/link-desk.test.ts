@@ -137,6 +137,19 @@ test('a refused query is told to everybody who waits', async () => {
   assert.deepEqual(refusals, ['1 authorisation-expired', '2 authorisation-expired']);
 });
 
+test('an answer that cannot be read is told to everybody who waits, whenever its code is known', async () => {
+  const unread = { requestCode: 'q-1', errors: [], unread: true, sealed: '' } as const;
+  for (const order of ['after', 'before'] as const) {
+    const { clock, refusals, desk } = setUp([{ kind: 'acknowledged', requestCode: 'q-1' }]);
+    desk.park(waiting('1'), 'needed');
+    desk.park(waiting('2'), 'useful');
+    if (order === 'before') desk.failureArrived(unread);
+    await clock.settle();
+    if (order === 'after') desk.failureArrived(unread);
+    assert.deepEqual(refusals, ['1 unread', '2 unread'], order);
+  }
+});
+
 test('a request that is decided without its link as well is given up alone, and is not asked for again', async () => {
   const { clock, asked, desk } = setUp([refused, acknowledged]);
   desk.park(waiting('1'), 'needed');

@@ -113,6 +113,16 @@ test('a link query that failed, and a list without links, stand under the code o
   assert.equal(reading({ endpoint: list, payload: { vinculos: [] } }).kind, 'dead-letter');
 });
 
+test('a link detail that says a key twice is a letter, and whoever waits for it is told', () => {
+  const body =
+    '{"CodigoRequisicao":"q-1","Endpoint":"/trabalhador/consultar-dados-vinculo","Payload":{"elegivel":true,"elegivel":false}}';
+  const result = reading(body);
+  assert(result.kind === 'entries' && result.deadLetters === 1, JSON.stringify(result));
+  const [letter, told] = result.entries;
+  assert.equal(letter?.topic, 'dead-letters');
+  assert(told?.topic === 'callbacks' && told.record.kind === 'operation-event' && told.record.unread);
+});
+
 const endOf = (requestId: string, lances: readonly unknown[]) => ({
   Endpoint: '/contrato/oferta-leilao/fim-lote-solicitacoes',
   Payload: {

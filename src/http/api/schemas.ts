@@ -1499,7 +1499,12 @@ const linkFactsSchema = z.object({
     '12345678000195',
     'numeroInscricaoEmpregador',
   ),
-  employerIdType: said(asNumber, 'What `employerId` is: 1 CNPJ, 2 CPF', 1, 'inscricaoEmpregador.codigo'),
+  employerIdType: said(
+    asNumber.nullable(),
+    'What `employerId` is: 1 CNPJ, 2 CPF; null: not said, or not readable',
+    1,
+    'inscricaoEmpregador.codigo',
+  ),
   name: toldText('Name of the worker', 'Maria Exemplo', 'nome'),
   motherName: toldText("Name of the worker's mother", 'Ana Exemplo', 'nomeMae'),
   employerName: toldText('Name of the employer', 'Empresa Exemplo', 'nomeEmpregador'),
