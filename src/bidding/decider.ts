@@ -201,16 +201,18 @@ function conclude(
   { stored, now, revision }: { stored: readonly StoredInput[]; now: number; revision: number },
 ): Decided {
   const { requestId } = state;
+  const from = world.links.waitingSince(requestId);
+  const trace = from === null ? draft.trace : { ...draft.trace, linkAsked: { from, until: now } };
   world.links.unpark(requestId);
   if (draft.kind === 'pass') {
-    const { code, reasons, trace } = draft;
+    const { code, reasons } = draft;
     return {
       kind: 'pass',
       record: { kind: 'passed', requestId, at: now, code, claimId: null, reasons, trace },
       stored,
     };
   }
-  const { offer, trace, worth } = draft;
+  const { offer, worth } = draft;
   const body = world.encodeBid(requestId, offer);
   const waiting = { requestId, offer, trace, body, queuedAt: now, controlRevision: revision };
   return { kind: 'offer', waiting, worth, stored };

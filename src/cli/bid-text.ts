@@ -87,7 +87,17 @@ function askedSection(page: Page, { state, decision, replay }: BidReport, format
   if (state.repeats + state.conflicts > 0) page.field(show.repeats, show.repeatsWords(state.repeats, state.conflicts));
   if (replay === null) return;
   const { link, facts } = replay.assessment;
-  page.field(show.link, link === null ? show.linkNone : show.linkAt(format.time(link.receivedAt)));
+  const wait = decision?.trace.linkAsked;
+  const answered = link === null ? null : show.linkAt(format.time(link.receivedAt));
+  page.field(show.link, wait === undefined ? (answered ?? show.linkNone) : show.linkAskedAt(format.time(wait.from)));
+  if (wait !== undefined) {
+    const seconds = format.number((wait.until - wait.from) / 1_000, 1);
+    page.field('', answered ?? show.linkUnanswered(format.time(wait.until), seconds));
+  }
+  if (link?.unread !== undefined) {
+    page.line(show.linkUnread);
+    page.wrapped(link.unread.join(', '));
+  }
   const contradicted = decision?.trace.contradicted;
   if (contradicted !== undefined) {
     page.line(show.linkDiffers);

@@ -48,6 +48,8 @@ export type DecisionTrace = {
   /** Segment keys from most general to most special; statistics are learnt under all of them. */
   segmentKeys: readonly string[];
   link: LinkDetail | null;
+  /** Since when the request waited for the detail that was asked for, and until when; absent: it did not wait, or an earlier version wrote it. */
+  linkAsked?: { from: EpochMs; until: EpochMs };
   /** Facts that request and link told differently, so that the worse counted or none; absent: none, or the request's word counted. */
   contradicted?: readonly string[];
   /**

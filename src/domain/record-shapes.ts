@@ -204,6 +204,7 @@ const trace = object({
   tailoring: added(object({ shapesHash: text, weights: list(finite), locations: list(finite) })),
   segmentKeys: texts,
   link: nullable(linkDetail),
+  linkAsked: added(object({ from: time, until: time })),
   contradicted: added(texts),
   worseEconomics: added(
     list(object({ field: text, value: finite, word: oneOf('request', 'link'), rule: nullable(text) })),

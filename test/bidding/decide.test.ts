@@ -527,6 +527,13 @@ test('a worker whom the link detail tells otherwise than the request is no bid, 
     assert.notEqual(readRecord('auctions', place, stored).kind, 'unreadable');
     const replay = replayDecision({ request, trace: draft.trace, contents, encodeBid: bytes });
     assert.deepEqual(differencesOf(replay, stored), []);
+    // That it waited for the link before changes nothing of the decision.
+    const waited = {
+      ...stored,
+      trace: { ...stored.trace, linkAsked: { from: at - 2_000, until: at } },
+    } as typeof stored;
+    assert.notEqual(readRecord('auctions', place, waited).kind, 'unreadable');
+    assert.deepEqual(differencesOf(replay, waited), []);
     return draft;
   };
   assert.equal(decided({}).kind, 'offer');

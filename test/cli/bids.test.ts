@@ -14,6 +14,7 @@ import type { CommandWorld } from '../../src/cli/world.ts';
 import { defaultRulesDir } from '../../src/config.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
 import type { HitsReport } from '../../src/rules/rule-hits.ts';
+import { sampleLink } from '../rules/sample-request.ts';
 import { runningClock } from '../sandbox/clocks.ts';
 import {
   type Daemon,
@@ -338,6 +339,40 @@ test('every recorded decision, made again from its stored inputs, gives the same
   }
   assert.ok(claims >= requests / 3, `${claims} claims`);
   assert.ok(passes > 0, `${passes} passes`);
+});
+
+test('whether the link was asked for, and what came of it, is shown with what could not be read', async () => {
+  const reader = openEmbeddedReader({ directory: played.environment.LANCE_DATA_DIR });
+  try {
+    const { requestId } = listed.find(({ rateHundredths }) => rateHundredths !== null)!;
+    const report = await readBidReport(world('en'), reader, requestId, pseudonymKey);
+    const { decision, replay } = report;
+    assert(decision !== null && replay !== null);
+    const shown = (
+      change: Partial<typeof decision.trace>,
+      link: typeof replay.assessment.link,
+      language: 'en' | 'pt',
+    ) =>
+      reportText(
+        {
+          ...report,
+          decision: { ...decision, trace: { ...decision.trace, ...change } } as typeof decision,
+          replay: { ...replay, assessment: { ...replay.assessment, link } },
+        },
+        createFormat(language),
+      ).replaceAll(/\s+/g, ' ');
+    const linkAsked = { from: decision.at - 2_000, until: decision.at };
+    assert.match(shown({}, null, 'en'), /link detail not asked for/);
+    const waited = shown({ linkAsked }, null, 'en');
+    assert.match(waited, /link detail asked for at .* no answer that could be used until .* 2\.0 s/);
+    assert.doesNotMatch(waited, /not asked for/);
+    assert.match(shown({ linkAsked }, null, 'pt'), /consultado em .* sem resposta utilizável até .* 2,0 s/);
+    const told = { ...sampleLink, unread: ['birthDate'] as const };
+    const answered = shown({ linkAsked }, told, 'en');
+    assert.match(answered, /asked for at .* received at .* cannot be read \(so they are missing\): birthDate/);
+  } finally {
+    reader.close();
+  }
 });
 
 test('no name and no CPF is shown of anybody, in either language or in JSON', async () => {
