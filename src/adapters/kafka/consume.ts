@@ -31,7 +31,7 @@ export async function createConsumer<T extends Topic>(
     /** Asks once more whether records are gone from the front of the topic's partitions; the identity keeps what it finds. */
     lookAtFront: (topic: Topic) => Promise<void>;
     /** A partition that this process cannot go on with. */
-    onClosed: (topic: Topic, partition: number, fault: Fault, record: RawRecord | null) => void;
+    onClosed: (topic: Topic, partition: number, fault: Fault) => void;
     /** Told by the owner of its partition alone. */
     onUnreadable: (topic: Topic, partition: number, fault: Fault, record: RawRecord, isPassedOver: boolean) => void;
     onLine: LogLine;
@@ -58,8 +58,8 @@ export async function createConsumer<T extends Topic>(
     topicName,
     onFault: fail,
     onLine: world.onLine,
-    onClosed: (partition, fault, record) => {
-      world.onClosed(topic, partition, fault, record);
+    onClosed: (partition, fault) => {
+      world.onClosed(topic, partition, fault);
       options.onClosed?.(partition, fault.message);
       if (held.delete(partition)) onLost(partition);
     },

@@ -1,15 +1,15 @@
 /**
  * Follows partitions of one topic: fetches ahead a little, decodes, and hands on batches in order, one at a time for each
  * partition. A slow handler of one partition holds up no other. What stands for a record that cannot be decoded is one of kind
- * `unreadable`; one whose key cannot be read either closes its partition. One whose key is longer than any is passed over: it is of no
- * request, and what would be appended under it would be as long.
+ * `unreadable`. One without a key, or whose key is no text or longer than any that a desk writes, is passed over: it is of no request. What
+ * the processes of a desk write always has a key, and brokers give out no batch whose checksum is wrong, so none of it is passed over.
  */
 import type { LogBatch, LogEntry } from '../../bidding/ports.ts';
 import type { Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import type { LogLine } from './client.ts';
 import type { LogIdentity } from './identity.ts';
-import { longestKey } from './key-partition.ts';
+import { isNameOfSomething } from './key-partition.ts';
 import type { PartitionReader, RawRecord } from './partitions.ts';
 import { type Codec, decodeRecord } from './registry.ts';
 
@@ -21,6 +21,8 @@ export type PartitionLag = {
   seconds: number;
   /** When the position last moved, or nothing was left to read, on the monotonic clock. */
   movedAt: number;
+  /** It is not read any further. */
+  closed: boolean;
 };
 
 export type Follower = {
@@ -71,7 +73,7 @@ export function createFollower<T extends Topic>(options: {
   handler: (batch: LogBatch<Topics[T]>) => Promise<void>;
   /** The handler rejected, or Kafka did not answer for long: nothing is followed any more. */
   onFault: (fault: unknown) => void;
-  onClosed: (partition: number, fault: Fault, record: RawRecord | null) => void;
+  onClosed: (partition: number, fault: Fault) => void;
   /** A record was handed on as `unreadable`, or passed over. */
   onUnreadable: (partition: number, fault: Fault, record: RawRecord, isPassedOver: boolean) => void;
   onLine: LogLine;
@@ -94,10 +96,10 @@ export function createFollower<T extends Topic>(options: {
     options.onFault(fault);
   }
 
-  function close(part: Followed, fault: Fault, record: RawRecord | null): void {
+  function close(part: Followed, fault: Fault): void {
     part.closed = true;
     part.waiting = [];
-    options.onClosed(part.partition, fault, record);
+    options.onClosed(part.partition, fault);
   }
 
   /** Where a broker did not answer for once, the topic may have been made anew meanwhile. */
@@ -111,7 +113,7 @@ export function createFollower<T extends Topic>(options: {
   function closeReplaced(): void {
     for (const part of followed.values()) {
       const fault = identity.fault(topicName, part.partition);
-      if (fault !== null && !part.closed) close(part, fault, null);
+      if (fault !== null && !part.closed) close(part, fault);
     }
   }
 
@@ -145,7 +147,7 @@ export function createFollower<T extends Topic>(options: {
         const part = followed.get((fault.cause as { partition: number }).partition);
         // What was fetched before can be read.
         await part?.running;
-        if (part !== undefined && !part.closed) close(part, fault, null);
+        if (part !== undefined && !part.closed) close(part, fault);
       }
     }
   }
@@ -202,8 +204,7 @@ export function createFollower<T extends Topic>(options: {
         identity.read(topicName, part.partition, raw[count - 1]!);
         part.waiting.splice(0, count);
       }
-      if (fault?.code === 'record-undecodable') close(part, fault, raw[count]!);
-      else if (fault !== null) await waitForRegistry(part, fault);
+      if (fault !== null) await waitForRegistry(part, fault);
     }
   }
 
@@ -223,9 +224,8 @@ export function createFollower<T extends Topic>(options: {
     for (const [count, one] of raw.entries()) {
       const { offset, key, value } = one;
       try {
-        if (key === '') throw new Fault('record-undecodable', 'Its key cannot be read.');
-        if (key.length > longestKey) {
-          options.onUnreadable(partition, tooLong(key), one, true);
+        if (!isNameOfSomething(key)) {
+          options.onUnreadable(partition, ofNothing(key), one, true);
           continue;
         }
         const decoded = decodeRecord(codec, options.topic, { partition, offset, key }, value);
@@ -254,7 +254,7 @@ export function createFollower<T extends Topic>(options: {
       const nothing = { position: 0, fetchFrom: 0, end: 0, movedAt: performance.now(), waiting: [] };
       const part: Followed = { partition, ...nothing, running: null, closed: false };
       followed.set(partition, part);
-      close(part, identity.fault(topicName, partition)!, null);
+      close(part, identity.fault(topicName, partition)!);
     },
     remove: async (partition) => {
       const part = followed.get(partition);
@@ -270,10 +270,10 @@ export function createFollower<T extends Topic>(options: {
     },
     isClosed: (partition) => followed.get(partition)?.closed === true,
     lags: () =>
-      [...followed.values()].map(({ partition, position, end, waiting, movedAt }) => {
+      [...followed.values()].map(({ partition, position, end, waiting, movedAt, closed }) => {
         const oldest = waiting[0]?.timestamp;
         const seconds = oldest === undefined ? 0 : Math.max(0, Date.now() - oldest) / 1_000;
-        return { partition, records: Math.max(0, end - position), seconds, movedAt };
+        return { partition, records: Math.max(0, end - position), seconds, movedAt, closed };
       }),
     stop: async () => {
       stopped = true;
@@ -286,9 +286,10 @@ export function createFollower<T extends Topic>(options: {
   };
 }
 
-function tooLong({ length }: string): Fault {
-  return new Fault(
-    'record-undecodable',
-    `Its key has ${length} characters, more than any that a desk writes: it is passed over.`,
-  );
+function ofNothing({ length }: string): Fault {
+  const what =
+    length === 0
+      ? 'It has no key, or none that can be read, as no desk writes'
+      : `Its key has ${length} characters, more than any that a desk writes`;
+  return new Fault('record-undecodable', `${what}: it is passed over.`);
 }

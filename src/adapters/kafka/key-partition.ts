@@ -3,8 +3,13 @@
  * of 400,000 characters holds the process up for ten seconds, each time.
  */
 
-/** Ids of requests and flows, codes and pseudonyms have a few dozen characters. A record under a longer key is of none of them. */
-export const longestKey = 4_096;
+/** Ids of requests and flows, codes and pseudonyms have a few dozen characters. */
+const longestKey = 4_096;
+
+/** A record without a key, whose key is read as none, or under a longer one is of no request, flow or code. */
+export function isNameOfSomething(key: string): boolean {
+  return key !== '' && key.length <= longestKey;
+}
 
 const seed = 0x9747b28c;
 const factor = 0x5bd1e995;

@@ -80,7 +80,7 @@ export async function openKafkaLog(options: {
    * closes it. Left out, it is told as a closed partition is.
    */
   onReplaced?: (fault: Fault) => void;
-  /** A record of `house` or `rules` is not one of this desk's, and is passed over; told once each. Left out, it is a line. */
+  /** A record is not one of this desk's, and is passed over; told once each. Left out, it is a line. */
   onPassedOver?: (text: string) => void;
   /** Somebody altered a topic so that it could lose records; told at each change. Left out, the topics are not watched. */
   onUnsafe?: (text: string) => void;
@@ -144,10 +144,9 @@ export async function openKafkaLog(options: {
     keepUnread(topic, partition, fault, record);
   }
 
-  function onClosed(topic: Topic, partition: number, fault: Fault, record: RawRecord | null): void {
-    const place = `${topicNameOf(settings, topic)}/${partition}${record === null ? '' : ` at ${record.offset}`}`;
+  function onClosed(topic: Topic, partition: number, fault: Fault): void {
+    const place = `${topicNameOf(settings, topic)}/${partition}`;
     options.onClosed(new Fault(fault.code, `${place} is closed. ${fault.message}`, fault));
-    if (record !== null) keepUnread(topic, partition, fault, record);
   }
 
   const log: EventLog = {
@@ -256,7 +255,8 @@ export function stallOf(
     if (silentMs > stallTimeoutMs) {
       return new Fault('log-stalled', `The group of ${topic} has not answered for ${Math.round(silentMs / 1_000)} s.`);
     }
-    const still = lags().find(({ movedAt }) => now - movedAt > stallTimeoutMs);
+    // A closed partition is not read on purpose. Another process would close it as well.
+    const still = lags().find(({ movedAt, closed }) => !closed && now - movedAt > stallTimeoutMs);
     if (still !== undefined) {
       return new Fault('log-stalled', `${topic}/${still.partition} has not moved for ${stallTimeoutMs / 1_000} s.`);
     }

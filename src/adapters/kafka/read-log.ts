@@ -3,7 +3,7 @@ import type { EventLog, LogEntry } from '../../bidding/ports.ts';
 import type { RecordPlaces } from '../../domain/record-places.ts';
 import type { Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
-import { longestKey } from './key-partition.ts';
+import { isNameOfSomething } from './key-partition.ts';
 import { extentOf, type PartitionReader, type RawRecord, recordsOf } from './partitions.ts';
 import { type Decode, decodeRecord } from './registry.ts';
 import { type KafkaSettings, topicNameOf } from './settings.ts';
@@ -74,7 +74,7 @@ export function createLogReading(reader: PartitionReader, decode: Decode, settin
     read: async (topic, partition, from, limit) => {
       const entries: LogEntry<Topics[typeof topic]>[] = [];
       for await (const record of scan(topic, partition, from)) {
-        if (record.key.length > longestKey) continue;
+        if (!isNameOfSomething(record.key)) continue;
         entries.push(await entryOf(topic, partition, record));
         if (entries.length === limit) break;
       }

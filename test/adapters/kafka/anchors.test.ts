@@ -222,6 +222,24 @@ await describeOnStack('anchors on kafka', (stack) => {
     assert.deepEqual(Object.keys(known ?? {}).sort(), ['auctions/0', 'auctions/1']);
   });
 
+  test('records without a key are anchored and verified as the others', async () => {
+    const settings = settingsOn(stack, `${stack.prefix}keyless.`);
+    await live(settings, 0, 5);
+    const before = await verifiedCount(settings);
+    await withKafka(stack, async (kafka) => {
+      const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
+      await producer.connect();
+      const messages = [null, Buffer.from([0xff])].map((each) => ({ key: each, value: 'x', partition: 1 }));
+      await producer.send({ topic: topicNameOf(settings, 'auctions'), messages });
+      await producer.disconnect();
+    });
+    await live(settings, 5, 5);
+    assert.ok((await verifiedCount(settings)) >= before + 2 + 5);
+    // As the last record of an anchor.
+    await live(settings, 10, 0);
+    await live(settings, 10, 1);
+  });
+
   test('of two processes that anchored from the same place, either may be gone on from (defect line 18)', async () => {
     const settings = { ...settingsOn(stack, `${stack.prefix}both.`), partitions: 1 };
     await live(settings, 0, 10);

@@ -330,41 +330,60 @@ function testRecords(stack: SuiteStack): void {
     assert.ok(kept.includes(`sealed:${auctions}/1/0:${Buffer.from('no Avro').toString('base64')}`));
   });
 
-  test('a record whose key cannot be read closes its partition, and the others go on', async (context) => {
+  test('a record without a key, or with one that is no text, is passed over on every topic, and its partition goes on', async (context) => {
     const settings = settingsOn(stack, `${stack.prefix}keyless.`);
-    const closed: Fault[] = [];
-    const opened = await open(settings, closed);
-    context.after(() => opened.close());
-    const auctions = topicNameOf(settings, 'auctions');
-    const read: string[] = [];
-    const lost: number[] = [];
-    const causes: string[] = [];
-    const consumer = await opened.log.consume({
-      topic: 'auctions',
-      scope: 'owned',
-      from: async () => 0,
-      onLost: (partition) => lost.push(partition),
-      onClosed: (partition, cause) => causes.push(`${partition}: ${cause}`),
-      maxEntries: 10,
-      handler: async ({ entries }) => void read.push(...entries.map(({ key }) => key)),
-      onFault: (fault) => assert.fail(String(fault)),
+    const told: string[] = [];
+    const opened = await openKafkaLog({
+      ...{ settings, seal: (_place, text) => text },
+      ...{ onClosed: assert.fail, onStalled: assert.fail, onPassedOver: (text) => told.push(text) },
     });
-    const key = Buffer.from([0xff, 0xfe, 0x41]);
-    await produce(settings, (producer) =>
-      producer.send({ topic: auctions, messages: [{ key, value: 'anything', partition: 1 }] }),
-    );
-    await eventually(() => closed.length === 1);
-    assert.equal(closed[0]!.code, 'record-undecodable');
-    assert.match(closed[0]!.message, new RegExp(`${auctions}/1 at 0 is closed`));
-    assert.deepEqual(causes, ['1: Its key cannot be read.']);
-    assert.deepEqual([lost, consumer.owns(0), consumer.owns(1), consumer.owns(2)], [[1], true, false, true]);
-    const keys = Array.from({ length: 30 }, (_, index) => `k${index}`);
-    await opened.log.append(keys.map((name) => auctionEntry(name, '')));
-    let others = 0;
-    for (const partition of [0, 2]) others += (await opened.log.read('auctions', partition, 0, 100)).length;
-    assert.ok(others > 0);
-    await eventually(() => read.length === others);
-    assert.equal((await opened.log.read('auctions', 1, 0, 1))[0]!.record.kind, 'unreadable');
+    context.after(() => opened.close());
+    const noText = Buffer.from([0xff, 0xfe, 0x41]);
+    const consumed = ['auctions', 'callbacks', 'flows'] as const;
+    for (const topic of ['dead-letters', 'inputs', ...consumed] as const) {
+      const messages = [null, noText, Buffer.alloc(0), Buffer.from('x')]
+        // Brokers take no record without a key on a compacted topic.
+        .filter((key) => topic !== 'inputs' || key !== null)
+        .map((key) => ({ key, value: 'anything', partition: 1 }));
+      await produce(settings, (producer) => producer.send({ topic: topicNameOf(settings, topic), messages }));
+      const found = await opened.log.read(topic, 1, 0, 10);
+      assert.deepEqual(
+        found.map(({ key, offset }) => [key, offset]),
+        [['x', messages.length - 1]],
+        topic,
+      );
+    }
+    for (const topic of consumed) {
+      const read: string[] = [];
+      let reached = 0;
+      const consumer = await opened.log.consume({
+        topic,
+        scope: 'owned',
+        from: async () => 0,
+        onLost: () => undefined,
+        onClosed: assert.fail,
+        maxEntries: 2,
+        handler: async ({ partition, next, entries }) => {
+          if (partition !== 1) return;
+          read.push(...entries.map(({ key }) => key));
+          reached = next;
+        },
+        onFault: (fault) => assert.fail(String(fault)),
+      });
+      await eventually(() => reached === 4);
+      assert.deepEqual([read, consumer.owns(1)], [['x'], true], topic);
+      const name = topicNameOf(settings, topic);
+      assert.deepEqual(
+        told.splice(0),
+        [0, 1, 2].map(
+          (offset) =>
+            `${name}/1 at ${offset}: It has no key, or none that can be read, as no desk writes: it is passed over.`,
+        ),
+      );
+    }
+    const isKept = (headers: Record<string, string>) => headers['lance-origin-topic'] !== undefined;
+    const origins = (await headersOf(settings, 'dead-letters', 4 + 12)).filter(isKept);
+    assert.equal(origins.length, 12, 'each is kept as a dead letter, and so is what stands under x');
   });
 
   test('records of every compression that brokers know are read', async (context) => {
@@ -482,9 +501,9 @@ async function headersOf(settings: KafkaSettings, topic: 'auctions' | 'dead-lett
 }
 
 test('a partition that does not move, or a group that does not answer, is a stall', () => {
-  const consumer = (movedAt: number, aliveAt: number | null) => ({
+  const consumer = (movedAt: number, aliveAt: number | null, closed = false) => ({
     topic: 'auctions' as const,
-    lags: () => [{ partition: 3, records: 1, seconds: 0, movedAt }],
+    lags: () => [{ partition: 3, records: 1, seconds: 0, movedAt, closed }],
     aliveAt: () => aliveAt,
   });
   const at = 1_000_000;
@@ -493,6 +512,10 @@ test('a partition that does not move, or a group that does not answer, is a stal
   assert.equal(stall(at - 60_000, at - 60_000), null);
   assert.equal(stall(at, null), null);
   assert.match(stall(at - 60_001, at)!, /auctions\/3 has not moved for 60 s/);
+  const stopped = [consumer(at - 600_000, at, true)];
+  assert.equal(stallOf(stopped, { stallTimeoutMs: 60_000 }, at), null, 'a closed partition is not a stalled one');
+  const beside = [...stopped, consumer(at - 60_001, at)];
+  assert.match(stallOf(beside, { stallTimeoutMs: 60_000 }, at)!.message, /auctions\/3 has not moved/);
   assert.match(stall(at, at - 61_000)!, /the group of auctions has not answered for 61 s/i);
 });
 
