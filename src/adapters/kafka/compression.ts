@@ -7,13 +7,25 @@ import { gunzip, gzip, zstdCompress, zstdDecompress } from 'node:zlib';
 import kafkajs from 'kafkajs';
 import { unpackLz4 } from './lz4.ts';
 import { unpackSnappy } from './snappy.ts';
-import { Unpackable } from './unpacked.ts';
+import { TooLong, Unpackable } from './unpacked.ts';
 
 /** A batch cannot be unpacked; asked again, the broker gives the same. */
 export class UnreadableBatch extends Error {
+  /** It would become more than the limit. */
+  readonly isTooLong: boolean;
+  /** Its bytes are not those that its writer sent. */
+  readonly isDamaged: boolean = false;
+  /** Where it stands. */
+  readonly offsets: { first: number; last: number } | null = null;
+
   constructor(codec: string, cause: Error) {
     super(`${codec}: ${cause.message}`, { cause });
+    this.isTooLong = cause instanceof TooLong || codeOf(cause) === 'ERR_BUFFER_TOO_LARGE';
   }
+}
+
+function codeOf(cause: unknown): unknown {
+  return (cause as { code?: unknown }).code;
 }
 
 /** What a desk takes of one batch at most: eight times as much as a broker takes of it. More is made to fill the memory. */
@@ -46,7 +58,7 @@ const codings: readonly Coding[] = [
 
 function isOfBytes(cause: unknown): cause is Error {
   if (cause instanceof Unpackable) return true;
-  const code = (cause as { code?: unknown }).code;
+  const code = codeOf(cause);
   return cause instanceof Error && typeof code === 'string' && /^(?:Z_|ZSTD_|ERR_BUFFER_TOO_LARGE)/.test(code);
 }
 

@@ -225,7 +225,7 @@ export function createFollower<T extends Topic>(options: {
       const { offset, key, value } = one;
       try {
         if (!isNameOfSomething(key)) {
-          options.onUnreadable(partition, ofNothing(key), one, true);
+          options.onUnreadable(partition, ofNothing(one), one, true);
           continue;
         }
         const decoded = decodeRecord(codec, options.topic, { partition, offset, key }, value);
@@ -286,10 +286,10 @@ export function createFollower<T extends Topic>(options: {
   };
 }
 
-function ofNothing({ length }: string): Fault {
+function ofNothing({ key, problem }: RawRecord): Fault {
   const what =
-    length === 0
-      ? 'It has no key, or none that can be read, as no desk writes'
-      : `Its key has ${length} characters, more than any that a desk writes`;
+    key === ''
+      ? (problem ?? 'It has no key, or none that can be read, as no desk writes')
+      : `Its key has ${key.length} characters, more than any that a desk writes`;
   return new Fault('record-undecodable', `${what}: it is passed over.`);
 }

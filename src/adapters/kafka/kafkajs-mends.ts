@@ -1,5 +1,5 @@
 /**
- * Eight mends of kafkajs 2.2.4 from outside; it has had no release since 2023.
+ * Nine mends of kafkajs 2.2.4 from outside; it has had no release since 2023.
  *
  * Idle loop (kafkajs #1704, #1751): once a connection has had an answer, its request queue looks for pending requests every
  * millisecond for ever, because the wait until the end of a throttling that never was is negative. That is 5 % of a core in
@@ -24,11 +24,14 @@
  *
  * Compression: kafkajs reads batches of gzip alone, however much they become. Here it reads those of all codecs: see `compression.ts`.
  *
+ * Checksums: kafkajs compares none, and does not say which batch it cannot read: see `record-batches.ts`.
+ *
  * Costly writing: what a plain producer sends takes a tenth of a busy desk's CPU to put together: see `produce-bytes.ts`.
  */
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import './compression.ts';
+import './record-batches.ts';
 import { causeText, placeOf } from './cause.ts';
 import { type ProduceBody, produceBytes } from './produce-bytes.ts';
 

@@ -2,6 +2,12 @@
  * How long a key may be, and its partition, as every client of Kafka finds it (murmur2). kafkajs computes the same with numbers that grow with the key: one
  * of 400,000 characters holds the process up for ten seconds, each time.
  */
+import { isUtf8 } from 'node:buffer';
+
+/** A key that is no text names nothing: it is read as none. */
+export function keyText(key: Buffer | null): string {
+  return key !== null && isUtf8(key) ? key.toString() : '';
+}
 
 /** Ids of requests and flows, codes and pseudonyms have a few dozen characters. */
 const longestKey = 4_096;

@@ -4,13 +4,12 @@
  * its own cluster underneath can do what is needed here, so that is taken, and nothing is ever committed.
  */
 import assert from 'node:assert/strict';
-import { isUtf8 } from 'node:buffer';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kafka } from 'kafkajs';
 import { Fault } from '../../errors.ts';
 import { unavailable } from './client.ts';
 import { UnreadableBatch } from './compression.ts';
-import { partitionOfKey } from './key-partition.ts';
+import { keyText, partitionOfKey } from './key-partition.ts';
 
 export type RawRecord = {
   offset: number;
@@ -18,6 +17,8 @@ export type RawRecord = {
   value: Buffer | null;
   /** When it was written, as its writer says. */
   timestamp: number;
+  /** It stands for a batch of another program that nobody can read: what is wrong with it. */
+  problem?: string;
 };
 
 type Message = {
@@ -26,6 +27,7 @@ type Message = {
   value: Buffer | null;
   timestamp: string;
   isControlRecord?: boolean;
+  problem?: string;
   batchContext?: { firstOffset: string; lastOffsetDelta: number };
 };
 type Fetched = { topicName: string; partitions: { partition: number; highWatermark: string; messages: Message[] }[] };
@@ -300,9 +302,13 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
 }
 
 function unreadableBatch(topic: string, partition: number, from: number, cause: UnreadableBatch): Fault {
+  const { first, last } = cause.offsets ?? { first: from, last: from };
+  const remedy = cause.isDamaged
+    ? `Its bytes have changed since they were written, on the disk of the broker that leads the partition: let another replica lead ${topic}/${partition}, and restart the processes.`
+    : 'This version of the program cannot unpack it; who changed compression.type of the topic, or wrote to it? Report it.';
   return new Fault(
     'record-undecodable',
-    `The batch of records of ${topic}/${partition} that begins at ${from} or before cannot be unpacked (${cause.message}): no desk writes such a batch. Find out who did. What comes after it in its partition is not read until the topic is repaired.`,
+    `The batch of ${topic}/${partition} at the offsets ${first} to ${last} cannot be unpacked (${cause.message}). ${remedy} What comes after it in its partition is not read.`,
     Object.assign(cause, { partition }),
   );
 }
@@ -315,12 +321,11 @@ function offsetAfter({ offset, batchContext }: Message): number {
 
 function recordsFrom(messages: readonly Message[], from: number): RawRecord[] {
   const records: RawRecord[] = [];
-  for (const { offset, key, value, timestamp, isControlRecord } of messages) {
+  for (const { offset, key, value, timestamp, isControlRecord, problem } of messages) {
     // A fetch gives whole batches, which may begin earlier.
     if (Number(offset) < from || isControlRecord === true) continue;
-    // A key that is no text names nothing: it is read as none.
-    const name = key !== null && isUtf8(key) ? key.toString() : '';
-    records.push({ offset: Number(offset), key: name, value, timestamp: Number(timestamp) });
+    const problemOf = problem === undefined ? {} : { problem };
+    records.push({ offset: Number(offset), key: keyText(key), value, timestamp: Number(timestamp), ...problemOf });
   }
   return records;
 }

@@ -3,6 +3,8 @@
 /** The compressed bytes are damaged, or would become more than the limit. */
 export class Unpackable extends Error {}
 
+export class TooLong extends Unpackable {}
+
 export type Unpacked = {
   length: () => number;
   append: (bytes: Buffer) => void;
@@ -19,7 +21,7 @@ export function createUnpacked(limitBytes: number): Unpacked {
 
   function makeRoom(count: number): void {
     const needed = length + count;
-    if (needed > limitBytes) throw new Unpackable(`it becomes more than ${limitBytes} bytes`);
+    if (needed > limitBytes) throw new TooLong(`it becomes more than ${limitBytes} bytes`);
     if (needed <= buffer.length) return;
     const larger = Buffer.allocUnsafe(Math.min(limitBytes, Math.max(needed, 2 * buffer.length)));
     buffer.copy(larger, 0, 0, length);

@@ -1,8 +1,9 @@
 /** What the anchors on Kafka tell of a log that is shorter, or another one, than it was. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Kafka, logLevel, Partitioners } from 'kafkajs';
+import kafkajs, { Kafka, logLevel, Partitioners } from 'kafkajs';
 import { openAnchors } from '../../../src/adapters/kafka/anchors.ts';
+import { unpackedLimitBytes } from '../../../src/adapters/kafka/compression.ts';
 import { openKafkaLog } from '../../../src/adapters/kafka/log.ts';
 import { createPartitionReader } from '../../../src/adapters/kafka/partitions.ts';
 import { type KafkaSettings, topicNameOf } from '../../../src/adapters/kafka/settings.ts';
@@ -222,7 +223,7 @@ await describeOnStack('anchors on kafka', (stack) => {
     assert.deepEqual(Object.keys(known ?? {}).sort(), ['auctions/0', 'auctions/1']);
   });
 
-  test('records without a key are anchored and verified as the others', async () => {
+  test('records without a key and batches that become too much are anchored and verified as the others', async () => {
     const settings = settingsOn(stack, `${stack.prefix}keyless.`);
     await live(settings, 0, 5);
     const before = await verifiedCount(settings);
@@ -230,11 +231,14 @@ await describeOnStack('anchors on kafka', (stack) => {
       const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
       await producer.connect();
       const messages = [null, Buffer.from([0xff])].map((each) => ({ key: each, value: 'x', partition: 1 }));
-      await producer.send({ topic: topicNameOf(settings, 'auctions'), messages });
+      const topic = topicNameOf(settings, 'auctions');
+      await producer.send({ topic, messages });
+      const bomb = [{ key: 'x', value: Buffer.alloc(unpackedLimitBytes), partition: 1 }];
+      await producer.send({ topic, messages: bomb, compression: kafkajs.CompressionTypes.GZIP });
       await producer.disconnect();
     });
     await live(settings, 5, 5);
-    assert.ok((await verifiedCount(settings)) >= before + 2 + 5);
+    assert.ok((await verifiedCount(settings)) >= before + 3 + 5);
     // As the last record of an anchor.
     await live(settings, 10, 0);
     await live(settings, 10, 1);

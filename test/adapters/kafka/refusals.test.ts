@@ -419,34 +419,45 @@ function testRecords(stack: SuiteStack): void {
     await (await open(settings)).close();
   });
 
-  test('a batch that becomes too much closes its partition where it stands, and the others go on', async (context) => {
+  test('a batch that becomes too much is passed over, and its partition goes on', async (context) => {
     const settings = settingsOn(stack, `${stack.prefix}bomb.`);
-    const closed: Fault[] = [];
-    const opened = await open(settings, closed);
+    const told: string[] = [];
+    const opened = await openKafkaLog({
+      ...{ settings, seal: (_place, text) => text },
+      ...{ onClosed: assert.fail, onStalled: assert.fail, onPassedOver: (text) => told.push(text) },
+    });
     context.after(() => opened.close());
     const topic = topicNameOf(settings, 'auctions');
-    const read: string[] = [];
-    const consumer = await opened.log.consume({
-      topic: 'auctions',
-      scope: 'owned',
-      from: async () => 0,
-      onLost: () => undefined,
-      maxEntries: 10,
-      handler: async ({ entries }) => void read.push(...entries.map(({ key }) => key)),
-      onFault: (fault) => assert.fail(String(fault)),
-    });
-    const send = (partition: number, key: string, value: Buffer | string, compression = 0) =>
-      produce(settings, (producer) => producer.send({ topic, compression, messages: [{ key, value, partition }] }));
-    await send(1, 'before', 'x');
-    await send(1, 'bomb', Buffer.alloc(unpackedLimitBytes), kafkajs.CompressionTypes.GZIP);
-    await send(1, 'after', 'x');
-    await eventually(() => closed.length === 1, 20_000);
-    assert.equal(closed[0]!.code, 'record-undecodable');
-    assert.match(closed[0]!.message, new RegExp(`${topic}/1 that begins at 1 or before cannot be unpacked \\(gzip: `));
-    for (const partition of [0, 2]) await send(partition, `beside-${partition}`, 'x');
-    await eventually(() => read.length === 3, 20_000);
-    assert.deepEqual(read.toSorted(), ['before', 'beside-0', 'beside-2']);
-    assert.deepEqual([consumer.owns(0), consumer.owns(1), consumer.owns(2)], [true, false, true]);
+    const send = (partition: number, keys: readonly string[], value: Buffer | string, compression = 0) =>
+      produce(settings, (producer) => {
+        const messages = keys.map((key) => ({ key, value, partition }));
+        return producer.send({ topic, compression, messages });
+      });
+    const { read, spans, consumer } = await readAuctions(opened.log);
+    await send(1, ['before'], 'x');
+    await send(1, ['bomb', 'bomb'], Buffer.alloc(unpackedLimitBytes / 2), kafkajs.CompressionTypes.GZIP);
+    await send(1, ['after'], 'x');
+    await send(1, ['bomb'], Buffer.alloc(unpackedLimitBytes), kafkajs.CompressionTypes.ZSTD);
+    for (const partition of [0, 2]) await send(partition, [`beside-${partition}`], 'x');
+    await eventually(() => read.size === 4 && spans.at(-1)?.[1] === 5, 20_000);
+    assert.deepEqual([...read.keys()].toSorted(), ['after', 'before', 'beside-0', 'beside-2']);
+    assert.equal(consumer.owns(1), true);
+    assert.match(
+      told[0]!,
+      new RegExp(`^${topic}/1 at 2: The batch of the offsets 1 to 2 becomes more than 64 MB \\(gzip: `),
+    );
+    assert.match(
+      told[1]!,
+      new RegExp(`^${topic}/1 at 4: The batch of the offsets 4 to 4 becomes more than 64 MB \\(zstd: `),
+    );
+    assert.equal(told.length, 2);
+    for (const from of [0, 1, 2]) {
+      const found = await opened.log.read('auctions', 1, from, 10);
+      assert.deepEqual(
+        found.map(({ key, offset }) => [key, offset]),
+        [...(from === 0 ? [['before', 0]] : []), ['after', 3]],
+      );
+    }
   });
 
   test('a record under a key that no desk writes is passed over, and its partition goes on', async (context) => {
