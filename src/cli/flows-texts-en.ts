@@ -434,6 +434,7 @@ export const flowsEn: Texts['flows'] = {
   },
   sealed: sealedText,
   notKnown: 'not known',
+  beforeAndAfter: (number) => `${number} (below: closed loan → new loan)`,
   estimate: (before, after) => `${before} → ${after} (estimate: what is owed the service alone knows)`,
   confirmFirst: (shown) => `Nothing was sent. The order is sent at once with --yes:\n${shown}`,
   earlierNotes: (numbers) => `${numbers} (given up here; the service was told nothing of it)`,

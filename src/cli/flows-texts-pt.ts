@@ -450,6 +450,7 @@ export const flowsPt = {
   },
   sealed: '(selado)',
   notKnown: 'desconhecida',
+  beforeAndAfter: (number: string) => `${number} (abaixo: empréstimo encerrado → novo)`,
   estimate: (before: string, after: string) =>
     `${before} → ${after} (estimativa: o saldo devedor só o serviço conhece)`,
   confirmFirst: (shown: string) => `Nada foi enviado. Com --yes o pedido é enviado na hora:\n${shown}`,

@@ -849,15 +849,18 @@ function previewRenegotiation(
   return withFront(world, order, async (front) => {
     const found = await front.previewRenegotiation(askerOf(order), asked);
     if (found.kind !== 'startable') return found;
-    const { terms, closedInstallmentCents } = found;
-    const [before, after] = [closedInstallmentCents, terms.installmentCents].map((cents) =>
-      cents === null ? texts.notKnown : format.money(cents),
-    );
+    const { terms, closed } = found;
+    const sides = (name: keyof typeof closed, said: (value: number) => string) => {
+      const [before, after] = [closed[name], terms[name]].map((value) =>
+        value === null ? texts.notKnown : said(value),
+      );
+      return [before!, after!] as const;
+    };
     const lines: readonly (readonly [label: string, text: string])[] = [
-      [texts.labels.closedContract, asked.renegotiation.closedContract],
-      [texts.labels.installments, String(terms.installments)],
-      [texts.labels.rate, format.rate(terms.rateHundredths)],
-      [texts.labels.installment, texts.estimate(before!, after!)],
+      [texts.labels.closedContract, texts.beforeAndAfter(asked.renegotiation.closedContract)],
+      [texts.labels.installments, sides('installments', String).join(' → ')],
+      [texts.labels.rate, sides('rateHundredths', format.rate).join(' → ')],
+      [texts.labels.installment, texts.estimate(...sides('installmentCents', format.money))],
     ];
     throw new Fault('not-allowed', texts.confirmFirst(labelledText(lines)));
   });

@@ -736,6 +736,18 @@ const whole: readonly Sentence[] = [
     'as parcelas em aberto do empréstimo encerrado eram $1, e isto é $2: corrija ou, quando souber que é isso mesmo, envie true em despiteOriginal',
   ],
   [
+    /^the instalments of the closed loan were (.*), and this is (.*): correct it, or, once you know that it is meant so, send true in despiteOriginal$/,
+    'as parcelas do empréstimo encerrado eram $1, e isto é $2: corrija ou, quando souber que é isso mesmo, envie true em despiteOriginal',
+  ],
+  [
+    /^no loan here has more than (.*) instalments \(setting pricing\.maxInstallments\), and this is (.*): correct it, or, once you know that it is meant so, send true in despiteOriginal$/,
+    'nenhum empréstimo aqui tem mais que $1 parcelas (configuração pricing.maxInstallments), e isto é $2: corrija ou, quando souber que é isso mesmo, envie true em despiteOriginal',
+  ],
+  [
+    /^the closed loan had (.*) instalments, so no more can be open: correct it, or leave it out$/,
+    'o empréstimo encerrado tinha $1 parcelas, e não pode haver mais que isso em aberto: corrija ou deixe sem',
+  ],
+  [
     /^the instalment that is reckoned for the new loan was (.*), and this is (.*): correct it, or, once you know that it is meant so, send true in despiteOriginal$/,
     'a parcela calculada para o novo empréstimo foi de $1, e isto é $2: corrija ou, quando souber que é isso mesmo, envie true em despiteOriginal',
   ],

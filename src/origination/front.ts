@@ -126,8 +126,8 @@ export type FrontResult =
   /** It is in the log, and no desk has taken it up in time: asked again with the same key it says what became of it. */
   | { kind: 'written'; flowId: string };
 
-/** Nothing of it is written: what a start would send, and what is paid each month of the loan that was closed; null: not known. */
-type RenegotiationPreview = { kind: 'startable'; terms: FlowTerms; closedInstallmentCents: AmountCents | null };
+/** Nothing of it is written: what a start would send, and what is known of the loan that was closed; null: not known. */
+type RenegotiationPreview = { kind: 'startable'; terms: FlowTerms; closed: OriginalTerms };
 
 export type FlowFront = {
   startContract: (asker: Asker, asked: ContractAsked) => Promise<FrontResult>;
@@ -485,8 +485,12 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const { record, breaches, own } = await renegotiationBegun(asker, asked);
     const found = await checked(record, breaches);
     if (found.kind !== 'checked') return withOthers(found, breaches);
-    const { terms } = record;
-    return { kind: 'startable', terms: terms!, closedInstallmentCents: own?.note?.installmentCents ?? null };
+    const closed: OriginalTerms = {
+      rateHundredths: own === null ? asked.originalRateHundredths : originalRate(own, asked).rate,
+      installments: own?.terms?.installments ?? null,
+      installmentCents: own?.note?.installmentCents ?? null,
+    };
+    return { kind: 'startable', terms: record.terms!, closed };
   }
 
   /** Beside a flow that is in the way: all that is wrong with the order is said at once. */
@@ -513,6 +517,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       ...ofCpfs,
       isOfOther ? { rule: 'contract-of-worker', field: 'closedContract', problem: contractOfOtherText } : null,
       ...(own === null ? [] : [contractAsNoted(own, closedContract), contractLent(own, closedByTermination)]),
+      openWithinTerm(own, openInstallments),
       ...(isOfOther || ofCpfs[0] !== null ? [] : ofRate),
     ];
     const link = linkOf({ ...renegotiation, authorisationNumber });
@@ -543,10 +548,17 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         ? []
         : unlikeOriginal(
             { ...renegotiation, installmentCents: asked.estimatedInstallmentCents },
-            { rateHundredths: rate, installments: openInstallments, installmentCents: reckonedCents },
+            { rateHundredths: rate, installmentCents: reckonedCents, ...termOfClosed(own, openInstallments) },
           );
     const breaches = [...problems.filter((problem) => problem !== null), ...ofEvents, ...unlike];
     return { ...beginning('renegotiation', flowId, asker, { subject, terms, sealed: order, asked, breaches }), own };
+  }
+
+  /** What the term of a renegotiation is held against: the instalments that are open, else all that there were, else the most of any loan here. */
+  function termOfClosed(own: FlowState | null, openInstallments: number | null) {
+    const { maxInstallments } = pricing;
+    if (openInstallments !== null) return { installments: openInstallments, isOpen: true, maxInstallments };
+    return { installments: own?.terms?.installments ?? null, isOpen: false, maxInstallments };
   }
 
   /** What the service lent at counts, where that is below the order. Where nothing is known it is the rate that was asked for. */
@@ -911,7 +923,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     }
     if (asked.step === 'amend' && asked.renegotiation !== undefined && asked.despiteOriginal !== true) {
-      const unlike = amendedUnlikeOriginal(state, asked.renegotiation);
+      const unlike = await amendedUnlikeOriginal(state, asked.renegotiation);
       if (unlike.length > 0) return { kind: 'refused', problem: 'breach', breaches: unlike };
     }
     if (lendsAgain(state, asked.step)) return endorsedAlready(asked.step, state);
@@ -1188,12 +1200,15 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   }
 
   /** What is changed of the terms, where it is far from the loan that was closed. */
-  function amendedUnlikeOriginal(
+  async function amendedUnlikeOriginal(
     { flow, flowId, sealed, subject, terms }: FlowState,
     { installments, rateHundredths }: { installments: number; rateHundredths?: RateHundredths | undefined },
-  ): readonly FlowBreach[] {
+  ): Promise<readonly FlowBreach[]> {
     if (flow !== 'renegotiation' || sealed === null || terms === null) return [];
     const { original } = readStored(vault.open(sealedPlaces.flowOrder(flowId), sealed)) as RenegotiationOrder;
+    const { closedContract, workerKey } = subject;
+    const found = closedContract === null || workerKey === null ? null : await ownContract(closedContract, workerKey);
+    const own = (found?.subject.workerKey ?? workerKey) === workerKey ? found : null;
     return unlikeOriginal(
       {
         rateHundredths: rateHundredths === terms.rateHundredths ? null : (rateHundredths ?? null),
@@ -1202,8 +1217,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       },
       {
         rateHundredths: subject.rateLimitHundredths,
-        installments: original.openInstallments,
         installmentCents: null,
+        ...termOfClosed(own, original.openInstallments),
       },
     ).map((each) => ({ ...each, field: `renegotiation.${each.field}` }));
   }
@@ -1446,6 +1461,14 @@ function contractLent(own: FlowState, closedByTermination: boolean | null): Chec
   return { rule: 'closed-by-termination', field: 'closedContract', problem };
 }
 
+/** No more can be open than there were. */
+function openWithinTerm(own: FlowState | null, openInstallments: number | null): Check {
+  const term = own?.terms?.installments ?? null;
+  if (term === null || openInstallments === null || openInstallments <= term) return null;
+  const problem = `the closed loan had ${term} instalments, so no more can be open: correct it, or leave it out`;
+  return { rule: 'open-installments', field: 'openInstallments', problem };
+}
+
 type BidTerms = Pick<Offer, 'amountCents' | 'installmentCents' | 'installments' | 'rateHundredths'>;
 
 /** Of a bid whose record is lost, what was published of it is known, or nothing: there the order says what was promised. */
@@ -1508,27 +1531,46 @@ type OriginalTerms = {
 /**
  * What of a renegotiation is far from the loan that was closed. No bid says what was promised, and a lower rate or a longer term is what
  * a renegotiation is for; so far off it is more often a slip of typing. A rate of a tenth, or above the original one, has rules of its
- * own. Null: not known, or not changed.
+ * own. Null: not known, or not changed. `isOpen`: the term is of the instalments that are still open.
  */
-function unlikeOriginal(order: OriginalTerms, original: OriginalTerms): FlowBreach[] {
+function unlikeOriginal(
+  order: OriginalTerms,
+  original: OriginalTerms & { isOpen: boolean; maxInstallments: number },
+): FlowBreach[] {
   return (['rateHundredths', 'installments', 'installmentCents'] as const).flatMap((name): FlowBreach[] => {
-    const [value, known] = [order[name], original[name]];
-    if (value === null || known === null || known <= 0) return [];
-    const isRate = name === 'rateHundredths';
-    const times = name === 'installments' ? 4 : 2;
-    const isLow = value * times < known && !(isRate && isOfOtherUnit(value, known));
-    if (!isLow && (isRate || value <= known * times)) return [];
+    const value = order[name];
+    if (value === null) return [];
+    const problem = isFarOff(name, value, original[name])
+      ? farFromOriginal(name, original, value)
+      : name === 'installments' && value > original.maxInstallments
+        ? `no loan here has more than ${original.maxInstallments} instalments (setting pricing.maxInstallments), and this is ${value}: correct it, or, once you know that it is meant so, send true in despiteOriginal`
+        : null;
     const field = name === 'installmentCents' ? 'estimatedInstallmentCents' : name;
-    return [{ rule: 'like-original', field, problem: farFromOriginal(name, known, value) }];
+    return problem === null ? [] : [{ rule: 'like-original', field, problem }];
   });
 }
 
-function farFromOriginal(name: keyof OriginalTerms, known: number, value: number): string {
+function isFarOff(name: keyof OriginalTerms, value: number, known: number | null): boolean {
+  if (known === null || known <= 0) return false;
+  const isRate = name === 'rateHundredths';
+  const times = name === 'installments' ? 4 : 2;
+  const isLow = value * times < known && !(isRate && isOfOtherUnit(value, known));
+  return isLow || (!isRate && value > known * times);
+}
+
+function farFromOriginal(
+  name: keyof OriginalTerms,
+  { isOpen, ...original }: OriginalTerms & { isOpen: boolean },
+  value: number,
+): string {
+  const known = original[name];
   if (name === 'rateHundredths')
     return `the rate of the closed loan was ${known}, and this is ${value}: correct it, or, once you know that it is meant so, send true in despiteOriginal`;
-  return name === 'installments'
+  if (name === 'installmentCents')
+    return `the instalment that is reckoned for the new loan was ${known}, and this is ${value}: correct it, or, once you know that it is meant so, send true in despiteOriginal`;
+  return isOpen
     ? `the open instalments of the closed loan were ${known}, and this is ${value}: correct it, or, once you know that it is meant so, send true in despiteOriginal`
-    : `the instalment that is reckoned for the new loan was ${known}, and this is ${value}: correct it, or, once you know that it is meant so, send true in despiteOriginal`;
+    : `the instalments of the closed loan were ${known}, and this is ${value}: correct it, or, once you know that it is meant so, send true in despiteOriginal`;
 }
 
 /** Whether an amendment leaves the terms as they are. */

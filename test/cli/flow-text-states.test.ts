@@ -282,6 +282,12 @@ test('figures, days and times of a refusal are said as people read them, in both
       /was 2\.50 %, and this is 1\.20 %: correct/,
       /foi de 2,50 %, e isto é 1,20 %: corrija/,
     ],
+    [
+      'installments',
+      'the instalments of the closed loan were 39, and this is 480: correct it, or, once you know that it is meant so, send true in despiteOriginal',
+      /were 39, and this is 480: correct/,
+      /eram 39, e isto é 480: corrija/,
+    ],
     ['rateHundredths', 'send at most the rate of the original contract, 251', /2\.51 % \(251\)$/, /2,51 % \(251\)$/],
     [
       'step',

@@ -289,11 +289,32 @@ test('the preview of a renegotiation makes every check of its start, and says al
     ).kind,
     'startable',
   );
+  // Without the open instalments it is held against the term of the closed loan, and of one made elsewhere against the most here.
+  const unsaid = { openInstallments: null };
+  const closedTerm = offer.installments;
+  for (const [order, said] of [
+    [asked({ installments: 480 }, unsaid), `the instalments of the closed loan were ${closedTerm}, and this is 480`],
+    [asked({ installments: closedTerm * 4 + 1 }, unsaid), `the instalments of the closed loan were ${closedTerm}`],
+    [
+      asked({ installments: 480, closedContract: 'elsewhere' }, { ...unsaid, originalRateHundredths: 250 }),
+      `no loan here has more than ${pricing.maxInstallments} instalments`,
+    ],
+    [asked({}, { openInstallments: closedTerm + 1 }), `the closed loan had ${closedTerm} instalments, so no more`],
+  ] as const) {
+    const held = await front.previewRenegotiation(ana, order);
+    assert.deepEqual(held, await front.startRenegotiation(ana, order));
+    assert.ok(held.kind === 'refused' && held.breaches.some(({ problem }) => problem.startsWith(said)), said);
+  }
+  const meantLong = { ...asked({ installments: 96 }, unsaid), despiteOriginal: true };
+  const longer = await front.previewRenegotiation(ana, meantLong);
+  assert.ok(longer.kind === 'startable');
+  const { rateHundredths: lentAt, installmentCents } = longer.closed;
+  assert.deepEqual([lentAt, longer.closed.installments, installmentCents !== null], [250, closedTerm, true]);
   const near = asked({ rateHundredths: 125, installments: 36 });
   assert.equal((await front.previewRenegotiation(ana, near)).kind, 'startable');
   const right = await front.previewRenegotiation(ana, asked());
   assert.ok(right.kind === 'startable', JSON.stringify(right));
-  assert.ok(right.closedInstallmentCents !== null && right.terms.installmentCents !== null);
+  assert.ok(right.closed.installmentCents !== null && right.terms.installmentCents !== null);
   const taken = await front.startRenegotiation(ana, asked());
   assert.ok(taken.kind === 'taken', 'the preview wrote nothing');
   assert.deepEqual(taken.state.terms, right.terms);

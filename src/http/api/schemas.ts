@@ -160,7 +160,7 @@ const despiteSimulation = said(
 
 const despiteOriginal = said(
   z.boolean().optional(),
-  'Go on although the rate is below half of that of the closed loan, the instalments are less than a quarter or more than four times `openInstallments`, or `estimatedInstallmentCents` is less than half or more than twice what is reckoned from the note of the closed loan; left out or false: refused then, and both figures are named',
+  'Go on although the rate is below half of that of the closed loan, the instalments are less than a quarter or more than four times `openInstallments` (left out: of a contract made here, of its own term) or more than the setting `pricing.maxInstallments`, or `estimatedInstallmentCents` is less than half or more than twice what is reckoned from the note of the closed loan; left out or false: refused then, and both figures are named',
   false,
   'none',
 );
@@ -238,7 +238,7 @@ export const renegotiationBody = order(
     ),
     openInstallments: said(
       measured(z.int().min(0).max(480), 'a count').optional(),
-      `How many instalments are open; ${told}`,
+      `How many instalments are open; of a contract made here at most its own term; ${told}`,
       10,
       'none',
     ),
