@@ -748,6 +748,14 @@ const whole: readonly Sentence[] = [
     'o empréstimo encerrado tinha $1 parcelas, e não pode haver mais que isso em aberto: corrija ou deixe sem',
   ],
   [
+    /^the note (.*) of this contract was renegotiated here: (.*), (.*); signing or generating it again would lend that loan twice\. Look at that flow; only where nothing of it stands at the service, end it first$/,
+    'a CCB $1 deste contrato foi repactuada aqui: $2, $3; assinar ou gerar de novo emprestaria o mesmo valor duas vezes. Veja esse fluxo; só se nada dele constar no serviço, encerre-o antes',
+  ],
+  [
+    /^a loan of this contract was renegotiated here: (.*), (.*); look there whether it was lent\. Once you know that it was not, send true in despiteRenegotiation$/,
+    'um empréstimo deste contrato foi repactuado aqui: $1, $2; veja lá se ele foi concedido. Quando souber que não foi, envie true em despiteRenegotiation',
+  ],
+  [
     /^the instalment that is reckoned for the new loan was (.*), and this is (.*): correct it, or, once you know that it is meant so, send true in despiteOriginal$/,
     'a parcela calculada para o novo empréstimo foi de $1, e isto é $2: corrija ou, quando souber que é isso mesmo, envie true em despiteOriginal',
   ],

@@ -303,6 +303,8 @@ export type FlowState = {
   frozen?: FrozenMark;
   /** Of a contract as people read it: its bid failed or has ended, so nothing is signed or lent of it. Absent: it is not so. In no row. */
   lostBid?: FlowBreach;
+  /** Of a contract as people read it: a renegotiation of its note stands. Absent: it is not so, or not looked for. In no row. */
+  renegotiated?: FlowBreach;
   /** Where its records stand. Absent: its first ones were folded by an earlier version. */
   places?: RecordPlaces;
 };

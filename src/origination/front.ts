@@ -90,6 +90,7 @@ import {
   type WithdrawalOrder,
 } from './preparation.ts';
 import { react } from './react.ts';
+import { barsRenegotiated, renegotiatedBy, renegotiationOf } from './renegotiations-beside.ts';
 import {
   allowsStep,
   bindsLender,
@@ -332,6 +333,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (known !== null && isNoteAwaited(known, clock.now(), settings)) {
       return noteStillDue(known, noteLateAt(known, settings), 'start', namingField[record.flow]);
     }
+    const renegotiation = known === null ? null : await standingRenegotiation(known);
+    if (renegotiation !== null) {
+      const breach = { ...renegotiatedBy(renegotiation), field: namingField[record.flow] };
+      return { kind: 'refused', problem: 'not-allowed', breaches: [breach] };
+    }
     if (known !== null && isCancelledUnseen(known)) return noteLate(known, 'start', namingField[record.flow]);
     const written: FlowStarted = isAgain ? { ...record, again: true } : record;
     const isSaid = (one: FlowBreach) => ofOrder.some(({ rule, field }) => rule === one.rule && field === one.field);
@@ -455,6 +461,28 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (requestId === null || !bindsLender(state, step)) return null;
     const won = (await world.views.read([requestId])).get(requestId)?.state;
     return won !== undefined && isLost(won.phase) ? bidNotWon(won) : null;
+  }
+
+  /** Of a note of this contract; as far as this process can tell, also where no desk runs. */
+  async function standingRenegotiation(state: FlowState): Promise<FlowState | null> {
+    return renegotiationOf({ read: async (ids) => new Map(await statesOf(ids)) }, state);
+  }
+
+  async function statesOf(flowIds: readonly string[]): Promise<readonly (readonly [string, FlowState])[]> {
+    const states = await Promise.all(flowIds.map(stateOf));
+    return states.flatMap((state) => (state === null ? [] : [[state.flowId, state] as const]));
+  }
+
+  /** The refusal of a step that would lend a renegotiated loan once more, or say that it was never lent; null: it may be taken. */
+  async function renegotiated(state: FlowState, asked: StepAsked): Promise<FrontResult | null> {
+    const { step } = asked;
+    if (!barsRenegotiated(step) && step !== 'deny') return null;
+    const standing = await standingRenegotiation(state);
+    if (standing === null) return null;
+    if (step !== 'deny') return { kind: 'refused', problem: 'not-allowed', breaches: [renegotiatedBy(standing)] };
+    if (asked.step !== 'deny' || asked.despiteRenegotiation === true) return null;
+    const text = `a loan of this contract was renegotiated here: ${standing.flowId}, ${standing.phase}; look there whether it was lent. Once you know that it was not, send true in despiteRenegotiation`;
+    return refusal('breach', 'not-renegotiated', 'despiteRenegotiation', text);
   }
 
   /** Who the worker is, is sealed in the request's first record. */
@@ -930,6 +958,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const denial = denialOf(state);
     if (denial !== null && unsettledBefore(state, asked.step) === denial)
       return successUnsettled(denial, state, 'step');
+    const lentAnew = await renegotiated(state, asked);
+    if (lentAnew !== null) return lentAnew;
     const alone = oneAlone(state, asker, asked.step);
     if (alone !== null) return alone;
     const doesAgain =

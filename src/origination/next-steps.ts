@@ -16,6 +16,7 @@ import { noteSignable, noteWithinBid } from '../wire/checks/worker-credit.ts';
 import { beyondTolerance, doubtsOf, noteFactsOf, proposalsUnsettled, unsaidIn } from './differences.ts';
 import { lateSuccessOf, maySettle, successSettled, unsettledBefore } from './late-successes.ts';
 import { unreadMark } from './notes.ts';
+import { barsRenegotiated } from './renegotiations-beside.ts';
 import { failedSimulation, type OpenSealed, shownAmount, splitsBeyondLoan } from './shown-flows.ts';
 import {
   allowsStep,
@@ -52,7 +53,10 @@ export function barriersTo(
   const lost = bindsLender(state, step) ? lostBidOf(state) : [];
   const unsettled = unsettledBefore(state, step);
   const settled = unsettled === null ? [] : [successSettled(unsettled, mayTakeOver(state))];
-  return [...lost, ...settled, ...checksOf(step, state, settings, open)].filter((check) => check !== null);
+  const renegotiated = state.renegotiated !== undefined && barsRenegotiated(step) ? [state.renegotiated] : [];
+  return [...lost, ...renegotiated, ...settled, ...checksOf(step, state, settings, open)].filter(
+    (check) => check !== null,
+  );
 }
 
 function lostBidOf({ lostBid }: FlowState): readonly FlowBreach[] {

@@ -104,7 +104,9 @@ export type StepAsked =
   /** `figures` and `late`: where both are to be taken, each is named. */
   | { step: 'accept'; reason: string; figures?: true; late?: true }
   /** `despiteEvents`: whoever asks knows that no event that waits tells of the operation. */
-  | { step: 'cancel' | 'deny' | 'regenerate'; reason: string; despiteEvents?: boolean }
+  | { step: 'cancel' | 'regenerate'; reason: string; despiteEvents?: boolean }
+  /** `despiteRenegotiation`: whoever asks knows that the loan was not lent, although it was renegotiated here. */
+  | { step: 'deny'; reason: string; despiteEvents?: boolean; despiteRenegotiation?: boolean }
   | { step: 'confirm'; reason: string; requestCode: string | null; despiteEvents?: boolean }
   | {
       [O in Exclude<keyof StepRequests, 'inclusion'>]: { step: O; request: StepRequests[O] };

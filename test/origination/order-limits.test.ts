@@ -6,7 +6,8 @@ import { createFormat } from '../../src/cli/format.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import { differencesOf, expectedLoan, expectedOfInstallment } from '../../src/origination/differences.ts';
 import type { FrontResult } from '../../src/origination/front.ts';
-import { nextSteps, waitsFor } from '../../src/origination/next-steps.ts';
+import { withLostBids } from '../../src/origination/lost-bids.ts';
+import { barriersNow, nextSteps, waitsFor } from '../../src/origination/next-steps.ts';
 import type { RenegotiationAsked, StepAsked } from '../../src/origination/orders.ts';
 import { figuresOf } from '../../src/sandbox/credit-arithmetic.ts';
 import { offer } from '../bidding/parts.ts';
@@ -332,7 +333,7 @@ test('the preview of a renegotiation makes every check of its start, and says al
 });
 
 test('a renegotiation of a contract made here is held to the rate of its note, once it was endorsed', async (context) => {
-  const { ask, start, noted, sign, state, reaches, front } = await takingHouse(context);
+  const { ask, start, noted, sign, state, reaches, front, flows } = await takingHouse(context);
   await start('701');
   await noted('c-701', { noteNumber: '9001', proposalCode: uuid(1), rateMonthlyPercent: 2.4 });
   assert.equal((await ask('c-701', { step: 'accept', reason: 'menor' })).kind, 'taken');
@@ -361,4 +362,24 @@ test('a renegotiation of a contract made here is held to the rate of its note, o
   assert.equal((await state('c-701'))!.terms!.rateHundredths, 250);
   assert.deepEqual(refusedBy(await renegotiate(241)), [['rate-within-original', 'rateHundredths']]);
   assert.equal((await renegotiate(240)).kind, 'taken');
+  // What was renegotiated is lent once more by no way: denied by one person, settled by another, it is neither signed nor generated.
+  const denied = { step: 'deny', reason: 'nada' } as const;
+  const questioned = await ask('c-701', denied);
+  assert.deepEqual(refusedBy(questioned), [['not-renegotiated', 'despiteRenegotiation']]);
+  assert.match(JSON.stringify(questioned), /renegotiated here: r-9001, /);
+  assert.equal((await ask('c-701', { ...denied, despiteRenegotiation: true })).kind, 'taken');
+  const settle = { step: 'accept', reason: 'visto' } as const;
+  assert.equal((await front.ask('c-701', { by: 'rui', key: 'settle' }, settle)).kind, 'taken');
+  await reaches('c-701', 'endorsement-refused');
+  for (const again of [
+    { step: 'regenerate', reason: 'de novo' },
+    { step: 'sign', signedAt: Date.now(), content: { numeroContrato: '9001', assinatura: 'c' } },
+  ] as const) {
+    const barred = await ask('c-701', again);
+    assert.deepEqual(refusedBy(barred), [['not-renegotiated', 'step']], again.step);
+    assert.match(JSON.stringify(barred), /r-9001/);
+  }
+  const shown = (await withLostBids({ ...flows }, { read: async () => new Map() }).read(['c-701'])).get('c-701')!;
+  assert.ok(!nextSteps(shown, settings, null).includes('sign'));
+  assert.match(JSON.stringify(barriersNow(shown, settings, null)), /r-9001/);
 });

@@ -531,6 +531,12 @@ export const stepBodies = {
     z.strictObject({
       reason,
       despiteEvents,
+      despiteRenegotiation: said(
+        z.boolean().optional(),
+        'Of a contract whose note was renegotiated here: say all the same that it was not done; left out or false: refused then, and the renegotiation is named',
+        false,
+        'none',
+      ),
     }),
     'DenyStep',
     'An unclear operation was not done',
