@@ -3,10 +3,11 @@
  * ordered, each with what it needs and the command to give it.
  */
 import { type UnknownWinners, unknownWinners } from '../bidding/unknown-winners.ts';
-import type { FlowKind, FlowRecord, FlowStep } from '../domain/flow-records.ts';
+import type { FlowKind, FlowStep } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { stepBodies } from '../http/api/schemas.ts';
+import { living } from '../operating/living.ts';
 import { bidEndsOf, type DeadlineSettings, deadlinesOf } from '../origination/flow-deadlines.ts';
 import { lateSuccessOf } from '../origination/late-successes.ts';
 import { latestFlows } from '../origination/latest-flows.ts';
@@ -20,7 +21,8 @@ import {
 } from '../origination/next-steps.ts';
 import type { OpenSealed } from '../origination/shown-flows.ts';
 import { fieldless, needsCode } from '../origination/steps.ts';
-import { readUnfolded } from '../origination/unfolded.ts';
+import { isFinished } from '../origination/transitions.ts';
+import { askedIn, readUnfolded, type UnreadFlow } from '../origination/unfolded.ts';
 import { type UnorderedBid, unorderedBids } from '../origination/unordered-bids.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
 import {
@@ -51,9 +53,8 @@ type Seen = {
   /** When their bids expire, by the flow's id; absent: not known. */
   bidEnds?: ReadonlyMap<string, EpochMs>;
   /** What was handed in of each and no desk has read, and where the flow stands with it; absent: nothing. */
-  handedIn?: ReadonlyMap<string, HandedIn>;
+  handedIn?: ReadonlyMap<string, Pick<UnreadFlow, 'records' | 'state'> & { row?: FlowState | null }>;
 };
-type HandedIn = { records: readonly FlowRecord[]; state: FlowState };
 type Fields = Format['texts']['flows']['next']['fields'];
 
 /** Where a flow is asked about; of events nothing is asked but to close them. */
@@ -64,30 +65,37 @@ function kindOf(flow: FlowKind): string {
 export async function listNext(world: CommandWorld, { limit, json }: { limit: number; json: boolean }): Promise<void> {
   const { terminal, format } = world;
   const { next: texts } = format.texts.flows;
-  await withReader(world, async ({ flows: stored, log, views }, place) => {
+  await withReader(world, async ({ flows: stored, log, views, control }, place) => {
     const flows = withLostBids(stored, views);
     const open = openWith(world, place);
     const settings = place.flows;
     const now = world.clock.now();
-    const isShown = (state: FlowState) => waitsForPerson(state, settings, open, now);
     const unfolded = await readUnfolded({ flows, log });
-    const unread = await unfolded.begun();
-    const begun = unread.filter(isShown);
+    const unread = await unfolded.unread();
+    const asked = [...unread.values()].filter(({ records }) => askedIn(records).length > 0);
+    const isAsked = new Set(asked.map(({ state }) => state.flowId));
+    const isWaiting = (state: FlowState) =>
+      waitsForPerson(unread.get(state.flowId)?.state ?? state, settings, open, now);
+    const moving: FlowState[] = [];
     const all = { flow: null, phase: null, code: null, limit: Number.MAX_SAFE_INTEGER, before: null };
-    const { states } = await latestFlows(flows, all, isShown);
-    const waiting = [...states, ...begun].sort((one, other) => one.startedAt - other.startedAt);
-    const shown = waiting.slice(0, limit);
+    const { states } = await latestFlows(flows, all, (state) => {
+      if (isAsked.has(state.flowId)) return false;
+      const isShown = isWaiting(state);
+      if (!isShown && state.flow !== 'event' && !isFinished(state.phase)) moving.push(state);
+      return isShown;
+    });
+    const found = [...states, ...asked.map(({ row, state }) => row ?? state)];
+    const listed = found.sort((one, other) => one.startedAt - other.startedAt);
+    const shown = listed.slice(0, limit);
+    const isRunning = (await living(control, world.clock)).length > 0;
+    const ids = moving.slice(0, limit).map(({ flowId }) => hidden(flowId, open));
+    const standing = isRunning ? null : texts.noDesk(asked.length, moving.length, ids.join(', '));
     const { bids, whole } = await unorderedBids({ views, flows: stored }, { unfolded, settings, open, now });
     const shownBids = bids.slice(0, limit - shown.length);
     const winners = await unknownWinners({ log, views });
-    const handedIn = new Map<string, HandedIn>();
-    for (const { flowId } of shown) {
-      const { records, state } = await unfolded.read(flowId);
-      if (records.length > 0 && state !== null) handedIn.set(flowId, { records, state });
-    }
-    const ahead = shown.map((state) => handedIn.get(state.flowId)?.state ?? state);
+    const ahead = shown.map((state) => unread.get(state.flowId)?.state ?? state);
     const bidEnds = await bidEndsOf(views, ahead);
-    const seen = { open, settings, now, handedIn, bidEnds };
+    const seen = { open, settings, now, handedIn: unread, bidEnds };
     if (json) {
       for (const state of shown) {
         const { flowId, flow, phase, startedAt, changedAt, frozen } = state;
@@ -99,12 +107,10 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
           changedAt,
           isFrozen: frozen !== undefined,
         };
-        const asked = (handedIn.get(flowId)?.records ?? []).flatMap((record) =>
-          record.kind === 'asked' ? [{ step: record.step, by: record.by, at: record.at }] : [],
-        );
         const needs = needsOf(state, texts.fields, seen);
-        const deadlines = deadlinesOf(handedIn.get(flowId)?.state ?? state, settings, bidEnds.get(flowId) ?? null);
-        terminal.write(JSON.stringify({ ...facts, handedIn: asked, needs, deadlines }));
+        const deadlines = deadlinesOf(unread.get(flowId)?.state ?? state, settings, bidEnds.get(flowId) ?? null);
+        const handedIn = askedIn(unread.get(flowId)?.records ?? []);
+        terminal.write(JSON.stringify({ ...facts, handedIn, needs, deadlines }));
       }
       for (const bid of shownBids) {
         const { phase: state, ...facts } = bid;
@@ -119,6 +125,7 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
         terminal.write(JSON.stringify({ wonBid: { ...facts, state, needs } }));
       }
       for (const winner of winners.winners.slice(0, limit)) terminal.write(JSON.stringify({ unknownWinner: winner }));
+      if (standing !== null) terminal.say(standing);
       return;
     }
     const parts = [
@@ -127,9 +134,11 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
       ...winnersText(format, winners),
     ];
     const counted = whole ? String(bids.length) : `${bids.length}+`;
-    const summary = proseText(texts.summary(waiting.length, counted, !whole || bids.length !== 1), width);
-    terminal.write(parts.length === 0 ? texts.none : [summary, ...parts].join('\n\n'));
-    const left = waiting.length - shown.length + bids.length - shownBids.length;
+    const waiting = states.length + asked.filter(({ state }) => isWaiting(state)).length;
+    const summary = proseText(texts.summary(waiting, counted, !whole || bids.length !== 1), width);
+    const still = standing === null ? [] : [proseText(standing, width)];
+    terminal.write([...(parts.length === 0 ? [texts.none] : [summary]), ...still, ...parts].join('\n\n'));
+    const left = listed.length - shown.length + bids.length - shownBids.length;
     if (left > 0) terminal.say(texts.more(left));
     if (!whole) terminal.say(texts.moreBids);
     if (shown.some(({ flow, frozen }) => flow !== 'event' && frozen === undefined)) terminal.say(texts.fieldsFrom);
@@ -186,7 +195,7 @@ export function nextText(format: Format, states: readonly FlowState[], seen: See
     const { flowId, startedAt, changedAt } = state;
     const asked = handedIn?.get(flowId);
     const ahead = asked?.state ?? state;
-    const phase = phaseText(texts, state, 'short');
+    const phase = asked?.row === null ? texts.unreadOrder.phase : phaseText(texts, state, 'short');
     const [begun, changed] = [startedAt, changedAt].map(format.minute) as [string, string];
     const head = texts.next.head(
       hidden(flowId, open),

@@ -81,6 +81,20 @@ export const flowsEn: Texts['flows'] = {
         : 'There may be winner events of bids that nobody knows here:',
     summary: (flows, bids, areMany) =>
       `${flows === 1 ? '1 flow waits' : `${flows} flows wait`} for a person; ${bids} won ${areMany ? 'bids wait for their orders' : 'bid waits for its order'}.`,
+    noDesk: (handedIn, moving, ids) =>
+      [
+        'No desk is running.',
+        ...(handedIn === 0
+          ? []
+          : [
+              `Orders and steps of ${handedIn === 1 ? '1 flow' : `${handedIn} flows`} are handed in and not read yet: they are done when it is back.`,
+            ]),
+        ...(moving === 0
+          ? []
+          : [
+              `${moving === 1 ? '1 flow more is' : `${moving} flows more are`} under way and go${moving === 1 ? 'es' : ''} on with it: ${ids}.`,
+            ]),
+      ].join(' '),
     none: 'Nothing waits for a person.',
     more: (count) => `And ${count} more; --limit shows more.`,
     moreBids: 'Not all won bids were looked at; lance bids list --state proposed shows the others.',
@@ -424,6 +438,11 @@ export const flowsEn: Texts['flows'] = {
         : `The desk looks for the flow of this event until ${at}. Then it has to be confirmed in its flow (confirm), or closed.`,
   },
   begins: 'begins',
+  unreadOrder: {
+    phase: 'ordered, not read by the desk yet',
+    meaning: 'The order is stored. The desk reads it and goes on with it as soon as it runs.',
+  },
+  awaitsDesk: (asked) => `the desk: ${asked}`,
   noteFailed: 'the contract failed',
   noteUnread: 'a callback under its code that cannot be read as its note; see the dead letters, or its history',
   lateNote: {

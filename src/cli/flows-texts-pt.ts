@@ -83,6 +83,20 @@ export const flowsPt = {
         : 'Pode haver eventos de vencedor de lances que ninguém aqui conhece:',
     summary: (flows: number, bids: string, areMany: boolean) =>
       `${flows === 1 ? '1 fluxo espera' : `${flows} fluxos esperam`} por uma pessoa; ${bids} ${areMany ? 'lances ganhos esperam' : 'lance ganho espera'} pelo pedido do contrato.`,
+    noDesk: (handedIn: number, moving: number, ids: string) =>
+      [
+        'Nenhuma mesa está rodando.',
+        ...(handedIn === 0
+          ? []
+          : [
+              `Pedidos e passos de ${handedIn === 1 ? '1 fluxo' : `${handedIn} fluxos`} foram entregues e ainda não lidos: serão feitos quando ela voltar.`,
+            ]),
+        ...(moving === 0
+          ? []
+          : [
+              `${moving === 1 ? 'Mais 1 fluxo está' : `Mais ${moving} fluxos estão`} em andamento e também à espera dela: ${ids}.`,
+            ]),
+      ].join(' '),
     none: 'Nada espera por uma pessoa.',
     more: (count: number) => `E mais ${count}; --limit mostra mais.`,
     moreBids: 'Nem todos os lances ganhos foram vistos; lance bids list --state proposed mostra os outros.',
@@ -440,6 +454,12 @@ export const flowsPt = {
         : `A mesa procura o fluxo deste evento até ${at}; depois é preciso confirmá-lo no fluxo a que pertence (confirm) ou encerrá-lo.`,
   },
   begins: 'inicia',
+  /** No desk has read the order yet. */
+  unreadOrder: {
+    phase: 'pedido, ainda não lido pela mesa',
+    meaning: 'O pedido está registrado. A mesa o lê e segue com ele assim que rodar.',
+  },
+  awaitsDesk: (asked: string) => `a mesa: ${asked}`,
   noteFailed: 'o contrato falhou',
   noteUnread:
     'um callback com o código dela que não se lê como a sua CCB; veja as mensagens não entendidas, ou o histórico',

@@ -64,7 +64,7 @@ import {
   stepsOf,
 } from '../origination/steps.ts';
 import { deniedByPerson, isFinished, toldBoth } from '../origination/transitions.ts';
-import { readUnfolded, type UnfoldedFlows } from '../origination/unfolded.ts';
+import { askedIn, readUnfolded, type UnfoldedFlows, type UnreadFlow } from '../origination/unfolded.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
 import { parseJson } from '../wire/json.ts';
@@ -94,26 +94,42 @@ export async function listFlows(
     const { phase, limit } = options;
     const workerKey = await workerKeyIn(world, { log }, options.cpf);
     const isOfWorker = ({ subject }: FlowState) => workerKey === undefined || subject.workerKey === workerKey;
+    const handedIn = await (await readUnfolded({ flows, log })).unread();
+    const aheadOf = (state: FlowState) => handedIn.get(state.flowId)?.state ?? state;
     const isShown = (state: FlowState) =>
-      isOfWorker(state) && (!options.waiting || waitsForPerson(state, place.flows, open, world.clock.now()));
-    const begun = (await (await readUnfolded({ flows, log })).begun()).filter(
-      (state) => state.flow === flow && (phase === null || state.phase === phase) && isShown(state),
+      isOfWorker(state) && (!options.waiting || waitsForPerson(aheadOf(state), place.flows, open, world.clock.now()));
+    const begun = [...handedIn.values()].flatMap(({ row, state }) =>
+      row === null && state.flow === flow && (phase === null || state.phase === phase) && isShown(state) ? [state] : [],
     );
     const around = { flow, phase, code: null, limit, before: null };
     const states = [...begun, ...(await latestFlows(flows, around, isShown)).states].slice(0, limit);
     const isOfWinners = flow === 'event' && (phase === null || phase === 'unclaimed');
     const winners = isOfWinners ? await unknownWinners({ log, views }) : { winners: [], whole: true };
     if (options.json) {
-      for (const state of states) terminal.write(JSON.stringify(flowView(state, open, place.flows, world.clock.now())));
+      const seen = { open, settings: place.flows, now: world.clock.now() };
+      for (const state of states) terminal.write(JSON.stringify(jsonOf(state, handedIn.get(state.flowId), seen)));
       for (const winner of winners.winners.slice(0, limit)) terminal.write(JSON.stringify({ unknownWinner: winner }));
       return;
     }
     const found = winners.winners.length > 0 || !winners.whole ? winnersText(format, winners, limit) : null;
     if (states.length > 0)
-      terminal.write(listText(format, states, { flow, open, settings: place.flows, now: world.clock.now() }));
+      terminal.write(listText(format, states, { flow, open, settings: place.flows, now: world.clock.now(), handedIn }));
     else if (found === null) terminal.write(flow === 'event' ? texts.flows.noEvents : texts.flows.empty);
     if (found !== null) terminal.write(found);
   });
+}
+
+/** As the API has it; what may be done, and what it waits for, by what was handed in and no desk has read. */
+function jsonOf(
+  state: FlowState,
+  unread: UnreadFlow | undefined,
+  { open, settings, now }: Seen & { now: EpochMs },
+): object {
+  const view = flowView(state, open, settings, now);
+  const asked = askedIn(unread?.records ?? []);
+  if (unread === undefined || asked.length === 0) return view;
+  const { nextSteps: next, waitsFor: waits } = flowView(unread.state, open, settings, now);
+  return { ...view, nextSteps: next, waitsFor: waits, handedIn: asked };
 }
 
 /** Winner events whose bid nobody knows, and what to do with them. */
@@ -132,7 +148,7 @@ function winnersText(format: Format, { winners, whole }: UnknownWinners, limit: 
 export function listText(
   format: Format,
   states: readonly FlowState[],
-  { flow, ...seen }: { flow: FlowKind } & Seen,
+  { flow, ...seen }: { flow: FlowKind } & SeenInList,
 ): string {
   const columns = columnsOf(flow);
   return tableText(
@@ -157,11 +173,14 @@ export function columnsOf(flow: FlowKind): readonly Column[] {
 }
 
 /** The cells of its columns. */
-export function lineOf(format: Format, state: FlowState, { open, settings, now }: Seen): string[] {
+export function lineOf(format: Format, state: FlowState, { open, settings, now, handedIn }: SeenInList): string[] {
   const { requestId, closedContract } = state.subject;
   const { none } = format.texts;
   const { told, note } = state;
-  const phase = phaseText(format.texts.flows, state, 'short');
+  const unread = handedIn?.get(state.flowId);
+  const asked = unread?.records.flatMap((record) => askedText(format, record)) ?? [];
+  const { awaitsDesk, awaitsEndorsement, unreadOrder } = format.texts.flows;
+  const phase = unread?.row === null ? unreadOrder.phase : phaseText(format.texts.flows, state, 'short');
   const loanCents = shownAmount(state, open);
   const amountCents = state.flow === 'contract' ? shownReleased(state) : loanCents;
   const cells: Readonly<Record<Column, string>> = {
@@ -170,9 +189,11 @@ export function lineOf(format: Format, state: FlowState, { open, settings, now }
     begun: format.minute(state.startedAt),
     situation: situationOf(format, state, settings) ?? none,
     waits:
-      waitsFor(state, settings, open, now)
-        .map((step) => namedStep(format.texts.flows, state, step))
-        .join(', ') || (isOnlyReceived(state) ? format.texts.flows.awaitsEndorsement : none),
+      asked.length > 0
+        ? awaitsDesk(asked.join(', '))
+        : waitsFor(state, settings, open, now)
+            .map((step) => namedStep(format.texts.flows, state, step))
+            .join(', ') || (isOnlyReceived(state) ? awaitsEndorsement : none),
     by: state.by ?? none,
     worker: shownWorker(state, open) ?? none,
     amount: amountCents === null ? none : format.money(amountCents),
@@ -252,11 +273,12 @@ export async function showFlow(world: CommandWorld, flow: FlowKind, flowId: stri
     const state = row ?? ahead;
     if (state?.flow !== flow) throw await notFound(format, flows, flow, flowId);
     if (json) {
-      terminal.write(JSON.stringify(flowView(state, open, place.flows, world.clock.now())));
+      const unread = { row, records, state: ahead ?? state };
+      terminal.write(JSON.stringify(jsonOf(state, unread, { open, settings: place.flows, now: world.clock.now() })));
       return;
     }
     const events = await eventsToShow(flows, ahead ?? state);
-    const waiting = { records, state: ahead ?? state };
+    const waiting = { row, records, state: ahead ?? state };
     const acceptedWhy = await reasonOfAccept(log, state, open);
     const now = world.clock.now();
     const bidEndsAt = (await bidEndsOf(views, [waiting.state])).get(flowId) ?? null;
@@ -291,9 +313,11 @@ export function openWith(world: CommandWorld, { pseudonymKey }: { pseudonymKey: 
 /** Records that no desk has taken up, and where the flow stands when one has. */
 /** `now` absent: right after the last record of a flow. */
 type Seen = { open: OpenSealed; settings: StepSettings & DeadlineSettings; now?: EpochMs };
+/** `handedIn`: what no desk has read of them; absent: nothing. */
+type SeenInList = Seen & { handedIn?: ReadonlyMap<string, UnreadFlow> };
 
 type Beside = Seen & {
-  waiting?: { records: readonly FlowRecord[]; state: FlowState };
+  waiting?: UnreadFlow;
   /** Codes of events of nobody that may tell of it. */
   events?: readonly string[];
   /** When its bid expires. */
@@ -305,13 +329,13 @@ type Beside = Seen & {
 export function flowText(
   format: Format,
   state: FlowState,
-  { open, settings, now = state.changedAt, waiting = { records: [], state }, ...beside }: Beside,
+  { open, settings, now = state.changedAt, waiting = { row: state, records: [], state }, ...beside }: Beside,
 ): string {
   const { events = [], acceptedWhy = null, bidEndsAt = null } = beside;
   const { texts } = format;
   const { labels } = texts.flows;
   return labelledText([
-    ...flowFacts(format, state, { open, settings, now, acceptedWhy }),
+    ...flowFacts(format, state, { open, settings, now, acceptedWhy, isUnread: waiting.row === null }),
     [labels.events, joined(events.map((code) => eventText(texts.flows, state, shownCodes(code, open))))],
     [labels.waiting, joined(waiting.records.flatMap((record) => waitingText(format, record)))],
     [labels.deadlines, joined(deadlineTexts(format, waiting.state, { settings, now, bidEndsAt }))],
@@ -323,12 +347,19 @@ export function flowText(
 export function flowFacts(
   format: Format,
   state: FlowState,
-  { open, settings, now = state.changedAt, acceptedWhy = null }: Seen & Pick<Beside, 'acceptedWhy'>,
+  {
+    open,
+    settings,
+    now = state.changedAt,
+    acceptedWhy = null,
+    isUnread = false,
+  }: Seen & Pick<Beside, 'acceptedWhy'> & { isUnread?: boolean },
 ): readonly (readonly [label: string, text: string | null])[] {
   const { texts } = format;
   const { labels } = texts.flows;
   const money = (cents: number | null | undefined) => (cents == null ? null : format.money(cents));
   const { subject, operation, terms, note } = state;
+  const { unreadOrder } = texts.flows;
   const view = flowView(state, open, settings, now);
   const percent = (value: number | null | undefined) => (value == null ? null : `${format.number(value, 2)} %`);
   // An order below its bid was confirmed by whoever ordered it.
@@ -336,8 +367,11 @@ export function flowFacts(
     text === null || ofBid === null || text === ofBid ? text : `${text} ${texts.flows.ofBid(ofBid)}`;
   const ordered = (text: string) => (note === null ? text : `${text} ${texts.flows.asOrdered}`);
   return [
-    [labels.phase, phaseText(texts.flows, state)],
-    [labels.meaning, state.frozen === undefined ? meaningText(texts.flows, state, open) : null],
+    [labels.phase, isUnread ? unreadOrder.phase : phaseText(texts.flows, state)],
+    [
+      labels.meaning,
+      isUnread ? unreadOrder.meaning : state.frozen === undefined ? meaningText(texts.flows, state, open) : null,
+    ],
     [texts.freeze.mark, state.frozen?.problem ?? null],
     [labels.begun, `${format.time(state.orderedAt ?? state.startedAt)} (${state.by ?? texts.none})`],
     [labels.begunFirst, state.orderedAt === undefined ? null : format.time(state.startedAt)],
@@ -658,19 +692,16 @@ function unpaidText(format: Format, state: FlowState, settings: Pick<FlowSetting
   return unpaid(situationOf(format, state, settings), state.situation === null || isNamed);
 }
 
-/** What people asked for; what else waits is none of theirs. */
-export function waitingText({ texts, minute }: Format, record: FlowRecord): string[] {
-  const { step, begins } = texts.flows;
-  switch (record.kind) {
-    case 'started':
-      return [`${minute(record.at)} ${begins} (${record.by})`];
-    case 'asked':
-      return [`${minute(record.at)} ${step(record.step)} (${record.by})`];
-    case 'unfrozen':
-      return [`${minute(record.at)} ${record.action} (${record.by})`];
-    default:
-      return [];
-  }
+/** What people asked for, when and who; what else waits is none of theirs. */
+export function waitingText(format: Format, record: FlowRecord): string[] {
+  return askedIn([record]).map(({ by, at }) => `${format.minute(at)} ${askedText(format, record).join('')} (${by})`);
+}
+
+function askedText({ texts }: Format, record: FlowRecord): string[] {
+  const { step: named, begins } = texts.flows;
+  return askedIn([record]).map(({ step }) =>
+    step === 'start' ? begins : record.kind === 'unfrozen' ? step : named(step),
+  );
 }
 
 /** What ends by itself and when, with what follows; one line each. */

@@ -1,13 +1,19 @@
 /** Flows as the log has them: what was asked for while no desk ran stands in no row yet. */
 import type { EventLog, LogEntry } from '../bidding/ports.ts';
-import type { FlowFoldTerms, FlowRecord } from '../domain/flow-records.ts';
+import type { FlowFoldTerms, FlowRecord, FlowStep } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
+import type { EpochMs } from '../domain/glossary.ts';
 import { evolveOrFreeze } from './evolve.ts';
 import type { FlowStore } from './ports.ts';
 
+/** A flow's row, null where it has none, the records that the row does not hold, in log order, and the state after them. */
+export type UnreadFlow = { row: FlowState | null; records: readonly FlowRecord[]; state: FlowState };
+
 export type UnfoldedFlows = {
-  /** Its row, the records that the row does not hold, in log order, and the state after them; null: there is none. */
-  read: (flowId: string) => Promise<{ row: FlowState | null; records: readonly FlowRecord[]; state: FlowState | null }>;
+  /** `state` null: there is no such flow. */
+  read: (flowId: string) => Promise<Omit<UnreadFlow, 'state'> & { state: FlowState | null }>;
+  /** Flows with records that no row holds, by id, in the order of the first of them. */
+  unread: () => Promise<ReadonlyMap<string, UnreadFlow>>;
   /** Flows that stand in no row at all, in the order of their first records. */
   begun: () => Promise<readonly FlowState[]>;
 };
@@ -18,6 +24,25 @@ const mostRecords = 20_000;
 
 /** Of records that tell no terms, which versions wrote that left none of them unfolded. */
 export const termsOfEarlier: FlowFoldTerms = { stepsKept: 100, keyedAttempts: 1, retryMs: 60_000, retryMaxMs: 60_000 };
+
+/** An order, a step, or a word about what is frozen, of a person. */
+export type Asked = { step: FlowStep | 'start' | 'retry' | 'cancel'; by: string; at: EpochMs };
+
+/** What people ask for in these records. */
+export function askedIn(records: readonly FlowRecord[]): readonly Asked[] {
+  return records.flatMap((record): readonly Asked[] => {
+    switch (record.kind) {
+      case 'started':
+        return [{ step: 'start', by: record.by, at: record.at }];
+      case 'asked':
+        return [{ step: record.step, by: record.by, at: record.at }];
+      case 'unfrozen':
+        return [{ step: record.action, by: record.by, at: record.at }];
+      default:
+        return [];
+    }
+  });
+}
 
 type Reader = { flows: Pick<FlowStore, 'applied' | 'read' | 'readAt'>; log: Pick<EventLog, 'read' | 'ends'> };
 type Waiting = { partition: number; entries: LogEntry<FlowRecord>[] };
@@ -61,6 +86,14 @@ export async function readUnfolded({ flows, log }: Reader): Promise<UnfoldedFlow
 
   return {
     read,
+    unread: async () => {
+      const found = await Promise.all([...waiting.keys()].map(read));
+      return new Map(
+        found.flatMap(({ row, records, state }) =>
+          state === null || records.length === 0 ? [] : [[state.flowId, { row, records, state }] as const],
+        ),
+      );
+    },
     begun: async () => {
       const rows = await flows.read([...waiting.keys()]);
       const begun = await Promise.all([...waiting.keys()].filter((flowId) => !rows.has(flowId)).map(read));

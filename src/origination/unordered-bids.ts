@@ -24,7 +24,7 @@ export type UnorderedBid = {
 
 type Around = {
   /** What was handed in and stands in no row yet; null: a desk runs, and rows follow at once. */
-  unfolded: UnfoldedFlows | null;
+  unfolded: Pick<UnfoldedFlows, 'begun' | 'read'> | null;
   settings: StepSettings;
   open: OpenSealed;
   now: EpochMs;

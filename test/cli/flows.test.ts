@@ -370,6 +370,39 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
     (await lance(environment, 'withdrawals', 'show', laterId)).stdout,
     /Not taken up yet +\S+ \S+ \S+ begins \(ana/,
   );
+  // What was handed in is in the list of what waits, also where it is nobody's turn, and `next` says that nothing runs.
+  const askedLater = await lance(environment, 'lookups', 'start', '--file', lookup, '--key', 'q9', '--by', 'ana');
+  assert.match(askedLater.stdout, /^q-\w+: stored\./, askedLater.stderr);
+  const [lookupId] = /^q-\w+/.exec(askedLater.stdout)!;
+  const [nextLater, agora, nextJson, shownLater, listed, listedJson] = await Promise.all([
+    linesInTerminal(environment, 80, 'contracts', 'next'),
+    linesInTerminal({ ...environment, LANCE_LANG: 'pt' }, 80, 'contracts', 'next'),
+    lance(environment, 'contracts', 'next', '--json'),
+    lance(environment, 'lookups', 'show', lookupId),
+    lance(environment, 'withdrawals', 'list'),
+    lance(environment, 'withdrawals', 'list', '--json'),
+  ]);
+  for (const line of [...nextLater, ...agora]) assert.ok(line.length <= 80, line);
+  const oneLine = nextLater.join(' ').replaceAll(/\s+/g, ' ');
+  assert.match(
+    oneLine,
+    new RegExp(`${lookupId}: ordered, not read by the desk yet, .*? handed in, .*? begins \\(ana\\)`),
+  );
+  assert.match(
+    oneLine,
+    /No desk is running\. Orders and steps of 3 flows are handed in and not read yet: they are done /,
+  );
+  assert.match(agora.join(' ').replaceAll(/\s+/g, ' '), /Nenhuma mesa está rodando\. Pedidos e passos de 3 fluxos /);
+  const inJson = jsonLines<{ flowId: string; startedAt: number; handedIn: object[] }>(nextJson.stdout);
+  assert.deepEqual(inJson.find((each) => each.flowId === lookupId)?.handedIn, [
+    { step: 'start', by: 'ana', at: inJson.find((each) => each.flowId === lookupId)!.startedAt },
+  ]);
+  assert.match(shownLater.stdout, /^Phase +ordered, not read by the desk yet$/m);
+  assert.doesNotMatch(shownLater.stdout, /The query waits to be sent/);
+  assert.match(listed.stdout, new RegExp(`^${flowId} .* the desk: simulation `, 'm'));
+  assert.match(listed.stdout, new RegExp(`^${laterId} +ordered, not read by the desk yet .* the desk: begins `, 'm'));
+  const waitsLater = jsonLines<{ flowId: string; waitsFor: string[] }>(listedJson.stdout);
+  assert.deepEqual(waitsLater.find((each) => each.flowId === flowId)?.waitsFor, []);
   const third = file('third.json', { cpf: '39053344705', birthDate });
   const thirdStart = ['withdrawals', 'start', '--file', third, '--by', 'ana', '--key'];
   assert.equal((await lance(environment, ...thirdStart, 'w3')).code, 0);
