@@ -28,7 +28,7 @@ import { withoutCpfs } from '../wire/hidden-cpf.ts';
 import {
   commandOf,
   deadlineTexts,
-  namedStep,
+  namedWay,
   openWith,
   phaseText,
   stepRequest,
@@ -212,7 +212,7 @@ export function nextText(format: Format, states: readonly FlowState[], seen: See
           ? texts.next.thaws[step as 'retry' | 'cancel']
           : ahead.flow === 'event'
             ? texts.next.closes
-            : namedStep(texts, ahead, step as FlowStep);
+            : namedWay(texts, ahead, step as FlowStep);
       if (command === null) return [proseText(`  ${named}: ${texts.knownPerson(request)}`, width)];
       return [proseText(`  ${named}:`, width), brokenCommand(command)];
     });

@@ -218,6 +218,12 @@ export function namedStep(texts: Format['texts']['flows'], state: FlowState, ste
   return flow === 'renegotiation' ? texts.accepts.renegotiated : texts.step(step);
 }
 
+/** And how one that was refused is sent as it is. */
+export function namedWay(texts: Format['texts']['flows'], state: FlowState, step: FlowStep): string {
+  const named = namedStep(texts, state, step);
+  return step === 'amend' && goesOnAsItIs(state) ? `${named} (${texts.amendsAsItIs})` : named;
+}
+
 /** A step that was taken. Of the steps `accept` only the one that took the note as it stands is known to have done so. */
 function namedPast(
   texts: Format['texts']['flows'],
@@ -502,6 +508,15 @@ export function whyText(format: Format, state: FlowState, { open, settings }: Se
     return line(labels.lateSuccesses, lateSuccessText(format, told));
   }
   if (lateNote != null) return line(labels.lateNote, lateNoteText(format, state)!);
+  if (goesOnAsItIs(state) || state.phase === 'endorsement-refused') {
+    const { breaches } = state;
+    const inTheWay = breaches.map(
+      ({ field, rule, problem }) => `${field} (${rule}): ${saidText(format, field, problem)}`,
+    );
+    if (inTheWay.length > 0) return line(labels.breaches, inTheWay.join('; '));
+    const said = errorsText(texts, state, flowView(state, open, settings).errors);
+    if (said.length > 0) return line(labels.errors, said.join('; '));
+  }
   const unpaid = unpaidText(format, state, settings);
   if (noteAccepted != null) return unpaid;
   if (noteHolder != null) return line(labels.noteHolder, noteHolder);
@@ -723,11 +738,10 @@ function nextTexts(
   state: FlowState,
   { open, settings, now = state.changedAt }: Seen,
 ): readonly string[] {
-  const { amendsAsItIs, denied, knownPerson } = texts.flows;
-  const named = (step: FlowStep) => namedStep(texts.flows, state, step);
+  const { denied, knownPerson } = texts.flows;
+  const named = (step: FlowStep) => namedWay(texts.flows, state, step);
   const isRefused = isToldNo(state) || mayTakeBack(state);
   const deniedSends = state.flow === 'withdrawal' ? denied.asked : isRefused ? denied.refused : denied.sent;
-  const isHalted = goesOnAsItIs(state);
   const possible = nextSteps(state, settings, open, now);
   const asOrdered = state.flow === 'renegotiation' ? ' --yes' : '';
   const start = `lance ${commandOf[state.flow as StartedKind]} start --file ORDER --key KEY --by NAME${asOrdered}`;
@@ -735,7 +749,6 @@ function nextTexts(
   const steps = possible.map((step) => {
     if (state.flow === 'event') return texts.flows.closeIt(state.flowId);
     if (needsKnownPerson(state, step)) return `${named(step)} (${knownPerson(stepRequest(state, step))})`;
-    if (step === 'amend' && isHalted) return `${named(step)} (${amendsAsItIs})`;
     return step === 'deny' ? `${named(step)} (${deniedSends})` : named(step);
   });
   return [...steps, ...begun];

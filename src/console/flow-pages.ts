@@ -10,6 +10,7 @@ import {
   flowFacts,
   lineOf,
   namedStep,
+  namedWay,
   phasesOf,
   phaseText,
   saidText,
@@ -399,7 +400,7 @@ function stepList(
     const isBegunAgain = mayBeginAgain(state, now, settings);
     return html`<p class="soft">${words.noStep}${isBegunAgain && html` ${words.beginAgain}`}</p>`;
   }
-  const names = steps.map((step) => namedStep(shown.format.texts.flows, state, step));
+  const names = steps.map((step) => namedWay(shown.format.texts.flows, state, step));
   if (!mayStep)
     return html`<ul class="reasons">${names.map((name) => html`<li>${name}</li>`)}</ul><p class="help">${words.stepRoles}</p>`;
   return html`${steps.map((step, index) => {

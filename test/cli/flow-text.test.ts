@@ -6,6 +6,7 @@ import { factsText, flowText, listText, whyText } from '../../src/cli/flows.ts';
 import { nextText } from '../../src/cli/flows-next.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import type { FlowState } from '../../src/domain/flow-states.ts';
+import { flowView } from '../../src/http/api/views.ts';
 import { evolve } from '../../src/origination/evolve.ts';
 import { waitsFor } from '../../src/origination/next-steps.ts';
 import { createFlowWorld, sampleNote } from '../origination/flow-world.ts';
@@ -232,6 +233,17 @@ test('a flow that was refused says how it is sent once more', () => {
   assert.match(
     flowText(createFormat('pt'), real.state(), { open: null, settings }),
     /amend \(corrigir\) \(\{\} o envia mais uma vez\), cancel \(cancelar\)$/m,
+  );
+  // Also where it is listed: with the reason, and how it is sent as it is.
+  const why = `why: The service said: ${flowView(real.state(), null, settings).errors[0]}`;
+  const listed = nextText(createFormat('en'), [real.state()], { open: null, settings }).replaceAll(/\s+/g, ' ');
+  assert.ok(listed.includes(why), listed);
+  assert.match(listed, / amend \(\{\} sends it once more\): lance contracts step /);
+  const breaches = [{ rule: 'r-1', field: 'terms', problem: 'it is too much' }];
+  const withheld = { ...real.state(), phase: 'withheld' as const, breaches };
+  assert.match(
+    nextText(createFormat('pt'), [withheld], { open: null, settings }).replaceAll(/\s+/g, ' '),
+    /por quê: [^:]+: terms \(r-1\)/,
   );
 });
 
