@@ -166,6 +166,11 @@ export function isReleased(state: FlowState, settings: Pick<FlowSettings, 'situa
   return proposalStateOf(state, settings) === 'released';
 }
 
+/** A withdrawal whose money the service has said to be out; its proposal has not ended since. */
+export function isPaid(state: FlowState, settings: Pick<FlowSettings, 'situations'>): boolean {
+  return state.flow === 'withdrawal' && isReleased(state, settings) && state.ending == null;
+}
+
 /** Finalised, and the service has said neither that it is released nor that it has ended: the money may be still to come, or sent back. */
 export function isUnpaid(state: FlowState, settings: Pick<FlowSettings, 'situations'>): boolean {
   return state.phase === 'finalised' && !isReleased(state, settings) && state.ending == null;

@@ -39,6 +39,17 @@ test('it waits for the step proposal until the service says that it is released,
   assert.deepEqual(waits({ operation }), [], 'it is being asked for');
 });
 
+test('it is shown done once the service has said that it is released, and not after its end', () => {
+  const state = finalised();
+  const shownDone = (change: Partial<FlowState>, known = settings) =>
+    flowView({ ...state, ...change }, null, known).shownDone;
+  assert.equal(shownDone({}), false, 'approved');
+  assert.equal(shownDone({ situation: 2 }), false, 'finalised is not released');
+  assert.equal(shownDone({ situation: 5 }), true, 'released');
+  assert.equal(shownDone({ situation: 5 }, { ...settings, situations: [] }), false, 'no number has a meaning');
+  assert.equal(shownDone({ situation: 5, ending: 'cancellation' }), false, 'ended');
+});
+
 test('the list says the state that was said last and when, and the work list says why it is there', () => {
   const state = finalised();
   const at = state.results.proposal!.at;

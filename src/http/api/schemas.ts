@@ -932,7 +932,7 @@ export const flowSchema = answerNamed(
     ),
     shownDone: said(
       z.boolean(),
-      'Of a contract: it is `endorsed`, and the service has said that the endorsement was done, by a callback or in its answer, or a person has confirmed it. false: it is not, or the service has only received it for endorsement',
+      'Of a contract: it is `endorsed`, and the service has said that the endorsement was done, by a callback or in its answer, or a person has confirmed it. Of a withdrawal: the service has said that it is released (`situation`), by a number that `flows.situations` explains. false: it is not, or the service has only received it for endorsement',
       false,
     ),
     startedAt: said(time, 'When it was begun', exampleTime),

@@ -8,7 +8,7 @@ import type { LinkDetail } from '../../domain/request.ts';
 import { notIncluded } from '../../origination/desk.ts';
 import { unsaidIn } from '../../origination/differences.ts';
 import { attemptsOf, type Contradiction } from '../../origination/fold-answers.ts';
-import { barriersNow, nextSteps, type StepSettings, waitsFor } from '../../origination/next-steps.ts';
+import { barriersNow, isPaid, nextSteps, type StepSettings, waitsFor } from '../../origination/next-steps.ts';
 import { notesGivenUp, notesToldAgain } from '../../origination/notes.ts';
 import { flowCursor } from '../../origination/ports.ts';
 import {
@@ -115,7 +115,7 @@ export function flowView(
     flowId: state.flowId,
     flow: state.flow,
     phase: state.phase,
-    shownDone: isShownEndorsed(state),
+    shownDone: isShownEndorsed(state) || isPaid(state, settings),
     startedAt: state.startedAt,
     changedAt: state.changedAt,
     by: state.by,
