@@ -226,6 +226,7 @@ export const flowsEn: Texts['flows'] = {
     more: 'There may be more winner events whose bid is unknown: not all callbacks were looked at.',
   },
   taken: (flowId, phase) => `${flowId}: taken. Now: ${phase}.`,
+  keyUsedUp: 'Nothing was ordered: to order it again, start it under another key (--key).',
   known: (flowId, phase) => `${flowId}: asked before under this key. Now: ${phase}.`,
   stored: (flowId) => `${flowId}: stored. No process is running; it is done when the desk is back.`,
   late: (flowId) =>

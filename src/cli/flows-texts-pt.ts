@@ -247,6 +247,7 @@ export const flowsPt = {
     more: 'Pode haver mais eventos de vencedor sem lance conhecido: nem todos os callbacks foram olhados.',
   },
   taken: (flowId: string, phase: string) => `${flowId}: aceito. Agora: ${phase}.`,
+  keyUsedUp: 'Nada foi pedido: para pedir de novo, inicie com outra chave (--key).',
   known: (flowId: string, phase: string) => `${flowId}: já pedido com esta chave. Agora: ${phase}.`,
   stored: (flowId: string) => `${flowId}: registrado. Nenhum processo está rodando; será feito quando a mesa voltar.`,
   late: (flowId: string) =>

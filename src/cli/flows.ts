@@ -872,9 +872,10 @@ export async function startFlow(
   const { body, ask, asked } = starts[flow];
   const read = readBody(world, order.file, body);
   if (flow === 'renegotiation' && order.yes !== true) return previewRenegotiation(world, order, read as never);
-  await withFront(world, order, (front) => {
+  await withFront(world, order, async (front) => {
     const start = ask(front) as (asker: Asker, order: unknown) => Promise<FrontResult>;
-    return start(askerOf(order), asked(read as never));
+    const result = await start(askerOf(order), asked(read as never));
+    return { ...result, isStart: true as const };
   });
 }
 
@@ -1108,7 +1109,7 @@ type KnownFlows = { flows: DeskReader['flows']; unfolded: UnfoldedFlows };
 async function withFront(
   world: CommandWorld,
   { json }: Order,
-  work: (front: FlowFront, known: KnownFlows) => Promise<FrontResult & { step?: StepTaken }>,
+  work: (front: FlowFront, known: KnownFlows) => Promise<FrontResult & { step?: StepTaken; isStart?: true }>,
 ): Promise<void> {
   const { terminal, format, clock } = world;
   const { flows: texts } = format.texts;
@@ -1146,6 +1147,10 @@ async function withFront(
     if (result.step !== undefined && hasFailed(outcomeOf(state, result.step.stepId))) process.exitCode = 1;
     if (json) terminal.write(JSON.stringify(flowView(state, vault.open, settings, world.clock.now())));
     else if (result.step !== undefined) terminal.write(proseText(stepText(world.format, state, result.step)));
-    else terminal.write(proseText(texts[kind](state.flowId, phaseText(texts, state))));
+    else {
+      const isUsedUp = result.isStart && kind === 'known' && mayBeginAgain(state, clock.now(), settings);
+      const said = texts[kind](state.flowId, phaseText(texts, state));
+      terminal.write(proseText(isUsedUp ? `${said} ${texts.keyUsedUp}` : said));
+    }
   });
 }

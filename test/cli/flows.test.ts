@@ -260,6 +260,12 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.match(unreasoned.stderr, /cancel needs --reason TEXT, for the record/);
   const cancelled = await lance(environment, ...cancel, '--reason', 'typed twice');
   assert.match(cancelled.stdout, /^r-9001: cancel: done\. Now: cancelled\.\n$/, cancelled.stderr);
+  const usedUp = await lance(environment, 'renegotiations', 'start', ...words);
+  assert.match(
+    usedUp.stdout.replaceAll(/\s+/g, ' '),
+    /^r-9001: asked before under this key\. Now: cancelled\. Nothing was ordered: .* another key \(--key\)\. $/,
+    usedUp.stderr,
+  );
   const shownPt = await lance({ ...environment, LANCE_LANG: 'pt' }, 'renegotiations', 'show', 'r-9001');
   assert.match(shownPt.stdout, /cancel \(cancelar\) \(ana\): feito/);
   assert.match(shownPt.stdout, /iniciar de novo com outra chave: lance renegotiations start --file ORDER --key/);
