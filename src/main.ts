@@ -784,6 +784,7 @@ async function openSetBack(place: StorePlace, emptied: boolean): Promise<SetBack
     lost: known,
     // No process knows what others have claimed in the part that was lost.
     claimed: { claims: new Map(), complete: false },
+    forged: [],
     accept: async () => {
       // The anchors come last: until then the log is refused.
       await store.giveUpViews();

@@ -44,6 +44,14 @@ export async function acceptRestore(
       lost: store.lost,
       noBidReceivedBefore: complete ? at : at + quietMs,
     };
+    if (store.forged.length > 0) {
+      await store.log.append(
+        store.forged.map(({ requestId, claimId }) => ({
+          ...{ topic: 'auctions', key: requestId },
+          record: { ...restoredPass(requestId, at), claimId },
+        })),
+      );
+    }
     await store.house.addOrigin(accepted);
     // What was promised in the part that was lost is under no cap: a person has to look before bids go out again.
     const text = format.texts.audit.pauseReason(reason);

@@ -1,11 +1,16 @@
 /** After an accepted restore whose claims are not all known: nothing received before a time is bid for, and everybody says until when. */
 import assert from 'node:assert/strict';
 import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { anchorFileOf } from '../../src/adapters/embedded/anchor.ts';
+import { nextLink } from '../../src/adapters/embedded/chain.ts';
 import { openSetBack } from '../../src/adapters/embedded/store.ts';
 import { createAuditKey } from '../../src/adapters/vault/audit-key.ts';
 import { lostAnswer, restoredPass } from '../../src/bidding/react.ts';
+import { encodeBid } from '../../src/wire/bid.ts';
+import { claimed, offer } from '../bidding/parts.ts';
 import { lance, openStage, type Played, startDaemon } from './desk.ts';
 
 let played: Played;
@@ -171,6 +176,60 @@ test('what was bid for in the lost part counts as it was offered, and a person o
       assert.match(example.stdout, new RegExp(`"rateHundredths": ${one.rateHundredths}`));
     } finally {
       await third.stop();
+    }
+  } finally {
+    await stage.close();
+  }
+});
+
+test('a claim that somebody put into a stopped store is not sent, also where the store is accepted as it is', async () => {
+  const stage = await openStage(7);
+  const { environment, sandbox } = stage;
+  const directory = environment.LANCE_DATA_DIR!;
+  try {
+    const first = await startDaemon(environment);
+    sandbox.connect(first.url);
+    await sandbox.run(10);
+    await first.stop();
+    const database = new DatabaseSync(join(directory, 'lance.sqlite'));
+    const requestId = '77700000000';
+    const asked = `SELECT value FROM auctions WHERE json_extract(value, '$.kind') = 'requested' LIMIT 1`;
+    const request = JSON.parse((database.prepare(asked).get() as { value: string }).value);
+    const terms = { ...offer, amountCents: 10_000, rateHundredths: 2, validUntil: Date.now() + 172_800_000 };
+    const body = encodeBid({
+      requestId,
+      offer: terms,
+      contacts: [{ kind: 'url', value: 'https://parceiro.example/credito' }],
+    });
+    const made = claimed('made-up', { requestId, at: Date.now(), offer: terms, body });
+    const insert = database.prepare('INSERT INTO auctions VALUES (?, ?, ?, ?)');
+    const last = database.prepare('SELECT offset, chain FROM auctions ORDER BY offset DESC LIMIT 1').get();
+    let { offset, chain } = last as { offset: number; chain: string };
+    for (const record of [{ ...request, requestId, at: Date.now() }, made]) {
+      offset += 1;
+      const value = JSON.stringify(record);
+      chain = nextLink(chain, offset, requestId, value);
+      insert.run(offset, requestId, value, chain);
+    }
+    database.close();
+
+    for (const command of [['doctor'], ['audit', 'verify']]) {
+      const told = await lance(environment, ...command, '--lang', 'en');
+      assert.notEqual(told.code, 0);
+      assert.match(told.stdout.replaceAll(/\s+/g, ' '), new RegExp(`\\b${offset}\\b`));
+    }
+    await assert.rejects(startDaemon(environment), /ended with 65/);
+    const accepted = await lance(environment, 'audit', 'accept-restore', ...who, '--json');
+    assert.equal(accepted.code, 0, accepted.stderr);
+    const second = await startDaemon(environment);
+    try {
+      const reached = { ...environment, LANCE_HTTP_PORT: new URL(second.url).port };
+      const { stdout } = await lance(reached, 'bids', 'list', '--limit', '1000', '--json');
+      const bids = stdout.trim().split('\n');
+      const { state, code } = JSON.parse(bids.find((line) => line.includes(requestId)) ?? assert.fail(stdout));
+      assert.deepEqual([state, code], ['passed', 'restored']);
+    } finally {
+      await second.stop();
     }
   } finally {
     await stage.close();

@@ -42,6 +42,7 @@ import { listEditedText, listGoneText, listShortText, setBackText } from './chan
 import { createControlRows } from './control-rows.ts';
 import { identityOf } from './file-watch.ts';
 import { addSigned, lastSigned, signedHeads, signingOf } from './signed-heads.ts';
+import { unsignedRow } from './unsigned-rows.ts';
 
 export type AnchorPlace = {
   file: string;
@@ -106,6 +107,8 @@ type Signed = {
    * was written, and nobody has resumed bidding since.
    */
   claims?: { newer: ListSeal; older: ListSeal | null; lacks?: true; closed?: true; edited?: EditedList };
+  /** Of the mark that a desk leaves as it stops: it has stored nothing after these heads. */
+  stopped?: true;
   /** Begins again after a restore: anchors of what was lost count no more. */
   restored?: true;
   /** What the store held when the restore was accepted. */
@@ -223,6 +226,8 @@ export type SetBack =
   | { kind: 'behind'; table: string; has: number; had: number; at: number }
   /** It holds as much, but something else. */
   | { kind: 'other'; table: string; at: number }
+  /** Behind what a desk signed as it stopped it holds what only a running desk writes. */
+  | { kind: 'beyond'; table: string; place: number; at: number }
   /** It was anchored, and its anchor is not there, or one of the two files of it: `mark` alone, or the lines. */
   | { kind: 'missing'; mark: string | null }
   /** It holds records, nothing is known of it, and its version signs what it holds. */
@@ -298,7 +303,34 @@ export function findSetBack(
       if (found !== link) return { kind: 'other', table, at };
     }
   }
-  return null;
+  return database === null ? null : findUnsigned(database, { file, key });
+}
+
+/** The heads that a desk signed as it stopped, where none has begun since; null: it runs, or was ended, or is of an earlier version. */
+export function stoppedHeads(
+  database: DatabaseSync,
+  { file, key }: { file: string; key: AuditKey | null },
+): { heads: ChainHeads; at: number; sequence: number | undefined } | null {
+  const mark = readMark(file, key);
+  if (mark === null || mark.signature === 'other-key' || mark.content.stopped !== true) return null;
+  const signed = lastSigned(database, key);
+  if (signed === null || signed === 'unreadable') return null;
+  const { heads, at, sequence } = mark.content;
+  const count = (of: ChainHeads) => of[signedHeads]?.[0] ?? 0;
+  // Signed after the stop: the mark is a copy of an earlier one, or a start was killed before its first.
+  return count(signed.content.heads) >= count(heads) ? null : { heads, at, sequence };
+}
+
+export type Unsigned = Extract<SetBack, { kind: 'beyond' }>;
+
+/** What only a running desk writes, behind what it signed as it stopped; null: there is none. Changes nothing. */
+export function findUnsigned(database: DatabaseSync, place: { file: string; key: AuditKey | null }): Unsigned | null {
+  const stopped = stoppedHeads(database, place);
+  const row = stopped === null ? null : unsignedRow(database, stopped.heads);
+  if (row === null) return null;
+  // A desk that has begun meanwhile may have written it.
+  if (stoppedHeads(database, place)?.sequence !== stopped!.sequence) return null;
+  return { kind: 'beyond', ...row, at: stopped!.at };
 }
 
 /**
@@ -631,6 +663,7 @@ export function createAnchorWriter(
   const unlisted: string[] = [];
   let isListCut = false;
   let isClosing = false;
+  let isStopped = false;
 
   /** A fault is told once, until writing works again: the store is worth more than its mark. */
   const guarded = (work: () => void) => {
@@ -700,6 +733,7 @@ export function createAnchorWriter(
       claims,
       ...(previous === undefined ? {} : { previous }),
       ...(next === undefined ? {} : { next }),
+      ...(isStopped ? { stopped: true as const } : {}),
     };
     const { line } = signLine(key, content satisfies Omit<Signed, 'key'>);
     const length = slot.write(line);
@@ -842,7 +876,13 @@ export function createAnchorWriter(
       guarded(() => {
         isClosing = unlisted.length === 0;
         writeAnchor();
-        if (!isLost()) writeMark();
+        if (!isLost()) {
+          if (!setBack) Object.assign(heads, headsOf(database));
+          isStopped = !setBack;
+          // Into both slots: one that is damaged later does not bring back the mark of a desk that runs.
+          writeMark();
+          writeMark();
+        }
         fdatasyncSync(mark);
       });
       for (const descriptor of [anchorFile, mark, claimed]) closeSync(descriptor);

@@ -179,6 +179,21 @@ export function linkAt(database: DatabaseSync, name: string, count: number): str
   return row.chain ?? startOf(database, table).link;
 }
 
+/** The rows of a table that come after so many. */
+export function* rowsBehind(
+  database: DatabaseSync,
+  name: string,
+  count: number,
+): Generator<{ place: number; text: string }> {
+  const table = chainedTables.find((each) => each.name === name);
+  if (table === undefined || !hasTable(database, name)) return;
+  const { place, content, first } = table;
+  const select = database.prepare(
+    `SELECT ${place} AS place, ${content} AS text FROM ${name} WHERE ${place} >= ? ORDER BY ${place}`,
+  );
+  yield* select.iterate(first + count) as Iterable<{ place: number; text: string }>;
+}
+
 /** The first table that does not hold any more what it held at its head, among `tables`; null: all do. */
 export function setBackAmong(database: DatabaseSync, heads: ChainHeads, tables: readonly string[]): string | null {
   const lost = tables.find((table) => {

@@ -25,12 +25,21 @@ import {
 import type { RequestId } from '../../domain/glossary.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
 import { readKeptDetail } from '../../domain/record-shapes.ts';
-import type { LostClaim } from '../../domain/records.ts';
+import type { ForgedClaim, LostClaim } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import { createFlowReader } from '../../state/flow-rows.ts';
 import { lockDirectory, unusable } from '../../state/sqlite.ts';
-import { type AnchorPlace, claimedSince, findSetBack, knownHeads, type SetBack } from './anchor.ts';
+import {
+  type AnchorPlace,
+  claimedSince,
+  findSetBack,
+  findUnsigned,
+  isAnchored,
+  knownHeads,
+  type SetBack,
+  stoppedHeads,
+} from './anchor.ts';
 import { checkInBackground } from './background-check.ts';
 import { headsOf, linkAt, setBackAmong } from './chain.ts';
 import { setBackText } from './changed-texts.ts';
@@ -45,6 +54,7 @@ import { createLogDoubt, type LogDoubt } from './log-doubt.ts';
 import { createLogReader, hasLogTables } from './log-rows.ts';
 import { createMargins, createQueryBudget, type MarginReader } from './margins.ts';
 import { signingOf } from './signed-heads.ts';
+import { unsignedClaims } from './unsigned-rows.ts';
 import { openViews } from './views.ts';
 import { startWriter, type Writer } from './writer.ts';
 
@@ -173,10 +183,21 @@ function createControl(rows: ControlRows, writer: Writer, readState: () => Contr
   };
 }
 
-function createHouse(rows: ControlRows, writer: Writer, directory: string): House {
+/** `signs` false: what is written is signed by nobody, and a start would take it for a forgery that the desk is back. */
+function createHouse(
+  rows: ControlRows,
+  writer: Writer,
+  { directory, signs }: { directory: string; signs: boolean },
+): House {
   return {
     read: async () => rows.house() ?? readImportMark(directory),
     write: async (mark) => {
+      if (mark === null && !signs) {
+        throw new Fault(
+          'configuration-invalid',
+          'LANCE_PSEUDONYM_KEY is missing: it signs what the log holds from now on',
+        );
+      }
       try {
         await writer.submit({ kind: 'house', mark });
       } catch (cause) {
@@ -284,6 +305,7 @@ export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPla
       heads: ChainHeads;
       lost: ChainHeads | null;
       claimed: LostClaims;
+      forged: readonly ForgedClaim[];
       accept: () => Promise<void>;
     })
   | null
@@ -294,17 +316,18 @@ export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPla
     await checkKeyOf(database, options.checkKey);
     if (findSetBack(database, anchor) === null) return null;
     if (database === null && !options.emptied) throw nothingThere(directory, anchor.file);
-    if (database === null) return { heads: {}, end: 0, dealtWith: null };
+    if (database === null) return { heads: {}, end: 0, dealtWith: null, forged: [] };
     const known = knownHeads(anchor);
     const end = endBeforeAcceptance(database, known);
     return {
       heads: headsBeforeAcceptance(database, end, known),
       end,
       dealtWith: claimsDealtWith(database, end, known),
+      forged: forgedClaims(database, anchor),
     };
   });
   if (found === null) return null;
-  const { heads, end, dealtWith } = found;
+  const { heads, end, dealtWith, forged } = found;
   const claimed = withDealtWith(claimedSince(anchor, end), dealtWith);
   const lost = knownHeads(anchor);
   const store = await openEmbeddedStore({ ...options, anchor: null });
@@ -313,11 +336,18 @@ export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPla
     heads,
     lost,
     claimed,
+    forged,
     accept: async () => {
       await store.close();
       await (await openEmbeddedStore({ ...options, restored: heads })).close();
     },
   };
+}
+
+/** Claims that no desk has made. None of them is sent. */
+function forgedClaims(database: DatabaseSync, anchor: AnchorPlace): ForgedClaim[] {
+  const stopped = findUnsigned(database, anchor) === null ? null : stoppedHeads(database, anchor);
+  return stopped === null ? [] : unsignedClaims(database, stopped.heads);
 }
 
 const entriesLookedAt = 1_000;
@@ -439,6 +469,10 @@ function setBackFault(directory: string, file: string, setBack: SetBack): Fault 
     case 'other':
       return set(
         `The data directory ${directory} holds other records in ${setBack.table} than it had on ${new Date(setBack.at).toISOString()} (${file}). See lance audit verify. Put back what was there, or ${accept}.`,
+      );
+    case 'beyond':
+      return set(
+        `The data directory ${directory} holds record ${setBack.place} of ${setBack.table}, which only a running desk writes, and none ran after the stop on ${new Date(setBack.at).toISOString()} (${file}): somebody put it in. See lance audit verify. Keep a copy of what is there, put back a copy of the whole directory and of its anchor from after that stop, or ${accept}.`,
       );
     case 'missing':
       return set(
@@ -605,7 +639,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
         doubt.hear(state);
         return state;
       }),
-      house: createHouse(rows, writer, directory),
+      house: createHouse(rows, writer, { directory, signs: anchor !== null || !isAnchored(opened) }),
       ruleBook: createRuleBook(rows, writer),
       tokenBook: createTokenBook(rows, writer),
       partitionOf: async () => 0,

@@ -1,7 +1,7 @@
 /** The whole check of a store: its chains, the heads signed in it, and the anchor outside of it. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { AuditKey, ChainVerdict } from '../../domain/audit.ts';
-import { isAnchored, readAnchors } from './anchor.ts';
+import { findUnsigned, isAnchored, readAnchors } from './anchor.ts';
 import { type Pace, verifyChains } from './chain.ts';
 import { readSignedHeads, signedHeads, signingOf } from './signed-heads.ts';
 
@@ -29,6 +29,11 @@ export async function verifyStore(
   if (outside.edited !== null) return { kind: 'anchor-broken', place: file, line: outside.edited, unverified };
   if (outside.lacking !== null && isAnchored(database) && signingOf(database) !== 'old') {
     return { kind: 'anchor-missing', place: outside.lacking, unverified };
+  }
+  const unsigned = findUnsigned(database, { file, key });
+  if (unsigned !== null) {
+    const { table, place } = unsigned;
+    return { kind: 'broken', table, offset: place, what: 'inserted', unverified };
   }
   const anchoredAt = outside.anchored.length === 0 ? null : Math.max(...outside.anchored.map(({ at }) => at));
   return { ...verdict, anchors: outside.anchored.length, anchoredAt, unverified };

@@ -735,3 +735,112 @@ test('a log anchored by the version before is taken over with its anchors (stran
   const verdict = await verify(place);
   assert.deepEqual([verdict.kind, verdict.unverified], ['intact', []]);
 });
+
+/** A row put behind the last one of a table, with a link that fits: that needs no key. */
+function forge({ directory }: Place, table: string, entry: object | null, rowKey = ''): void {
+  const database = new DatabaseSync(join(directory, 'lance.sqlite'));
+  if (table === 'house_book') {
+    database.exec('DELETE FROM house');
+  }
+  const isTopic = table === 'auctions' || table === 'flows';
+  const place = isTopic ? 'offset' : 'number';
+  const last = database.prepare(`SELECT ${place} AS place, chain FROM ${table} ORDER BY ${place} DESC LIMIT 1`).get();
+  const { place: end, chain } = (last ?? { place: isTopic ? -1 : 0, chain: table }) as { place: number; chain: string };
+  const text = JSON.stringify(entry);
+  const link = nextLink(chain, end + 1, rowKey, text);
+  if (isTopic) database.prepare(`INSERT INTO ${table} VALUES (?, ?, ?, ?)`).run(end + 1, rowKey, text, link);
+  else database.prepare(`INSERT INTO ${table} VALUES (?, ?, ?)`).run(end + 1, text, link);
+  database.close();
+}
+
+const copyOf = ({ directory, file }: Place): Place => {
+  const copy = newPlace();
+  cpSync(directory, copy.directory, { recursive: true });
+  for (const ending of ['', '.mark', '.claims']) cpSync(`${file}${ending}`, `${copy.file}${ending}`);
+  return copy;
+};
+
+test('what only a running desk writes is refused behind what it signed as it stopped', async () => {
+  const stopped = await lived();
+  const moving = await open(stopped);
+  await moving.house.write({ kind: 'moved', file: 'a file', at: 4 });
+  await moving.close();
+  const claim = claimOf('9').record;
+  const person = { id: 'id', owner: 'rui', role: 'admin', sha256: '0', expiresAt: 9, at: 5, by: 'rui', via: 'api' };
+  const resumed = [{ kind: 'resumed', by: 'rui', via: 'api', reason: null, at: 5, revision: 4 }];
+  const control = { revision: 4, pause: null, caps: '{}', orders: '[]', changes: JSON.stringify(resumed) };
+  const forgeries: [string, object | null, string?][] = [
+    ['auctions', claim, '9'],
+    ['auctions', { kind: 'resolved', requestId: '9', at: 5, as: 'lost', by: 'rui', via: 'api', reason: 'none' }, '9'],
+    ['flows', { kind: 'intended', flowId: 'f', at: 5 }, 'f'],
+    ['rule_book', { kind: 'approved', hash: 'hash-2', at: 5, by: 'rui', via: 'api' }],
+    ['rule_book', { kind: 'approved', hash: 'hash-2', at: 5, by: 'rui' }],
+    ['token_book', { kind: 'session-begun', ...person }],
+    ['control_changes', control],
+    ['house_book', null],
+  ];
+  for (const [table, entry, rowKey] of forgeries) {
+    const place = copyOf(stopped);
+    assert.equal((await verify(place)).kind, 'intact');
+    forge(place, table, entry, rowKey);
+    const verdict = await verify(place);
+    // That the row of the controls does not say the same is told first.
+    const told = table === 'control_changes' ? ['control', 'changed'] : [table, 'inserted'];
+    assert.ok(verdict.kind === 'broken', `${table} ${JSON.stringify(entry)}`);
+    assert.deepEqual([verdict.table, verdict.what], told);
+    const refused = new RegExp(`record \\d+ of ${table}, which only a running desk writes.*accept-restore`);
+    await assert.rejects(open(place), isFault('store-set-back', 65, refused));
+  }
+});
+
+test('a mark of a stop says nothing against what was written after the next start, however that ended', async () => {
+  const stopped = await lived();
+  const running = await open(stopped);
+  await running.log.append([claimOf('9')]);
+  const killed = copyOf(stopped);
+  const earlier = copyOf(stopped);
+  await running.log.append([claimOf('10')]);
+  await running.tokenBook.append({ kind: 'revoked', id: 'id', at: 5, by: 'rui', via: 'api' });
+  // The mark is one group behind, or a second after a loss of power.
+  const behind = copyOf(stopped);
+  for (const ending of ['', '.mark', '.claims']) cpSync(`${earlier.file}${ending}`, `${behind.file}${ending}`);
+  await running.close();
+  // Somebody has put the anchor of an earlier stop beside a newer directory.
+  const older = await lived();
+  const kept = copyOf(older);
+  const later = await open(older);
+  await later.log.append([claimOf('9')]);
+  await later.close();
+  for (const ending of ['', '.mark', '.claims']) cpSync(`${kept.file}${ending}`, `${older.file}${ending}`);
+  for (const place of [killed, behind, stopped, older]) {
+    const again = await open(place);
+    await again.close();
+    assert.equal((await verify(place)).kind, 'intact');
+  }
+});
+
+test('what the command line writes beside a stopped desk stands behind what it signed', async () => {
+  const place = await lived();
+  const reader = openEmbeddedReader({ directory: place.directory });
+  const who = { by: 'rui', via: 'offline', at: 5 } as const;
+  await reader.control.resume({ ...who, reason: null });
+  await reader.ruleBook.append({ kind: 'activated', hash: 'hash-2', ...who });
+  await reader.ruleBook.append({ kind: 'approval-required', ...who });
+  await reader.tokenBook.append({ kind: 'revoked', id: 'id', ...who });
+  const resolved = { kind: 'resolved', requestId: 'k', as: 'lost', reason: 'none', ...who } as const;
+  await reader.appendBeside([{ topic: 'auctions', key: 'k', record: resolved }, callback(9)]);
+  reader.close();
+  assert.equal((await verify(place)).kind, 'intact');
+  await (await open(place)).close();
+});
+
+test('a claim that somebody put into a stopped store is named to who accepts the store', async () => {
+  const place = await lived();
+  const { requestId, record } = { requestId: '9', record: claimOf('9').record };
+  forge(place, 'auctions', record, requestId);
+  const accepted = await openSetBack({ ...place, onFault, anchor: anchor(place.file), emptied: false });
+  assert.deepEqual(accepted?.forged, [{ requestId, claimId: 'a:9' }]);
+  await accepted!.accept();
+  await (await open(place)).close();
+  assert.equal((await verify(place)).kind, 'intact');
+});
