@@ -5,9 +5,10 @@
 
 const guid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** A GUID in small letters; any other code as it is. */
+/** A GUID in small letters, without the braces that some write around it; any other code as it is. */
 export function canonicalCode(code: string): string {
-  return guid.test(code) ? code.toLowerCase() : code;
+  const bare = code.startsWith('{') && code.endsWith('}') ? code.slice(1, -1) : code;
+  return guid.test(bare) ? bare.toLowerCase() : code;
 }
 
 /** A GUID is written with its hyphens elsewhere or nowhere, in braces or as a URN, and is longer by no more than that. */

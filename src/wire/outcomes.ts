@@ -278,7 +278,7 @@ function outcomeOf(table: OutcomeTable, status: number, bodyText: string, value:
     // It may have landed or not: the same bytes again tell.
     if (failed === null) return { kind: 'unknown', reason: 'unreadable-success' };
     if (!failed) {
-      if (bidId !== null) return { kind: 'accepted', bidId };
+      if (bidId !== null && row === undefined) return { kind: 'accepted', bidId };
       if (row === undefined) return { kind: 'unknown', reason: 'unreadable-success' };
     }
   }
@@ -330,5 +330,5 @@ function bidIdOf(value: JsonValue): string | null {
 
 function bidIdIn(code: string): string | null {
   const bidId = code.trim();
-  return bidId === '' ? null : canonicalCode(shownId(bidId));
+  return bidId === '' ? null : shownId(canonicalCode(bidId));
 }

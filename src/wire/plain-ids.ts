@@ -26,10 +26,12 @@ export function readId(value: unknown): Reading<string> {
   };
 }
 
-/** A code that correlates events with calls: as `readId`, a GUID in small letters. */
+/** A code that correlates events with calls: as `readId`, a GUID in small letters and without braces. */
 export function readCode(value: unknown): Reading<string> {
-  const reading = readId(value);
-  return reading.kind === 'value' ? { ...reading, value: canonicalCode(reading.value) } : reading;
+  const reading = readText(value);
+  if (reading.kind !== 'value') return reading;
+  const code = canonicalCode(reading.value);
+  return code === reading.value ? readId(value) : { ...reading, value: code };
 }
 
 const emptyGuid = '00000000-0000-0000-0000-000000000000';

@@ -31,6 +31,7 @@ import {
 import { decodeLinkDetail, decodeLinkList, encodeLinkDetail, encodeLinkList } from '../../src/wire/links.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
 import { readBidAnswer, readOutcomeTable } from '../../src/wire/outcomes.ts';
+import { readCode } from '../../src/wire/plain-ids.ts';
 import { readWebhook } from '../../src/wire/webhook.ts';
 import { createTestVault } from './vault.ts';
 
@@ -146,6 +147,15 @@ test('what the sandbox says of an accepted bid or a query is understood', () => 
   assert.deepEqual(readBidAnswer(table.table, 200, accepted).outcome, { kind: 'accepted', bidId: requestCode });
   const taken = encodeQueryAcknowledged({ requestCode, path: linkListPath, message: 'Recebido' });
   assert.equal(decodeRequestCode(taken), requestCode);
+});
+
+test('the codes of an answer and of events are the same with braces and without (integrator, session 49)', () => {
+  assert(table.kind === 'read');
+  const code = '5f1d7f0e-8a55-4a0e-bb2c-0d9b3c1c7a01';
+  const body = { CodigoRequisicao: `{${code.toUpperCase()}}`, Conteudo: { CodigoLanceLeilao: `{${code}}` } };
+  assert.deepEqual(readBidAnswer(table.table, 200, JSON.stringify(body)).codes, [code]);
+  assert.deepEqual(readCode(`{${code}}`), { kind: 'value', value: code });
+  for (const wrong of [`{${code}`, '{lance-1}', '{}']) assert.equal(readCode(wrong).kind, 'wrong', wrong);
 });
 
 test('a success whose error flag or list is of another kind is not believed to be one', () => {
