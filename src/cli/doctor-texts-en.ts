@@ -133,6 +133,10 @@ export const doctorEn: Texts['doctor'] = {
       'free space; a restart does not help',
     ],
     'bidding-open': ({ since }) => [`open since ${since}`],
+    'bidding-partition-closed': ({ since, text }) => [
+      `open since ${since}, but not for every request: nothing of a closed partition is bid for: ${text}`,
+      'this does not end by itself: see the runbook LanceAlarm, partition-closed',
+    ],
     'bidding-refused': ({ since, count }) => [
       `open since ${since}, but the bids of the last ${count} requests were all refused in unknown words, and none was taken between`,
       'look at lance bids list --code unclassified and ask the service whether it still takes our bids; see the runbook LanceBidsRefused',

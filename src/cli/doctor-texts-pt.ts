@@ -142,6 +142,10 @@ export const doctorPt = {
       'libere espaço; reiniciar não ajuda',
     ],
     'bidding-open': ({ since }: DoctorFigures) => [`abertos desde ${since}`],
+    'bidding-partition-closed': ({ since, text }: DoctorFigures) => [
+      `abertos desde ${since}, mas não para toda solicitação: nada de uma partição fechada recebe lance: ${faultPt(String(text))}`,
+      'isso não termina sozinho: veja o runbook LanceAlarm, partition-closed',
+    ],
     'bidding-refused': ({ since, count }: DoctorFigures) => [
       `abertos desde ${since}, mas os lances das últimas ${count} solicitações foram todos recusados em palavras desconhecidas, e nenhum foi aceito no meio`,
       'veja lance bids list --code unclassified e pergunte ao serviço se ele ainda aceita nossos lances; veja o runbook LanceBidsRefused',

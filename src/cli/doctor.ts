@@ -549,9 +549,11 @@ async function checkBidding(world: CommandWorld, reader: DeskReader | null, mayR
   const { bidding } = answer.status;
   if (bidding === null) return [];
   const since = world.format.minute(bidding.since);
-  const { unknownRefusals, linkQueryRefusals, slowAnswers } = answer.status;
+  const { unknownRefusals, linkQueryRefusals, slowAnswers, partitions } = answer.status;
   if (bidding.cause === null) {
     const ill: Finding[] = [];
+    if (partitions.closed.length > 0)
+      ill.push(found('bidding', 'fail', 'bidding-partition-closed', { since, text: partitions.closed.join('; ') }));
     if (unknownRefusals != null)
       ill.push(found('bidding', 'warn', 'bidding-refused', { since, count: unknownRefusals }));
     if (linkQueryRefusals != null)

@@ -266,6 +266,29 @@ test('a service that refuses every bid is named by status and doctor, in one scr
   }
 });
 
+test('a closed partition is a failure for doctor, also where others are bid for (operator, session 49)', async () => {
+  const status = await statusOf();
+  const text = 'auctions/3 is closed: The batch of records of lance.auctions/3 that begins at 7 is damaged.';
+  const closed = { ...status, partitions: { ...status.partitions, closed: [text] } };
+  const server = createHttpServer((_request, response) => response.end(JSON.stringify(closed)));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const LANCE_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    for (const LANCE_LANG of ['en', 'pt']) {
+      const { stdout, code } = await lance({ ...environment, LANCE_URL, LANCE_LANG }, 'doctor');
+      assert.match(stdout.replaceAll(/\s+/g, ' '), /auctions\/3 .*that begins at 7 .*LanceAlarm, partition-closed/);
+      assert.equal(code, 1, stdout);
+    }
+    const found = jsonLines<{ finding: string; level: string }>(
+      (await lance({ ...environment, LANCE_URL }, 'doctor', '--json')).stdout,
+    );
+    assert.equal(found.find(({ finding }) => finding === 'bidding-partition-closed')?.level, 'fail');
+    assert.ok(!found.some(({ finding }) => finding === 'bidding-open'));
+  } finally {
+    server.close();
+  }
+});
+
 test('a service that refuses every link query is named by status and doctor, in one screen', async () => {
   const status = await statusOf();
   const refused = { ...status, linkQueryRefusals: 1_234 };
