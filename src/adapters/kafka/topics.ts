@@ -208,10 +208,18 @@ function faultsOf({ topic, name, partitions, replicas, config }: Found, settings
   for (const key of ['retention.ms', 'retention.bytes']) {
     if (wanted[key] === undefined || isAtLeast(numberOf(key), Number(wanted[key]))) continue;
     faults.push(
-      `The topic ${name} has ${key}=${config.get(key)}; records would be deleted that are still needed: set it to ${wanted[key]} or more, or to -1.`,
+      `The topic ${name} has ${key}=${config.get(key)}; records would be deleted that are still needed: set it to -1${orAtLeast(key, Number(wanted[key]))}.`,
     );
   }
   return faults;
+}
+
+/** Days, for so many milliseconds have as many digits as a CPF, which no log line shows. */
+function orAtLeast(key: string, wanted: number): string {
+  if (wanted === -1) return '';
+  return key === 'retention.ms'
+    ? `, or to ${wanted / dayMs} days or more, in milliseconds`
+    : `, or to ${wanted} or more`;
 }
 
 /** -1 keeps everything. */
