@@ -724,6 +724,10 @@ const whole: readonly Sentence[] = [
     'o lance foi de $1, e isto é $2: envie o que foi oferecido no lance ou, quando souber que o trabalhador quer menos, envie true em despiteBid',
   ],
   [
+    /^this is the CPF of another person than the worker: send a Pix key of the worker's own, or, once you know that this person is to be paid, send true in despitePayee$/,
+    'este é o CPF de outra pessoa, não o do trabalhador: envie uma chave Pix do próprio trabalhador ou, quando souber que é essa pessoa que deve receber, envie true em despitePayee',
+  ],
+  [
     /^the simulation of this period was (.*), and this is (.*): send what was simulated, or, once you know that the worker wants less, send true in despiteSimulation$/,
     'a simulação deste período foi de $1, e isto é $2: envie o que foi simulado ou, quando souber que o trabalhador quer menos, envie true em despiteSimulation',
   ],

@@ -87,6 +87,7 @@ import {
   prepareOperation,
   type RenegotiationOrder,
   readStored,
+  splitsToOthers,
   type WithdrawalOrder,
 } from './preparation.ts';
 import { react } from './react.ts';
@@ -1009,7 +1010,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       asked.step === 'inclusion' && asked.despiteSimulation !== true
         ? belowSimulation(next, asked.request, vault.open)
         : [];
-    const breaches = [...barred, ...(await breachesOf(next)), ...beside, ...below];
+    const paysOther =
+      (asked.step === 'inclusion' || asked.step === 'splits') && asked.despitePayee !== true
+        ? splitsToOthers(next, asked.request.splits, vault.open)
+        : [];
+    const breaches = [...barred, ...(await breachesOf(next)), ...beside, ...below, ...paysOther];
     if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     await world.append([{ topic: 'flows', key: flowId, record: step }]);
     const folds = await folded(flowId, ({ steps }) => steps.some(isOwn));

@@ -97,8 +97,12 @@ export type StepAsked =
       /** As of the order of a renegotiation. */
       despiteOriginal?: boolean;
     }
-  /** `despiteSimulation`: whoever asks knows that the amount is below what was simulated, and that the worker wants it so. */
-  | { step: 'inclusion'; request: StepRequests['inclusion']; despiteSimulation?: boolean }
+  /**
+   * `despiteSimulation`: whoever asks knows that the amount is below what was simulated, and that the worker wants it so. `despitePayee`:
+   * and that a split pays another person.
+   */
+  | { step: 'inclusion'; request: StepRequests['inclusion']; despiteSimulation?: boolean; despitePayee?: boolean }
+  | { step: 'splits'; request: StepRequests['splits']; despitePayee?: boolean }
   /** `despiteEvents`: as of the steps below, where an endorsement was refused. */
   | { step: 'sign'; signedAt: EpochMs; content: Record<string, unknown>; despiteEvents?: boolean }
   /** `figures` and `late`: where both are to be taken, each is named. */
@@ -109,8 +113,8 @@ export type StepAsked =
   | { step: 'deny'; reason: string; despiteEvents?: boolean; despiteRenegotiation?: boolean }
   | { step: 'confirm'; reason: string; requestCode: string | null; despiteEvents?: boolean }
   | {
-      [O in Exclude<keyof StepRequests, 'inclusion'>]: { step: O; request: StepRequests[O] };
-    }[Exclude<keyof StepRequests, 'inclusion'>];
+      [O in Exclude<keyof StepRequests, 'inclusion' | 'splits'>]: { step: O; request: StepRequests[O] };
+    }[Exclude<keyof StepRequests, 'inclusion' | 'splits'>];
 
 export function linkOf({ cpf, registration, employerId, employerIdType, authorisationNumber }: LinkNamed): LinkAsk {
   return { identity: { cpf, name: null, registration, employerId, employerIdType }, authorisationNumber };

@@ -15,7 +15,7 @@ import type { WorkerIdentity } from '../domain/request.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
-import type { Preparation } from '../wire/checks/breach.ts';
+import { type Preparation, validCpf } from '../wire/checks/breach.ts';
 import {
   feeOfShare,
   prepareAccountUpdate,
@@ -509,6 +509,22 @@ export function belowSimulation(
   if (amountCents >= own.releasedCents || own.amountsCents?.includes(amountCents)) return [];
   const problem = `the simulation of this period was ${own.releasedCents}, and this is ${amountCents}: send what was simulated, or, once you know that the worker wants less, send true in despiteSimulation`;
   return [{ rule: 'as-simulated', field: 'amountCents', problem }];
+}
+
+/** Splits by a Pix key that is the CPF of another person: a slip of typing, or of the list that it was taken from, looks the same. */
+export function splitsToOthers(
+  state: FlowState,
+  splits: StepRequests['splits']['splits'],
+  open: Vault['open'],
+): readonly FlowBreach[] {
+  const worker = workerOf(state, open);
+  return (splits ?? []).flatMap(({ pixKey }, index): FlowBreach[] => {
+    const key = pixKey?.key;
+    if (key === undefined || key === worker || validCpf('key', key) !== null) return [];
+    const problem =
+      "this is the CPF of another person than the worker: send a Pix key of the worker's own, or, once you know that this person is to be paid, send true in despitePayee";
+    return [{ rule: 'payee-other', field: `splits.${index}.pixKey.key`, problem }];
+  });
 }
 
 /** What the service said last that the worker may withdraw; null: it did not. By a balance that was given it says nothing of the worker. */

@@ -282,6 +282,22 @@ test('an entry that was split is not split again among others', async (context) 
   assert.deepEqual(refusedBy(await split([two, { ...two, fieldId: 'D' }])), [['split-once', 'splits.0']]);
 });
 
+test('a split to the CPF of another person is questioned, in an inclusion and as a step (back office, session 49)', async (context) => {
+  const { bodies, simulate, include, step, state, flowId } = await withdrawing(context);
+  await simulate({ cpf: '52998224725' });
+  const [own, other] = ['52998224725', '11144477735'].map((key) => ({ amountCents: 1_000, pixKey: { key } }));
+  const named = [['payee-other', 'splits.1.pixKey.key']];
+  const inclusion = { step: 'inclusion', request: { period: 3, pix: pixKey, splits: [own!, other!] } } as const;
+  assert.deepEqual(refusedBy(await step({ ...inclusion, despitePayee: false })), named);
+  await include({ splits: [own!] });
+  bodies.proposal = '{"HasError":false,"Codigo":"p-1","Situacao":1}';
+  await step({ step: 'proposal', request: { dto: {} } });
+  const splits = { step: 'splits', request: { splits: [{ ...own!, fieldId: 'B' }, other!] } } as const;
+  assert.deepEqual(refusedBy(await step(splits)), named);
+  assert.equal((await step({ ...splits, despitePayee: true })).kind, 'taken');
+  assert.equal((await state(flowId))!.steps.at(-1)?.outcome, 'done');
+});
+
 test('a state answer that is not as included is shown with an alarm, and keeps signing back until somebody takes it', async (context) => {
   const { bodies, simulate, include, step, state, flowId, alarms, sent, history } = await withdrawing(context, {
     simulation: '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00,"TaxaMensal":1.79}]}',

@@ -116,9 +116,9 @@ const readers: { readonly [S in keyof Bodies]: (body: Bodies[S]) => StepAsked } 
     step: 'simulation',
     request: { ...given(born(body)), ...(balanceAlone === true ? { cpf: null } : {}) },
   }),
-  inclusion: ({ account, splits, despiteSimulation, ...body }) => ({
+  inclusion: ({ account, splits, despiteSimulation, despitePayee, ...body }) => ({
     step: 'inclusion',
-    ...given({ despiteSimulation }),
+    ...given({ despiteSimulation, despitePayee }),
     request: {
       ...given(born(body)),
       ...(account === undefined ? {} : { account: given(account) }),
@@ -127,8 +127,9 @@ const readers: { readonly [S in keyof Bodies]: (body: Bodies[S]) => StepAsked } 
   }),
   proposal: ({ dto }) => ({ step: 'proposal', request: { dto: (dto ?? {}) as JsonObject } }),
   installments: (body) => ({ step: 'installments', request: given(body) }),
-  splits: ({ splits, parameters }) => ({
+  splits: ({ splits, parameters, despitePayee }) => ({
     step: 'splits',
+    ...given({ despitePayee }),
     request: {
       ...(splits === undefined ? {} : { splits: splits.map(given) }),
       ...(parameters === undefined ? {} : { parameters }),

@@ -158,6 +158,13 @@ const despiteSimulation = said(
   'none',
 );
 
+const despitePayee = said(
+  z.boolean().optional(),
+  'Go on although the Pix key of a split is the CPF of another person than the worker; left out or false: refused then, and the split is named',
+  false,
+  'none',
+);
+
 const despiteOriginal = said(
   z.boolean().optional(),
   'Go on although the rate is below half of that of the closed loan, the instalments are less than a quarter or more than four times `openInstallments` (left out: of a contract made here, of its own term) or more than the setting `pricing.maxInstallments`, or `estimatedInstallmentCents` is less than half or more than twice what is reckoned from the note of the closed loan; left out or false: refused then, and both figures are named',
@@ -640,6 +647,7 @@ export const stepBodies = {
       cached,
       transfers,
       despiteSimulation,
+      despitePayee,
     }),
     'InclusionStep',
     '/FGTS/IncluirProposta of the contract',
@@ -693,6 +701,7 @@ export const stepBodies = {
         'lancamentos',
       ),
       parameters,
+      despitePayee,
     }),
     'SplitsStep',
     '/Proposta/SalvarLancamento of the contract',
