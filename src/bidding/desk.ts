@@ -175,6 +175,8 @@ export function createDesk(world: DeskWorld): Desk {
   function onQueryRefused(requestIds: readonly RequestId[], reason: QueryFailure): void {
     if (reason === 'no-links') passAll(requestIds, 'margin-missing', 'the worker has no employment link');
     else if (reason === 'unread') passAll(requestIds, 'link-in-doubt', 'the answer to the link query cannot be read');
+    else if (reason === 'other-link')
+      passAll(requestIds, 'link-in-doubt', 'the answer to the link query is of another worker or of another link');
     else {
       const code = reason === 'unclassified' ? 'link-refused' : reason;
       passAll(besidesUseful(requestIds), code, 'the service refused the link query');

@@ -78,7 +78,7 @@ export function createLinkDesk(options: {
   const waitingByKey = new Map<string, Set<RequestId>>();
   const asking = new Set<string>();
   /** What the latest queries asked for, by their code, and failures that came before their acknowledgement. */
-  const queries = new Map<string, { key: string; identity: WorkerIdentity }>();
+  const queries = new Map<string, { key: string; identity: WorkerIdentity; of: 'detail' | 'list' }>();
   const failures = new Map<string, QueryFailure>();
   /** Links chosen from a list, for requests that did not name theirs. */
   const chosen = new Map<RequestId, string>();
@@ -131,7 +131,11 @@ export function createLinkDesk(options: {
         const answer = await send(query);
         noteQuery(key, answer, from);
         if (answer.kind === 'acknowledged') {
-          acknowledge(answer.requestCode, key, query.identity);
+          acknowledge(answer.requestCode, {
+            key,
+            identity: query.identity,
+            of: send === service.listLinks ? 'list' : 'detail',
+          });
           return;
         }
         if (answer.kind === 'unwritable') {
@@ -163,11 +167,14 @@ export function createLinkDesk(options: {
     options.observer({ kind: 'link-query', linkKey, isRefused: failure === 'unclassified', at: clock.now() });
   }
 
-  function acknowledge(requestCode: string | null, key: string, identity: WorkerIdentity): void {
+  function acknowledge(
+    requestCode: string | null,
+    query: { key: string; identity: WorkerIdentity; of: 'detail' | 'list' },
+  ): void {
     if (requestCode === null) return;
-    remember(queries, requestCode, { key, identity });
+    remember(queries, requestCode, query);
     const failure = failures.get(requestCode);
-    if (failure !== undefined) tellFailure(failure, key);
+    if (failure !== undefined) tellFailure(failure, query.key);
   }
 
   function tellFailure(reason: QueryFailure, key: string): void {
@@ -198,6 +205,12 @@ export function createLinkDesk(options: {
     const body = openedOrNull(sealedPlaces.callback(workerKey), sealed);
     if (body === null || !service.isDetailOf(body, asked.identity)) return [];
     return [...waiting].filter((requestId) => parked.get(requestId)?.state.request?.workerKey === workerKey);
+  }
+
+  /** Of what answers a query and is of nobody who was asked about, nobody knows what it should have said: no request goes on without it. */
+  function tellOfOther(told: DetailTold): void {
+    const asked = told.requestCode === null ? undefined : queries.get(told.requestCode);
+    if (asked?.of === 'detail' && !keysOf(told).includes(asked.key)) tellFailure('other-link', asked.key);
   }
 
   /** By this process: of what others ask it hears as well, and the service may refuse only its own queries. */
@@ -280,6 +293,7 @@ export function createLinkDesk(options: {
       if (isAskedFor(told)) tellEnd(linkKey, null);
       const renamed = waitingOtherwise(told);
       for (const requestId of renamed) chosen.set(requestId, linkKey);
+      if (renamed.length === 0) tellOfOther(told);
       return [...keysOf(told).flatMap((key) => [...(waitingByKey.get(key) ?? [])]), ...renamed];
     },
     failureArrived: (failure) => {

@@ -617,8 +617,8 @@ export type LinkQuery = {
 /** `authorisation-expired`: it was given, and counts no longer. */
 export type QueryRefusal = 'authorisation-missing' | 'authorisation-expired' | 'unclassified';
 
-/** The same, or the worker has no employment link; `unread`: the answer came, and nothing of it can be read. */
-export type QueryFailure = QueryRefusal | 'no-links' | 'unread';
+/** The same, or the worker has no employment link; `unread`: the answer came, and nothing of it can be read; `other-link`: it is of another worker or link. */
+export type QueryFailure = QueryRefusal | 'no-links' | 'unread' | 'other-link';
 
 /**
  * `isDoubtful`: an acknowledgement that is no JSON, or a refusal that is a page: it may not be the service that answered. Of the token's

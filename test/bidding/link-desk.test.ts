@@ -326,6 +326,28 @@ test('a detail under the code of the query is for who asked, though its link is 
   assert.equal(desk.linkKeyOf(waiting('1')), 'renamed');
 });
 
+test('whoever waits is told of a detail under the code of the query that is of somebody else (integrator, session 49)', async () => {
+  const foreign: [string, ReturnType<typeof told>][] = [
+    ['another worker', told('other', 'q1', 'another worker')],
+    ['another registration', told('other', 'q1', undefined, { matricula: '77' })],
+  ];
+  for (const [what, detail] of foreign) {
+    const { clock, desk, refusals } = setUp([acknowledgedAs('q1')]);
+    desk.park(waiting('1'), 'needed');
+    desk.park(waiting('2'), 'useful');
+    await clock.settle();
+    desk.detailArrived({ ...detail, requestCode: 'q2' });
+    assert.deepEqual(refusals, [], 'under a code of nobody here');
+    assert.deepEqual(desk.detailArrived(detail), []);
+    assert.deepEqual(refusals, ['1 other-link', '2 other-link'], what);
+  }
+  const { clock, desk, refusals } = setUp([acknowledgedAs('q1')]);
+  desk.park(waiting('1'), 'needed');
+  await clock.settle();
+  assert.deepEqual(desk.detailArrived(told('link-pseudonym', 'q1')), ['1']);
+  assert.deepEqual(refusals, []);
+});
+
 test('a number that has lost its leading zeros is the employer that was asked about', async () => {
   const ids: [sent: string, came: number][] = [
     ['00000000000191', 191],
