@@ -7,7 +7,7 @@ import { surplusOf } from '../pricing/trial.ts';
 import { differenceText } from './late-differences.ts';
 import type { Fold } from './ledger.ts';
 import type { DeskEvent, DeskObserver } from './observer.ts';
-import { alarmsOf, differingKept } from './react.ts';
+import { type AlarmCode, alarmsOf, differingKept, isLikePublished } from './react.ts';
 import { createRivalWatch, isFollowing } from './rival-watch.ts';
 
 /** Results between two looks at whether rivals follow. */
@@ -113,7 +113,7 @@ export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: Epoc
       observer({ kind: 'alarm', code: 'winner-unknown', requestId, text });
     }
     for (const code of alarmsOf(before, state)) {
-      const text = code === 'bid-differs' ? differenceText(state, differingKept(state)) : undefined;
+      const text = alarmText(code, state);
       observer({ kind: 'alarm', code, requestId, ...(text === undefined ? {} : { text }) });
     }
     if (record.kind === 'requested') observer({ kind: 'step', step: 'requested-read-back' });
@@ -130,4 +130,11 @@ export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: Epoc
       observer({ kind: 'step', step: 'claim-read-back' });
     }
   };
+}
+
+/** What the code alone does not say. */
+function alarmText(code: AlarmCode, state: RequestState): string | undefined {
+  if (code === 'bid-differs') return differenceText(state, differingKept(state));
+  if (code !== 'bid-after-refusal' || !isLikePublished(state)) return undefined;
+  return 'the service refused this bid without a code, and published one that says the same and came in its time: the refusal counts, so its money is under no cap; ask the service whether the bid stands';
 }

@@ -240,7 +240,17 @@ const published: ReadonlySet<Phase> = new Set(['won', 'lost', 'ambiguous']);
 export function alarmsOf(before: RequestState | null, after: RequestState): readonly AlarmCode[] {
   const isNewlyOther = differingKept(after).length > 0 && (before === null || differingKept(before).length === 0);
   const ofPhase = before?.phase === after.phase ? [] : alarmsOfPhase(before, after);
-  return isNewlyOther ? [...ofPhase, 'bid-differs'] : ofPhase;
+  const isNewlyLike = isLikePublished(after) && (before === null || !isLikePublished(before));
+  return [
+    ...ofPhase,
+    ...(isNewlyLike ? ['bid-after-refusal' as const] : []),
+    ...(isNewlyOther ? ['bid-differs' as const] : []),
+  ];
+}
+
+/** Refused without a code, and a published bid says the same and came in its time. The refusal counts, for it may be a rival's. */
+export function isLikePublished({ phase, auction }: RequestState): boolean {
+  return phase === 'rejected' && auction !== null && auction.candidates.length > 0;
 }
 
 /** Of those that the state keeps. One that was published before its answer came is in the log alone (`late-differences.ts`). */

@@ -1,5 +1,6 @@
 /** How a request ended, how its bid was sent, and the bids that were published: parts of the report in words. */
 import { isDeepStrictEqual } from 'node:util';
+import { isLikePublished } from '../bidding/react.ts';
 import { differingBids } from '../bidding/settlement.ts';
 import type { Reason } from '../domain/offer.ts';
 import { type BidReport, isWon } from './bid-report.ts';
@@ -115,7 +116,7 @@ export function auctionSection(page: Page, { state, ended }: BidReport, format: 
   // Without a claim that can be read each of them may be ours, so none is marked.
   const isTold = state.claim !== null && !state.claim.unread;
   const own = new Set(isTold ? state.auction?.candidates.map(({ bidId }) => bidId) : []);
-  const mark = own.size > 1 ? show.maybeOurs : show.ours;
+  const mark = own.size > 1 || isLikePublished(state) ? show.maybeOurs : show.ours;
   const differing = differingBids(state, ended.bids);
   const rows = [...ended.bids]
     .sort((left, right) => left.position - right.position)
