@@ -64,7 +64,8 @@ test('who ordered what, when and why is listed beside the live process, in both 
 });
 
 test('pause is obeyed by the live process within a second, nothing is sent meanwhile, resume opens again', async () => {
-  await played.sandbox.run(20);
+  // On a busy machine all bids of a round may come after its deadline.
+  for (let round = 0; round < 5 && bidsSent() === 0; round += 1) await played.sandbox.run(20);
   assert.ok(bidsSent() > 0, 'the desk bids before it is paused');
   const startedAt = Date.now();
   const paused = await lance(played.environment, 'pause', ...by);

@@ -51,7 +51,8 @@ function assertScreen(text: string): void {
 async function statusOf(more: Record<string, string> = {}): Promise<DaemonStatus> {
   const { stdout, stderr, code } = await lance({ ...environment, ...more }, 'status', '--json');
   assert.equal(code, 0, stderr);
-  return JSON.parse(stdout);
+  // Whether the sandbox answered slowly is a matter of the machine.
+  return { ...JSON.parse(stdout), slowAnswers: null };
 }
 
 test('an open desk says what it is about, in one screen', async () => {
