@@ -51,7 +51,8 @@ export type StepField =
   | 'fields'
   | 'figures'
   | 'late'
-  | 'despiteEvents';
+  | 'despiteEvents'
+  | 'despiteRenegotiation';
 /** `field`: of the form; null: none of them. `name`: the part of it that is meant, where it is not all of it. */
 export type StepFault = { field: StepField | null; name: string | null; text: string };
 /** As it was sent, by the name of the field. */
@@ -74,8 +75,9 @@ export function flowAddress({ flow, flowId }: Pick<FlowState, 'flow' | 'flowId'>
 
 export function stepFields(step: FlowStep): readonly StepField[] {
   switch (step) {
-    case 'cancel':
     case 'deny':
+      return ['reason', 'despiteEvents', 'despiteRenegotiation'];
+    case 'cancel':
     case 'regenerate':
       return ['reason', 'despiteEvents'];
     case 'accept':
@@ -423,9 +425,20 @@ function stepForm(
   const other = step === 'cancel' ? askedByOther(state, person!.name) : null;
   const isHarmful = step === 'cancel' || step === 'deny';
   const isOfBoth = lateSuccessOf(state) === null && state.lateNote != null && state.phase !== 'cancelled';
-  const fields = stepFields(step).filter((field) =>
-    field === 'despiteEvents' ? events.length > 0 : (field !== 'late' && field !== 'figures') || isOfBoth,
-  );
+  const isAsked = (field: StepField): boolean => {
+    switch (field) {
+      case 'despiteEvents':
+        return events.length > 0;
+      case 'despiteRenegotiation':
+        return (tried?.faults ?? []).some((fault) => fault.field === field);
+      case 'late':
+      case 'figures':
+        return isOfBoth;
+      default:
+        return true;
+    }
+  };
+  const fields = stepFields(step).filter(isAsked);
   return html`<form method="post" action="${flowAddress(state)}/steps/${step}">
 ${csrfField(person!.csrfToken)}<input type="hidden" name="key" value="${tried?.key ?? freshKey}">
 ${keeps && html`<p class="help">${format.texts.flows.serviceWillKeep(note?.noteNumber ?? null)}</p>`}
@@ -455,7 +468,8 @@ function stepFieldOf(shown: Shown, state: FlowState, step: FlowStep, field: Step
   const faults = (tried?.faults ?? []).filter((fault) => fault.field === field);
   const invalid = faults.length > 0 && html` aria-invalid="true"`;
   const label = html`<label for="${id}">${words.fields[field]}</label>`;
-  const isBox = field === 'despiteEvents' || field === 'late' || field === 'figures';
+  const isBox =
+    field === 'despiteEvents' || field === 'despiteRenegotiation' || field === 'late' || field === 'figures';
   const help = isBox ? null : words.help[field];
   const under = html`${help !== null && html`<p class="help" id="${id}-help">${help}</p>`}${faultList(shown.format, id, faults)}`;
   const described = html` aria-describedby="${faults.length > 0 ? `${id}-fault ` : ''}${id}-help"${invalid}`;
@@ -473,7 +487,8 @@ function stepFieldOf(shown: Shown, state: FlowState, step: FlowStep, field: Step
     case 'figures':
     case 'late':
     case 'despiteEvents':
-      return html`<p><label class="check"><input type="checkbox" id="${id}" name="${field}" value="yes"> ${words.fields[field]}</label></p>`;
+    case 'despiteRenegotiation':
+      return html`<p><label class="check"><input type="checkbox" id="${id}" name="${field}" value="yes"> ${words.fields[field]}</label></p>${under}`;
     default:
       return field satisfies never;
   }

@@ -294,6 +294,7 @@ function readStep(
       case 'figures':
       case 'late':
       case 'despiteEvents':
+      case 'despiteRenegotiation':
         body[field] = true;
         break;
       case 'signedAt': {

@@ -242,6 +242,7 @@ export const consoleEn: ConsoleTexts = {
       late: 'The note that came late was seen',
       figures: 'Take the note of this flow as it stands',
       despiteEvents: 'Go on although events may tell of this flow',
+      despiteRenegotiation: 'It is known that the loan was not lent, although it was renegotiated here',
     },
     help: {
       reason: '1 to 2,000 characters. It is recorded with your name.',

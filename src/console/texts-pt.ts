@@ -241,6 +241,7 @@ export const consolePt = {
       late: 'A CCB que chegou tarde foi vista',
       figures: 'Aceitar a CCB deste fluxo como está',
       despiteEvents: 'Seguir mesmo com eventos que podem falar deste fluxo',
+      despiteRenegotiation: 'Sabe-se que o empréstimo não foi concedido, embora tenha sido repactuado aqui',
     },
     help: {
       reason: 'De 1 a 2.000 caracteres. Fica no registro com o seu nome.',
