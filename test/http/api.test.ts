@@ -412,7 +412,8 @@ test('the operator API', async (context) => {
     const cpfsInWebhooks = [
       ...JSON.stringify(sandbox.record.of('call')).matchAll(/cpfTrabalhador\\*":\\*"(\d{11})/g),
     ].map(([, each]) => each!);
-    for (const each of cpfsInWebhooks) known.add(each);
+    // The query that tries the token names nobody, by eleven zeros.
+    for (const each of cpfsInWebhooks) if (/[1-9]/.test(each)) known.add(each);
     const flows = (await call('GET', '/v1/contracts')).body as { flows: Flow[] };
     const paths = [
       ...[
