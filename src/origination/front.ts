@@ -251,7 +251,7 @@ const bareGuid = /^\{?[\da-f]{32}\}?$|^\{[\da-f-]{36}\}$/i;
 /** A GUID that is not spelt with its hyphens alone. */
 function isWrittenOtherwise(code: string): boolean {
   const guid = guidOf(code);
-  return guid !== null && guid !== canonicalCode(code);
+  return guid !== null && guid !== code.toLowerCase();
 }
 
 const proposalWithHyphens = 'send the code of the proposal with its hyphens, as the service writes it';

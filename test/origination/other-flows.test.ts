@@ -370,7 +370,7 @@ test('a request code in another form than the service writes confirms nothing', 
   await reaches('c-701', 'unclear');
   const [code, other] = [uuid(5), uuid(6).replaceAll('-', '')];
   const bare = code.replaceAll('-', '');
-  const forms = [bare, `{${bare}}`, bare.toUpperCase()];
+  const forms = [bare, `{${code}}`, bare.toUpperCase()];
   const confirm = (requestCode: string) => ask('c-701', { step: 'confirm', reason: 'no portal', requestCode });
   for (const form of forms) {
     const refused = await confirm(form);
