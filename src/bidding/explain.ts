@@ -130,7 +130,10 @@ export function surroundingsOf(trace: DecisionTrace): Surroundings {
   return { link, ledger, snoozed, tables, joining: joiningOf(trace) };
 }
 
-/** Where nothing is said to differ, the request's word counted, or nothing differs and all ways come to the same; so too with the one fact. */
+/**
+ * How the decision joined request and link detail, by what its trace says. A trace without contradictions is of a version that took the
+ * request's word, or of a request without any, for which every way gives the same facts.
+ */
 export function joiningOf({ contradicted, worseEconomics }: DecisionTrace): Joining {
   if (contradicted === undefined) return 'request-first';
   if (worseEconomics !== undefined) return 'worse';

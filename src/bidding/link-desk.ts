@@ -47,6 +47,9 @@ type ChosenLink = { linkKey: string; identity: WorkerIdentity };
 /** `queries`: those in vain; it grows. */
 type Parked = { state: RequestState; need: LinkNeed; since: EpochMs; key: string; queries: Hindrance[] };
 
+/** A query that the service has taken. */
+type Asked = { key: string; identity: WorkerIdentity; of: 'detail' | 'list' };
+
 /** Codes remembered at once: the oldest go first. */
 const codesKept = 10_000;
 
@@ -78,7 +81,7 @@ export function createLinkDesk(options: {
   const waitingByKey = new Map<string, Set<RequestId>>();
   const asking = new Set<string>();
   /** What the latest queries asked for, by their code, and failures that came before their acknowledgement. */
-  const queries = new Map<string, { key: string; identity: WorkerIdentity; of: 'detail' | 'list' }>();
+  const queries = new Map<string, Asked>();
   const failures = new Map<string, QueryFailure>();
   /** Links chosen from a list, for requests that did not name theirs. */
   const chosen = new Map<RequestId, string>();
@@ -167,10 +170,7 @@ export function createLinkDesk(options: {
     options.observer({ kind: 'link-query', linkKey, isRefused: failure === 'unclassified', at: clock.now() });
   }
 
-  function acknowledge(
-    requestCode: string | null,
-    query: { key: string; identity: WorkerIdentity; of: 'detail' | 'list' },
-  ): void {
+  function acknowledge(requestCode: string | null, query: Asked): void {
     if (requestCode === null) return;
     remember(queries, requestCode, query);
     const failure = failures.get(requestCode);

@@ -2,7 +2,7 @@
  * Follows partitions of one topic: fetches ahead a little, decodes, and hands on batches in order, one at a time for each
  * partition. A slow handler of one partition holds up no other. What stands for a record that cannot be decoded is one of kind
  * `unreadable`. One without a key, or whose key is no text or longer than any that a desk writes, is passed over: it is of no request. What
- * the processes of a desk write always has a key, and brokers give out no batch whose checksum is wrong, so none of it is passed over.
+ * the processes of a desk write always has a key, and `record-batches.ts` has compared the checksum, so no record of ours is passed over.
  */
 import type { LogBatch, LogEntry } from '../../bidding/ports.ts';
 import type { Topic, Topics } from '../../domain/records.ts';
