@@ -65,8 +65,10 @@ export async function walkContract(client: ApiClient, sandbox: Sandbox, won: Won
   const terms = { amountCents, installments, rateHundredths, agentCpf, account };
   const begin = () => client.post('/contracts', `start-${requestId}`, { requestId, workerAccepted: true, ...terms });
   let begun = await begin();
-  // A process that has just been given the partition of the request may not have folded it yet.
-  for (const until = Date.now() + patienceMs; begun.status === 404 && Date.now() < until; begun = await begin()) {
+  // The sandbox has told the win: a process that has just been given the partition may not have folded the request yet, or
+  // only the published bids and not the contemplation after them. A person waits until the desk shows it.
+  const isEarly = () => begun.status === 404 || (begun.status === 409 && ruleOf(begun.body) === 'bid-won');
+  for (const until = Date.now() + patienceMs; isEarly() && Date.now() < until; begun = await begin()) {
     await sleep(pollMs);
   }
   if (begun.status !== 200 && begun.status !== 201) throw new Error(`${requestId}: ${JSON.stringify(begun)}`);
@@ -94,6 +96,11 @@ export async function walkContract(client: ApiClient, sandbox: Sandbox, won: Won
       });
     }
   }
+}
+
+/** The rule of a refusal, as the problem details give it. */
+function ruleOf(body: unknown): string | null {
+  return (body as { errors?: { rule: string }[] }).errors?.[0]?.rule ?? null;
 }
 
 /** What the service has executed, and under which code. */
