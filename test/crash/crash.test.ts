@@ -17,4 +17,11 @@ test('a desk that is killed again and again under load breaks no promise', async
   assert.ok(inFlight.most >= 20, `at most ${inFlight.most} bids were in flight at a kill`);
   assert.ok(figures.repeatedBids > 0, 'no bid was sent twice');
   assert.ok(bids > 100, `${bids} bids`);
+  // The orders that the run gives take their requests out of the share that is judged, and nothing else does.
+  const { withoutOrders } = run.verdict;
+  assert.ok(
+    withoutOrders.requests > 0 && withoutOrders.requests < requests,
+    `${withoutOrders.requests} of ${requests}`,
+  );
+  assert.ok(withoutOrders.bids <= bids, `${withoutOrders.bids} of ${bids} bids`);
 });

@@ -7,6 +7,8 @@ export type RunFigures = {
   requestsPerSecond: number;
   bids: number;
   bidShare: number;
+  /** Of the requests that came while the run itself kept no bid back; this one is judged. */
+  bidShareWithoutOrders: number;
   repeatedBids: number;
   laterClaims: number;
   passed: Readonly<Record<string, number>>;
@@ -23,12 +25,13 @@ export function runFigures(run: {
   sandbox: { faults: Readonly<Record<string, number>> };
   streamMs: number;
 }): RunFigures {
-  const { requests, bids, repeatedBids, laterClaims, passed, records, violations } = run.verdict;
+  const { requests, bids, withoutOrders, repeatedBids, laterClaims, passed, records, violations } = run.verdict;
   return {
     requests,
     requestsPerSecond: Math.round(requests / (run.streamMs / 1_000)),
     bids,
-    bidShare: Math.round((1_000 * bids) / requests) / 1_000,
+    bidShare: shareOf(bids, requests),
+    bidShareWithoutOrders: shareOf(withoutOrders.bids, withoutOrders.requests),
     repeatedBids,
     laterClaims,
     passed,
@@ -39,6 +42,10 @@ export function runFigures(run: {
   };
 }
 
+function shareOf(part: number, all: number): number {
+  return Math.round((1_000 * part) / Math.max(1, all)) / 1_000;
+}
+
 /** The middle one of the sorted values, the upper one of two; 0 without values. */
 export function medianOf(values: readonly number[]): number {
   return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0;
@@ -46,8 +53,13 @@ export function medianOf(values: readonly number[]): number {
 
 const count = new Intl.NumberFormat('en');
 
-export function loadText({ requests, requestsPerSecond, bidShare }: RunFigures): string {
-  return `${count.format(requests)} requests at ${requestsPerSecond}/s, ${(100 * bidShare).toFixed(1)} % bid for`;
+export function loadText({ requests, requestsPerSecond, bidShare, bidShareWithoutOrders }: RunFigures): string {
+  const shares = `${(100 * bidShare).toFixed(1)} % bid for, ${(100 * bidShareWithoutOrders).toFixed(1)} % outside orders`;
+  return `${count.format(requests)} requests at ${requestsPerSecond}/s, ${shares}`;
+}
+
+export function shareText(share: number): string {
+  return `only ${(100 * share).toFixed(1)} % of the requests outside orders were bid for`;
 }
 
 export function closingText({ machine }: RunFigures, missed: readonly string[]): string {

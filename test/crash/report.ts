@@ -1,7 +1,7 @@
 /** The figures of a crash run, what they had to be, and the table that people read. */
 import type { Phase } from '../../src/domain/states.ts';
 import type { CrashRun, Kill } from './crash-run.ts';
-import { closingText, loadText, medianOf, type RunFigures, runFigures } from './figures.ts';
+import { closingText, loadText, medianOf, type RunFigures, runFigures, shareText } from './figures.ts';
 import type { PlannedKill } from './plan.ts';
 
 export type CrashFigures = RunFigures & {
@@ -52,7 +52,7 @@ function missedBy(figures: Omit<CrashFigures, 'missed'>, chainBroken: boolean): 
   const demand = (kept: boolean, text: string) => {
     if (!kept) missed.push(text);
   };
-  const { kills, withTwentyInFlight, recoveryMs, requestsPerSecond, bidShare, violations } = figures;
+  const { kills, withTwentyInFlight, recoveryMs, requestsPerSecond, bidShareWithoutOrders, violations } = figures;
   demand(violations === 0, `${violations} violations`);
   demand(!chainBroken, 'the hash chain of the log is broken');
   const judgesShares = kills >= fewestJudged;
@@ -62,7 +62,7 @@ function missedBy(figures: Omit<CrashFigures, 'missed'>, chainBroken: boolean): 
   );
   demand(recoveryMs.max < 5_000, `a recovery took ${recoveryMs.max} ms`);
   demand(requestsPerSecond >= 200, `only ${requestsPerSecond} requests a second`);
-  demand(!judgesShares || bidShare >= 0.5, `only ${(100 * bidShare).toFixed(1)} % of the requests were bid for`);
+  demand(!judgesShares || bidShareWithoutOrders >= 0.5, shareText(bidShareWithoutOrders));
   return missed;
 }
 

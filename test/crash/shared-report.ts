@@ -1,5 +1,5 @@
 /** The figures of a crash run on Kafka and Redis, what they had to be, and the table that people read. */
-import { closingText, loadText, medianOf, type RunFigures, runFigures } from './figures.ts';
+import { closingText, loadText, medianOf, type RunFigures, runFigures, shareText } from './figures.ts';
 import { placeOf } from './report.ts';
 import type { SharedFault, SharedRun } from './shared-run.ts';
 
@@ -60,7 +60,7 @@ function missedBy(figures: Omit<SharedFigures, 'missed'>): string[] {
   const demand = (kept: boolean, text: string) => {
     if (!kept) missed.push(text);
   };
-  const { kills, killsWithOwnInFlight, inFlight, recoveryMs, bidShare, violations } = figures;
+  const { kills, killsWithOwnInFlight, inFlight, recoveryMs, bidShareWithoutOrders, violations } = figures;
   demand(violations === 0, `${violations} violations`);
   demand(inFlight.least > 0, 'a fault came with no bid in flight');
   demand(
@@ -68,7 +68,7 @@ function missedBy(figures: Omit<SharedFigures, 'missed'>): string[] {
     `only ${killsWithOwnInFlight} desks were killed with bids of their own in flight`,
   );
   demand(recoveryMs.most <= recoveryLimitMs, `a recovery took ${recoveryMs.most} ms`);
-  demand(bidShare >= 0.5, `only ${(100 * bidShare).toFixed(1)} % of the requests were bid for`);
+  demand(bidShareWithoutOrders >= 0.5, shareText(bidShareWithoutOrders));
   return missed;
 }
 

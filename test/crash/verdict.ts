@@ -4,6 +4,7 @@ import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
 import { readTopic } from '../../src/bidding/read-topic.ts';
 import { limitsBy } from '../../src/cli/judge.ts';
 import { type Config, type Environment, readConfig } from '../../src/config.ts';
+import type { EpochMs } from '../../src/domain/glossary.ts';
 import { policyOf } from '../../src/policy.ts';
 import { audit, viewKeysOf } from '../../src/sandbox/auditor/audit.ts';
 import type { Orders } from '../../src/sandbox/auditor/orders.ts';
@@ -17,6 +18,8 @@ export type Verdict = {
   requests: number;
   /** Requests whose bid was sent. */
   bids: number;
+  /** Of the requests whose auction began while no pause and no cap by hand was in force. */
+  withoutOrders: { requests: number; bids: number };
   passed: Readonly<Record<string, number>>;
   ends: Readonly<Record<string, number>>;
   laterClaims: number;
@@ -68,21 +71,35 @@ export async function judgeRun(
     });
     const chainBroken = await reader.chainBroken();
     const { requests, ends, laterClaims, records } = counts;
-    return { violations, requests, ends, laterClaims, records, ...bidsOf(run), chainBroken };
+    return { violations, requests, ends, laterClaims, records, ...bidsOf(run, orders), chainBroken };
   } finally {
     await reader.close();
   }
 }
 
-function bidsOf(run: Run): Pick<Verdict, 'bids' | 'passed' | 'repeatedBids'> {
+function bidsOf(run: Run, orders: Orders | null): Pick<Verdict, 'bids' | 'withoutOrders' | 'passed' | 'repeatedBids'> {
   const passed: Record<string, number> = {};
+  const withoutOrders = { requests: 0, bids: 0 };
   let bids = 0;
   let repeatedBids = 0;
-  for (const { evidence, standing, calls } of run.cases.values()) {
+  for (const { truth, evidence, standing, calls } of run.cases.values()) {
+    const isFree = truth !== null && !isKeptBack(orders, truth.startsAt);
+    if (isFree) withoutOrders.requests += 1;
     const code = standing.end === 'passed' ? (evidence.unsent ?? evidence.pass)?.code : undefined;
     if (code !== undefined) passed[code] = (passed[code] ?? 0) + 1;
-    else if (calls.length > 0) bids += 1;
+    else if (calls.length > 0) {
+      bids += 1;
+      if (isFree) withoutOrders.bids += 1;
+    }
     if (calls.length > 1) repeatedBids += 1;
   }
-  return { bids, passed, repeatedBids };
+  return { bids, withoutOrders, passed, repeatedBids };
+}
+
+/** Whether the run itself kept bids back then, by a pause or a cap by hand. */
+function isKeptBack(orders: Orders | null, at: EpochMs): boolean {
+  if (orders === null) return false;
+  const isPaused = orders.pauses.some(({ from, until }) => from <= at && (until === null || at < until));
+  const lastByName = new Map(orders.caps.filter((cap) => cap.at <= at).map((cap) => [cap.name, cap.limitCents]));
+  return isPaused || [...lastByName.values()].some((limitCents) => limitCents !== null);
 }
