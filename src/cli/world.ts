@@ -19,7 +19,7 @@ import type { StorePlace } from '../config/store-place.ts';
 import type { Config, ConfigResult, Model, Place, Writing } from '../config.ts';
 import type { ChainHeads, ChainVerdict, LostClaims } from '../domain/audit.ts';
 import type { Clock } from '../domain/clock.ts';
-import type { ForgedClaim, Topic } from '../domain/records.ts';
+import type { ForgedEntry, Topic } from '../domain/records.ts';
 import type { Vault } from '../domain/vault.ts';
 import type { Fault } from '../errors.ts';
 import type { FlowStore } from '../origination/ports.ts';
@@ -80,7 +80,7 @@ export type SetBackStore = WholeStore & {
   heads: ChainHeads;
   lost: ChainHeads | null;
   claimed: LostClaims;
-  forged: readonly ForgedClaim[];
+  forged: readonly ForgedEntry[];
   /** From now on it is what it is: the anchor goes on with what it holds. Closes it. */
   accept: () => Promise<void>;
 };

@@ -53,8 +53,8 @@ export type Claimed = OfRequest & {
 /** What is kept of a claim outside of the log: its money counts, and its bid can be told, where the log has lost the record. */
 export type LostClaim = Pick<Claimed, 'claimId' | 'at' | 'offer' | 'terms'> & { caps: readonly CapReservation[] };
 
-/** A claim that was put into the log by somebody else than a desk. */
-export type ForgedClaim = Pick<Claimed, 'requestId' | 'claimId'>;
+/** A claim, or a request (`claimId` null), that was put into the log by somebody else than a desk. */
+export type ForgedEntry = { requestId: RequestId; claimId: string | null };
 
 /** A part of what kept a request from its end. */
 export type Hindrance = {

@@ -41,8 +41,9 @@ import { type AnchoredHeads, bookTables, headsOf, linkAt, setBackAmong } from '.
 import { listEditedText, listGoneText, listShortText, setBackText } from './changed-texts.ts';
 import { createControlRows } from './control-rows.ts';
 import { identityOf } from './file-watch.ts';
+import { createCommitSigner, signedCommit } from './signed-commits.ts';
 import { addSigned, lastSigned, signedHeads, signingOf } from './signed-heads.ts';
-import { unsignedRow } from './unsigned-rows.ts';
+import { type RowWriter, unsignedRow } from './unsigned-rows.ts';
 
 export type AnchorPlace = {
   file: string;
@@ -226,8 +227,8 @@ export type SetBack =
   | { kind: 'behind'; table: string; has: number; had: number; at: number }
   /** It holds as much, but something else. */
   | { kind: 'other'; table: string; at: number }
-  /** Behind what a desk signed as it stopped it holds what only a running desk writes. */
-  | { kind: 'beyond'; table: string; place: number; at: number }
+  /** Behind what a desk signed last, at its stop or wherever it ended, it holds a row that neither a desk nor a command has written. */
+  | { kind: 'beyond'; table: string; place: number; at: number; signed: 'stop' | 'commit' }
   /** It was anchored, and its anchor is not there, or one of the two files of it: `mark` alone, or the lines. */
   | { kind: 'missing'; mark: string | null }
   /** It holds records, nothing is known of it, and its version signs what it holds. */
@@ -290,7 +291,12 @@ export function findSetBack(
   // After each commit the list says how many records the store has. No mark or line has to say so too: these may have been set back with it.
   if (listed !== null && listed.count > has)
     return { kind: 'behind', table: 'auctions', has, had: listed.count, at: listed.at };
-  const inside = signed === null ? [] : [signed.content];
+  const inside: Pick<Signed, 'anchor' | 'heads' | 'at'>[] = signed === null ? [] : [signed.content];
+  if (database !== null && signed?.content.commits === true) {
+    const commit = signedCommit(database, key);
+    if (commit === 'unreadable') return { kind: 'foreign', why: 'log' };
+    inside.push({ ...signed.content, ...commit });
+  }
   for (const { anchor, heads, at } of [...known, ...inside]) {
     if (stored !== null && stored !== anchor) return { kind: 'foreign', why: 'store' };
     for (const [table, [had, link]] of Object.entries(heads)) {
@@ -306,31 +312,63 @@ export function findSetBack(
   return database === null ? null : findUnsigned(database, { file, key });
 }
 
-/** The heads that a desk signed as it stopped, where none has begun since; null: it runs, or was ended, or is of an earlier version. */
-export function stoppedHeads(
+/** The heads that a desk signed as it stopped, where none has begun since; null: it runs, or was ended. */
+function stoppedHeads(
   database: DatabaseSync,
   { file, key }: { file: string; key: AuditKey | null },
-): { heads: ChainHeads; at: number; sequence: number | undefined } | null {
+): { heads: ChainHeads; at: number } | null {
   const mark = readMark(file, key);
   if (mark === null || mark.signature === 'other-key' || mark.content.stopped !== true) return null;
   const signed = lastSigned(database, key);
   if (signed === null || signed === 'unreadable') return null;
-  const { heads, at, sequence } = mark.content;
+  const { heads, at } = mark.content;
   const count = (of: ChainHeads) => of[signedHeads]?.[0] ?? 0;
   // Signed after the stop: the mark is a copy of an earlier one, or a start was killed before its first.
-  return count(signed.content.heads) >= count(heads) ? null : { heads, at, sequence };
+  return count(signed.content.heads) >= count(heads) ? null : { heads, at };
+}
+
+/**
+ * What a desk has signed for last, and who may have written behind it. Of a version that signed no transactions that is known after an
+ * orderly stop only; null: nothing is.
+ */
+export function signedUpTo(
+  database: DatabaseSync,
+  place: { file: string; key: AuditKey | null },
+): (RowWriter & { at: number }) | null {
+  const signed = lastSigned(database, place.key);
+  if (signed === null || signed === 'unreadable' || signed.signature === 'other-key') return null;
+  if (signed.content.commits === true) {
+    const commit = signedCommit(database, place.key);
+    return commit === 'unreadable' ? null : { ...commit, signed: 'commit', key: place.key };
+  }
+  const stopped = stoppedHeads(database, place);
+  return stopped === null ? null : { ...stopped, signed: 'stop', key: place.key };
 }
 
 export type Unsigned = Extract<SetBack, { kind: 'beyond' }>;
 
-/** What only a running desk writes, behind what it signed as it stopped; null: there is none. Changes nothing. */
+/** A row behind what a desk has signed last that neither a desk nor a command has written; null: there is none. Changes nothing. */
 export function findUnsigned(database: DatabaseSync, place: { file: string; key: AuditKey | null }): Unsigned | null {
-  const stopped = stoppedHeads(database, place);
-  const row = stopped === null ? null : unsignedRow(database, stopped.heads);
-  if (row === null) return null;
-  // A desk that has begun meanwhile may have written it.
-  if (stoppedHeads(database, place)?.sequence !== stopped!.sequence) return null;
-  return { kind: 'beyond', ...row, at: stopped!.at };
+  return inSnapshot(database, () => {
+    const upTo = signedUpTo(database, place);
+    const row = upTo === null ? null : unsignedRow(database, upTo);
+    if (row === null) return null;
+    const { signed, at } = upTo!;
+    // A desk of an earlier version that has begun meanwhile may have written it.
+    if (signed === 'stop' && signedUpTo(database, place)?.at !== at) return null;
+    return { kind: 'beyond', ...row, at, signed };
+  });
+}
+
+/** Beside a desk that writes. */
+function inSnapshot<R>(database: DatabaseSync, read: () => R): R {
+  if (database.isTransaction) return read();
+  database.exec('BEGIN');
+  try {
+    return read();
+  } finally {
+    database.exec('COMMIT');
+  }
 }
 
 /**
@@ -549,6 +587,9 @@ function claimKeptIn(text: string, requestId: RequestId): LostClaim | null {
 }
 
 export type AnchorWriter = {
+  /** Inside a transaction, where it has written to the log: signs what the log holds with it. `settle` says whether it was stored. */
+  sign: (heads: Readonly<Record<string, ChainHead>>, isBook: boolean) => void;
+  settle: (isStored: boolean) => void;
   /** After a commit and before anybody hears of it. `claims`: what is kept of each claim, as JSON; `ids`: of their requests. */
   note: (heads: Readonly<Record<string, ChainHead>>, claims: readonly string[], ids: readonly RequestId[]) => void;
   /** Marks what people have said since, whichever process wrote it. Before the desk is seen to obey it. */
@@ -664,6 +705,10 @@ export function createAnchorWriter(
   let isListCut = false;
   let isClosing = false;
   let isStopped = false;
+  const signCommit = createCommitSigner(database, key);
+  /** What a desk has written, as its last transaction says; `pending`: as the one under way will say. */
+  let committed: ChainHeads = { ...heads };
+  let pending: ChainHeads | null = null;
 
   /** A fault is told once, until writing works again: the store is worth more than its mark. */
   const guarded = (work: () => void) => {
@@ -807,7 +852,9 @@ export function createAnchorWriter(
     const { [signedHeads]: _, ...now } = headsOf(database);
     const stand = JSON.stringify(now);
     if (stand === lastAnchored && found === null) return;
-    Object.assign(heads, addSigned(database, key, { anchor, anchored: goesOn && found === null }));
+    const signed = addSigned(database, key, { anchor, anchored: goesOn && found === null });
+    Object.assign(heads, signed);
+    committed = signed;
     writeLine(found);
     lastAnchored = stand;
   };
@@ -837,6 +884,18 @@ export function createAnchorWriter(
   const anchoring = setInterval(() => guarded(() => writeAnchor()), everyMs);
 
   return {
+    sign: (now, isBook) => {
+      // Of a log that was set back the next start is to find what was known.
+      if (setBack) return;
+      const next = { ...now, ...(isBook ? headsOf(database, bookTables) : {}) };
+      if (Object.entries(next).every(([table, [count]]) => count === committed[table]?.[0])) return;
+      pending = { ...committed, ...next };
+      signCommit(pending);
+    },
+    settle: (isStored) => {
+      if (isStored && pending !== null) committed = pending;
+      pending = null;
+    },
     noteBooks: () =>
       guarded(() => {
         if (!holds(bookTables)) return;

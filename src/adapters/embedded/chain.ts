@@ -30,7 +30,7 @@ export const bookTables: readonly string[] = numberedTables.filter((name) => nam
 const chainedTables: readonly ChainedTable[] = [...chainedTopics.map(ofTopic), ...numberedTables.map(numbered)];
 
 /** The chain of `auctions` is older than the others and begins with nothing; the others begin with their name. */
-function firstLink(table: string): string {
+export function firstLink(table: string): string {
   return table === 'auctions' ? '' : table;
 }
 
@@ -179,19 +179,23 @@ export function linkAt(database: DatabaseSync, name: string, count: number): str
   return row.chain ?? startOf(database, table).link;
 }
 
-/** The rows of a table that come after so many. */
+/** The rows of a table that come after a head. `head`: up to and with each of them, as computed, whatever link stands there. */
 export function* rowsBehind(
   database: DatabaseSync,
   name: string,
-  count: number,
-): Generator<{ place: number; text: string }> {
+  [count, head]: ChainHead,
+): Generator<{ place: number; text: string; head: ChainHead }> {
   const table = chainedTables.find((each) => each.name === name);
   if (table === undefined || !hasTable(database, name)) return;
-  const { place, content, first } = table;
   const select = database.prepare(
-    `SELECT ${place} AS place, ${content} AS text FROM ${name} WHERE ${place} >= ? ORDER BY ${place}`,
+    `SELECT ${columns(table)} FROM ${name} WHERE ${table.place} >= ? ORDER BY ${table.place}`,
   );
-  yield* select.iterate(first + count) as Iterable<{ place: number; text: string }>;
+  let link = head;
+  for (const row of select.iterate(table.first + count)) {
+    const { place, key, value } = row as Row;
+    link = nextLink(link, place, key, value);
+    yield { place, text: value, head: [place - table.first + 1, link] };
+  }
 }
 
 /** The first table that does not hold any more what it held at its head, among `tables`; null: all do. */

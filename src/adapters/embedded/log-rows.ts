@@ -24,11 +24,12 @@ const tables: Record<Topic, string> = {
   flows: 'flows',
 };
 
+export const logTables: readonly string[] = Object.values(tables);
+
 export function hasLogTables(database: DatabaseSync): boolean {
-  const names = Object.values(tables);
-  const places = names.map(() => '?').join(', ');
+  const places = logTables.map(() => '?').join(', ');
   const found = database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (${places})`);
-  return found.all(...names).length === names.length;
+  return found.all(...logTables).length === logTables.length;
 }
 
 /**

@@ -25,10 +25,13 @@ import { createViewReader, storedState } from '../../state/view-rows.ts';
 import { verifyChains } from './chain.ts';
 import { createControlRows } from './control-rows.ts';
 import { damageIn, watchDamage } from './damage.ts';
-import { openWritable, pathOfDesk, writeFault } from './database.ts';
+import { isHeld, openWritable, pathOfDesk, writeFault } from './database.ts';
 import { readFlows } from './flows.ts';
 import { readImportMark } from './import-mark.ts';
-import { createLogReader, createLogWriter, encode, noEntries } from './log-rows.ts';
+import { createLogReader, createLogWriter, type EncodedEntries, encode, logTables, noEntries } from './log-rows.ts';
+import { signAppend } from './signed-commits.ts';
+import { lastSigned } from './signed-heads.ts';
+import { needsSignature } from './unsigned-rows.ts';
 import { verifyStore } from './verify.ts';
 import { openScratch, type ViewScratch } from './view-scratch.ts';
 
@@ -104,6 +107,16 @@ function createReader(
     }
   };
 
+  const key = anchor?.key ?? null;
+  /** Signs what is written, for the next start to know it from what somebody else put in. */
+  const signed = (entries: EncodedEntries, write: () => void): void => {
+    const signature = lastSigned(database, key);
+    const whose = signature === null || signature === 'unreadable' ? null : signature.signature;
+    if (whose === 'other-key' && needsSignature(entries) && !isHeld(directory)) throw otherKey();
+    if (key !== null && whose === 'ours') signAppend(database, { key, tables: logTables }, write);
+    else write();
+  };
+
   return {
     log: {
       read: async (topic, partition, from, limit) => (partition === 0 ? log.read(topic, from, limit) : []),
@@ -145,11 +158,19 @@ function createReader(
     appendBeside: async (entries) => {
       const encoded = noEntries();
       encode(entries, encoded);
-      stored(() => writer.write(encoded));
+      stored(() => signed(encoded, () => void writer.write(encoded)));
     },
     verifyChain: (onProgress) =>
       anchor === null ? verifyChains(database, [], onProgress) : verifyStore(database, anchor, onProgress),
     scratchViews: () => openScratch(database),
     close: () => database.close(),
   };
+}
+
+/** Beside a desk that runs its next transaction signs what a command has added. Nothing else would, and the next start would refuse it. */
+function otherKey(): Fault {
+  return new Fault(
+    'configuration-invalid',
+    'The log was signed with another key than this command has, so the next start would refuse what it adds. Run it with LANCE_AUDIT_KEY as the desk has it (without one LANCE_PSEUDONYM_KEY signs); nothing was changed.',
+  );
 }

@@ -9,6 +9,7 @@ import { readSignedLine, type SignedLine, signLine } from '../../domain/signed-l
 import { inTransaction } from '../../state/sqlite.ts';
 import { type AnchoredHeads, createChain, hasTable, headsOf } from './chain.ts';
 import { isFromBeforeSigning } from './database.ts';
+import { createCommitSigner, forgetAppends } from './signed-commits.ts';
 
 export const signedHeads = 'signed_heads';
 const table = signedHeads;
@@ -22,6 +23,8 @@ type Signed = {
   heads: ChainHeads;
   /** Of the first row: the records before it fitted an anchor outside of the store. */
   anchored?: true;
+  /** Each transaction after it is signed (signed-commits.ts); absent: an earlier version wrote it. */
+  commits?: true;
 };
 
 function readSigned(entry: string, key: AuditKey | null): SignedLine<Signed> | null {
@@ -64,9 +67,13 @@ export function addSigned(
     const heads = headsOf(database);
     const chain = createChain(database, table);
     const { next, link } = chain.head();
-    const content: Omit<Signed, 'key'> = { anchor, at: Date.now(), heads, ...(anchored ? { anchored } : {}) };
+    const how = { commits: true as const, ...(anchored ? { anchored } : {}) };
+    const content: Omit<Signed, 'key'> = { anchor, at: Date.now(), heads, ...how };
     const signed = chain.add(next, link, '', signLine(key, content).line);
-    return { ...heads, [table]: [next, signed] };
+    const now: ChainHeads = { ...heads, [table]: [next, signed] };
+    createCommitSigner(database, key)(now);
+    forgetAppends(database);
+    return now;
   });
 }
 

@@ -25,7 +25,7 @@ import {
 import type { RequestId } from '../../domain/glossary.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
 import { readKeptDetail } from '../../domain/record-shapes.ts';
-import type { ForgedClaim, LostClaim } from '../../domain/records.ts';
+import type { ForgedEntry, LostClaim } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import { createFlowReader } from '../../state/flow-rows.ts';
@@ -38,7 +38,7 @@ import {
   isAnchored,
   knownHeads,
   type SetBack,
-  stoppedHeads,
+  signedUpTo,
 } from './anchor.ts';
 import { checkInBackground } from './background-check.ts';
 import { headsOf, linkAt, setBackAmong } from './chain.ts';
@@ -54,7 +54,7 @@ import { createLogDoubt, type LogDoubt } from './log-doubt.ts';
 import { createLogReader, hasLogTables } from './log-rows.ts';
 import { createMargins, createQueryBudget, type MarginReader } from './margins.ts';
 import { signingOf } from './signed-heads.ts';
-import { unsignedClaims } from './unsigned-rows.ts';
+import { unsignedEntries } from './unsigned-rows.ts';
 import { openViews } from './views.ts';
 import { startWriter, type Writer } from './writer.ts';
 
@@ -305,7 +305,7 @@ export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPla
       heads: ChainHeads;
       lost: ChainHeads | null;
       claimed: LostClaims;
-      forged: readonly ForgedClaim[];
+      forged: readonly ForgedEntry[];
       accept: () => Promise<void>;
     })
   | null
@@ -323,7 +323,7 @@ export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPla
       heads: headsBeforeAcceptance(database, end, known),
       end,
       dealtWith: claimsDealtWith(database, end, known),
-      forged: forgedClaims(database, anchor),
+      forged: forgedEntries(database, anchor),
     };
   });
   if (found === null) return null;
@@ -344,10 +344,10 @@ export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPla
   };
 }
 
-/** Claims that no desk has made. None of them is sent. */
-function forgedClaims(database: DatabaseSync, anchor: AnchorPlace): ForgedClaim[] {
-  const stopped = findUnsigned(database, anchor) === null ? null : stoppedHeads(database, anchor);
-  return stopped === null ? [] : unsignedClaims(database, stopped.heads);
+/** Requests that nobody has sent, and claims that no desk has made: nothing is bid for them. */
+function forgedEntries(database: DatabaseSync, anchor: AnchorPlace): ForgedEntry[] {
+  const upTo = findUnsigned(database, anchor) === null ? null : signedUpTo(database, anchor);
+  return upTo === null ? [] : unsignedEntries(database, upTo);
 }
 
 const entriesLookedAt = 1_000;
@@ -472,7 +472,7 @@ function setBackFault(directory: string, file: string, setBack: SetBack): Fault 
       );
     case 'beyond':
       return set(
-        `The data directory ${directory} holds record ${setBack.place} of ${setBack.table}, which only a running desk writes, and none ran after the stop on ${new Date(setBack.at).toISOString()} (${file}): somebody put it in. See lance audit verify. Keep a copy of what is there, put back a copy of the whole directory and of its anchor from after that stop, or ${accept}.`,
+        `The data directory ${directory} holds record ${setBack.place} of ${setBack.table}, which ${strangerText(setBack, file)}: somebody put it in. See lance audit verify. Keep a copy of what is there, put back a copy of the whole directory and of its anchor from after that time, or ${accept}.`,
       );
     case 'missing':
       return set(
@@ -486,6 +486,18 @@ function setBackFault(directory: string, file: string, setBack: SetBack): Fault 
       return foreignFault(directory, file, setBack.why);
     default:
       return setBack satisfies never;
+  }
+}
+
+function strangerText({ signed, at }: Extract<SetBack, { kind: 'beyond' }>, file: string): string {
+  const when = new Date(at).toISOString();
+  switch (signed) {
+    case 'stop':
+      return `only a running desk writes, and none ran after the stop on ${when} (${file})`;
+    case 'commit':
+      return `nobody with the key of the log wrote: the desk signed what it stored last on ${when}, and this stands behind it without a signature`;
+    default:
+      return signed satisfies never;
   }
 }
 

@@ -36,6 +36,8 @@ const toldWith: ReadonlySet<WriterTask['kind']> = new Set([
   'origin',
   'token-book',
 ]);
+/** What the transaction itself signs: also a mark of a move. */
+const writesBook = (kind: WriterTask['kind']): boolean => kind === 'house' || toldWith.has(kind);
 
 class AnchorUnusable extends Error {}
 
@@ -100,14 +102,21 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
   const run = (task: WriterTask) => (runs[task.kind] as (task: WriterTask) => TaskResult)(task);
 
   const settle = (isStored: boolean) => {
-    for (const sums of [viewSums, flowSums]) sums.settle(isStored);
+    for (const sums of [viewSums, flowSums, anchor]) sums?.settle(isStored);
   };
   const store = (group: { id: number; task: WriterTask }[]) => {
     if (group.length === 0) return;
     try {
-      const results = inTransaction(database, () => group.map(({ id, task }) => ({ id, result: run(task) })));
+      const { results, heads } = inTransaction(database, () => {
+        const stored = group.map(({ id, task }) => ({ id, result: run(task) }));
+        const written = log.takeHeads();
+        anchor?.sign(
+          written,
+          group.some(({ task }) => writesBook(task.kind)),
+        );
+        return { results: stored, heads: written };
+      });
       settle(true);
-      const heads = log.takeHeads();
       if (anchor !== null && Object.keys(heads).length > 0) {
         const claims = group.flatMap(({ task }) => (task.kind === 'append' ? task.entries.claims : []));
         const ids = group.flatMap(({ task }) => (task.kind === 'append' ? task.entries.firstClaims : []));

@@ -16,9 +16,10 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { anchorFileOf } from '../../../src/adapters/embedded/anchor.ts';
-import { nextLink } from '../../../src/adapters/embedded/chain.ts';
+import { headsOf, nextLink } from '../../../src/adapters/embedded/chain.ts';
 import { openEmbeddedReader } from '../../../src/adapters/embedded/reader.ts';
 import { openEmbeddedStore, openSetBack } from '../../../src/adapters/embedded/store.ts';
+import { unsignedRow } from '../../../src/adapters/embedded/unsigned-rows.ts';
 import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
 import type { NewEntry } from '../../../src/bidding/ports.ts';
 import { lostAnswer, restoredPass } from '../../../src/bidding/react.ts';
@@ -742,7 +743,7 @@ function forge({ directory }: Place, table: string, entry: object | null, rowKey
   if (table === 'house_book') {
     database.exec('DELETE FROM house');
   }
-  const isTopic = table === 'auctions' || table === 'flows';
+  const isTopic = rowKey !== '';
   const place = isTopic ? 'offset' : 'number';
   const last = database.prepare(`SELECT ${place} AS place, chain FROM ${table} ORDER BY ${place} DESC LIMIT 1`).get();
   const { place: end, chain } = (last ?? { place: isTopic ? -1 : 0, chain: table }) as { place: number; chain: string };
@@ -760,37 +761,103 @@ const copyOf = ({ directory, file }: Place): Place => {
   return copy;
 };
 
-test('what only a running desk writes is refused behind what it signed as it stopped', async () => {
-  const stopped = await lived();
-  const moving = await open(stopped);
-  await moving.house.write({ kind: 'moved', file: 'a file', at: 4 });
-  await moving.close();
+/** What somebody may put into a store without the key, of each table and kind. */
+function forgeries(): [table: string, entry: object | null, rowKey?: string][] {
   const claim = claimOf('9').record;
   const person = { id: 'id', owner: 'rui', role: 'admin', sha256: '0', expiresAt: 9, at: 5, by: 'rui', via: 'api' };
   const resumed = [{ kind: 'resumed', by: 'rui', via: 'api', reason: null, at: 5, revision: 4 }];
   const control = { revision: 4, pause: null, caps: '{}', orders: '[]', changes: JSON.stringify(resumed) };
-  const forgeries: [string, object | null, string?][] = [
+  const { record: won } = callback(9);
+  const bids = [{ bidId: 'b', rateHundredths: 180, isOurs: false }];
+  return [
     ['auctions', claim, '9'],
+    ['auctions', { kind: 'requested', requestId: '9', at: 5, request: {}, sealed: '', rawHash: '' }, '9'],
+    ['auctions', { kind: 'ended', requestId: '9', at: 5, batchId: 'b', startedAt: null, endedAt: null, bids }, '9'],
+    ['auctions', { kind: 'contemplated', requestId: '9', at: 5, requestCode: 'c', message: null, errors: [] }, '9'],
+    ['auctions', { kind: 'resolved', requestId: '9', at: 5, as: 'lost', by: 'desk', reason: 'none' }, '9'],
     ['auctions', { kind: 'resolved', requestId: '9', at: 5, as: 'lost', by: 'rui', via: 'api', reason: 'none' }, '9'],
     ['flows', { kind: 'intended', flowId: 'f', at: 5 }, 'f'],
+    ['flows', { kind: 'asked', flowId: 'f', at: 5, step: 'sign', by: 'rui', via: 'offline' }, 'f'],
+    ['callbacks', won, 'code-9'],
+    ['inputs', { kind: 'rule-set', hash: 'h', content: '{}' }, 'h'],
+    ['dead_letters', { at: 5, receivedAt: 5, reason: 'none', pointer: null, sealedPayload: '' }, 'k'],
     ['rule_book', { kind: 'approved', hash: 'hash-2', at: 5, by: 'rui', via: 'api' }],
     ['rule_book', { kind: 'approved', hash: 'hash-2', at: 5, by: 'rui' }],
     ['token_book', { kind: 'session-begun', ...person }],
     ['control_changes', control],
     ['house_book', null],
   ];
-  for (const [table, entry, rowKey] of forgeries) {
-    const place = copyOf(stopped);
-    assert.equal((await verify(place)).kind, 'intact');
-    forge(place, table, entry, rowKey);
-    const verdict = await verify(place);
-    // That the row of the controls does not say the same is told first.
-    const told = table === 'control_changes' ? ['control', 'changed'] : [table, 'inserted'];
-    assert.ok(verdict.kind === 'broken', `${table} ${JSON.stringify(entry)}`);
-    assert.deepEqual([verdict.table, verdict.what], told);
-    const refused = new RegExp(`record \\d+ of ${table}, which only a running desk writes.*accept-restore`);
-    await assert.rejects(open(place), isFault('store-set-back', 65, refused));
+}
+
+test('what nobody with the key wrote is refused, after a stop and wherever a desk was killed', async () => {
+  const living = await lived();
+  const moving = await open(living);
+  await moving.house.write({ kind: 'moved', file: 'a file', at: 4 });
+  await moving.log.append([claimOf('8'), callback(8)]);
+  const killed = copyOf(living);
+  await moving.close();
+  for (const [table, entry, rowKey] of forgeries()) {
+    for (const ended of [living, killed]) {
+      const place = copyOf(ended);
+      await isRefusedWith(place, table, entry, rowKey);
+    }
   }
+});
+
+async function isRefusedWith(place: Place, table: string, entry: object | null, rowKey?: string): Promise<void> {
+  assert.equal((await verify(place)).kind, 'intact');
+  forge(place, table, entry, rowKey);
+  const verdict = await verify(place);
+  // That the row of the controls does not say the same is told first.
+  const told = table === 'control_changes' ? ['control', 'changed'] : [table, 'inserted'];
+  assert.ok(verdict.kind === 'broken', `${table} ${JSON.stringify(entry)}`);
+  assert.deepEqual([verdict.table, verdict.what], told);
+  const refused = new RegExp(`record \\d+ of ${table}, which nobody with the key of the log wrote: .*accept-restore`);
+  await assert.rejects(open(place), isFault('store-set-back', 65, refused));
+}
+
+test('the signature of the last transaction cannot be left out, nor an earlier one put back', async () => {
+  const place = await lived();
+  const database = new DatabaseSync(join(place.directory, 'lance.sqlite'));
+  const earlier = database.prepare('SELECT entry FROM signed_commit').get()!.entry!;
+  database.close();
+  const store = await open(place);
+  await store.log.append([claimOf('8')]);
+  await store.close();
+  const cases: [sql: string, refused: RegExp][] = [
+    ['DROP TABLE signed_commit', /signed heads in the log of .* were edited or are damaged/],
+    ['DELETE FROM signed_commit', /signed heads in the log of .* were edited or are damaged/],
+    [
+      `UPDATE signed_commit SET entry = replace(entry, '"at":1', '"at":2')`,
+      /signed heads in the log of .* were edited/,
+    ],
+    [`UPDATE signed_commit SET entry = '${String(earlier)}'`, /record 60 of auctions, which nobody with the key/],
+  ];
+  for (const [sql, refused] of cases) {
+    const copy = copyOf(place);
+    edit(copy, (opened) => opened.exec(sql));
+    await assert.rejects(open(copy), isFault('store-set-back', 65, refused), sql);
+  }
+  await (await open(place)).close();
+});
+
+test('behind the stop of a version that signed no transactions only what a running desk writes is refused', async () => {
+  const place = await lived();
+  const file = join(place.directory, 'lance.sqlite');
+  const reading = new DatabaseSync(file, { readOnly: true });
+  const heads = headsOf(reading);
+  reading.close();
+  const found = () => {
+    const database = new DatabaseSync(file, { readOnly: true });
+    const row = unsignedRow(database, { signed: 'stop', heads, key });
+    database.close();
+    return row;
+  };
+  forge(place, 'callbacks', callback(9).record, 'code-9');
+  forge(place, 'auctions', { kind: 'ended', requestId: '9', at: 5, bids: [] }, '9');
+  assert.equal(found(), null);
+  forge(place, 'auctions', claimOf('9').record, '9');
+  assert.deepEqual(found(), { table: 'auctions', place: 61 });
 });
 
 test('a mark of a stop says nothing against what was written after the next start, however that ended', async () => {
@@ -819,27 +886,65 @@ test('a mark of a stop says nothing against what was written after the next star
   }
 });
 
-test('what the command line writes beside a stopped desk stands behind what it signed', async () => {
+test('what the command line writes beside a stopped desk stands behind what the desk signed', async () => {
   const place = await lived();
-  const reader = openEmbeddedReader({ directory: place.directory });
+  const reader = openEmbeddedReader({ directory: place.directory, anchor: { file: place.file, key } });
   const who = { by: 'rui', via: 'offline', at: 5 } as const;
   await reader.control.resume({ ...who, reason: null });
   await reader.ruleBook.append({ kind: 'activated', hash: 'hash-2', ...who });
   await reader.ruleBook.append({ kind: 'approval-required', ...who });
   await reader.tokenBook.append({ kind: 'revoked', id: 'id', ...who });
   const resolved = { kind: 'resolved', requestId: 'k', as: 'lost', reason: 'none', ...who } as const;
-  await reader.appendBeside([{ topic: 'auctions', key: 'k', record: resolved }, callback(9)]);
+  await reader.appendBeside([auctionEntry('k', 'sent again'), callback(9)]);
   reader.close();
+  // An order that ends a request needs no key.
+  const keyless = openEmbeddedReader({ directory: place.directory });
+  await keyless.appendBeside([{ topic: 'auctions', key: 'k', record: resolved }]);
+  keyless.close();
   assert.equal((await verify(place)).kind, 'intact');
+  const added = copyOf(place);
+  const edited = copyOf(place);
+  await (await open(place)).close();
+  assert.equal((await verify(place)).kind, 'intact');
+  // What somebody puts behind signed rows, or into them, is not signed with them.
+  forge(added, 'callbacks', callback(10).record, 'code-10');
+  await assert.rejects(open(added), isFault('store-set-back', 65, /record 61 of callbacks, which nobody with the key/));
+  edit(edited, (database) => {
+    database.exec(`UPDATE callbacks SET value = replace(value, 'code-9', 'code-8'), key = 'code-8' WHERE offset = 60`);
+    rewriteChain(database, 'callbacks');
+  });
+  await assert.rejects(
+    open(edited),
+    isFault('store-set-back', 65, /record 60 of callbacks, which nobody with the key/),
+  );
+});
+
+test('a command with another key than the desk has signs nothing, and a start refuses what it wrote', async () => {
+  const place = await lived();
+  const reader = openEmbeddedReader({ directory: place.directory, anchor: { file: place.file, key: otherKey } });
+  await assert.rejects(
+    reader.appendBeside([callback(9)]),
+    isFault('configuration-invalid', 78, /LANCE_AUDIT_KEY .*nothing was changed/),
+  );
+  reader.close();
+  const store = await open(place);
+  const beside = openEmbeddedReader({ directory: place.directory, anchor: { file: place.file, key: otherKey } });
+  await beside.appendBeside([callback(9)]);
+  beside.close();
+  await store.close();
   await (await open(place)).close();
 });
 
-test('a claim that somebody put into a stopped store is named to who accepts the store', async () => {
+test('a request and a claim that somebody put into a stopped store are named to who accepts the store', async () => {
   const place = await lived();
   const { requestId, record } = { requestId: '9', record: claimOf('9').record };
+  forge(place, 'auctions', { kind: 'requested', requestId, at: 5 }, requestId);
   forge(place, 'auctions', record, requestId);
   const accepted = await openSetBack({ ...place, onFault, anchor: anchor(place.file), emptied: false });
-  assert.deepEqual(accepted?.forged, [{ requestId, claimId: 'a:9' }]);
+  assert.deepEqual(accepted?.forged, [
+    { requestId, claimId: null },
+    { requestId, claimId: 'a:9' },
+  ]);
   await accepted!.accept();
   await (await open(place)).close();
   assert.equal((await verify(place)).kind, 'intact');
