@@ -108,6 +108,8 @@ type Signed = {
    * was written, and nobody has resumed bidding since.
    */
   claims?: { newer: ListSeal; older: ListSeal | null; lacks?: true; closed?: true; edited?: EditedList };
+  /** Of a mark: the run of the machine; absent: an earlier version wrote it, or the system does not say. */
+  boot?: string;
   /** Of the mark that a desk leaves as it stops: it has stored nothing after these heads. */
   stopped?: true;
   /** Begins again after a restore: anchors of what was lost count no more. */
@@ -440,6 +442,28 @@ function listStand(file: string, key: AuditKey | null, { newer, older }: ListByt
   return stands.includes('edited') ? 'edited' : 'short';
 }
 
+/**
+ * Whether the text behind the last line break was being written when the process was killed: of the line that follows what the mark
+ * signed, in the same run of the machine. A kill cuts a write off between two pages of it. That line was answered to nobody. A loss
+ * of power leaves half lines as well, and may have taken whole ones behind them.
+ */
+function isEndKilled(file: string, key: AuditKey | null, { newer, older }: ListBytes): boolean {
+  const { claims, boot } = readMark(file, key)?.content ?? {};
+  if (claims === undefined || boot === undefined || boot !== machineRun()) return false;
+  const end = newer.lastIndexOf(newline) + 1;
+  const isBegun = older.length === claims.newer.bytes && sha256Of(older) === claims.newer.sha256;
+  return end === (isBegun ? 0 : claims.newer.bytes);
+}
+
+/** The same until the machine begins again; null where the system does not say. */
+function machineRun(): string | null {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return null;
+  }
+}
+
 /** How many records of `auctions` the store had when the list was written to last; null: it does not say. */
 function listedCount(file: string): { count: number; at: number } | null {
   for (const path of [claimsPath(file), olderClaimsPath(file)]) {
@@ -503,8 +527,9 @@ export function claimedSince({ file, key }: AnchorPlace, entries: number): LostC
   const list = readList(file);
   const stand = listStand(file, key, list);
   const isWhole = stand === 'fits' || stand === 'unsigned';
+  const newer = isEndKilled(file, key, list) ? list.newer.subarray(0, list.newer.lastIndexOf(newline) + 1) : list.newer;
   let complete = false;
-  for (const bytes of [list.older, list.newer]) {
+  for (const bytes of [list.older, newer]) {
     for (const [index, line] of bytes.toString().split('\n').entries()) {
       if (line === '') continue;
       try {
@@ -512,7 +537,7 @@ export function claimedSince({ file, key }: AnchorPlace, entries: number): LostC
         if (index === 0 && count <= entries) complete = isWhole;
         if (count > entries) for (const each of kept) takeClaim(claims, each);
       } catch {
-        // A line that was being written when the process died, and was told to nobody; or one that a loss of power has torn.
+        // Torn by a loss of power, or edited.
         return { claims, complete: false };
       }
     }
@@ -705,6 +730,7 @@ export function createAnchorWriter(
   let isListCut = false;
   let isClosing = false;
   let isStopped = false;
+  const boot = machineRun();
   const signCommit = createCommitSigner(database, key);
   /** What a desk has written, as its last transaction says; `pending`: as the one under way will say. */
   let committed: ChainHeads = { ...heads };
@@ -776,6 +802,7 @@ export function createAnchorWriter(
       heads,
       sequence,
       claims,
+      ...(boot === null ? {} : { boot }),
       ...(previous === undefined ? {} : { previous }),
       ...(next === undefined ? {} : { next }),
       ...(isStopped ? { stopped: true as const } : {}),

@@ -390,10 +390,10 @@ function newestMark({ file }: Pick<Place, 'file'>) {
   return content;
 }
 
-/** Signs the newest mark anew, with other words on the list of claims. */
-function remark({ file }: Place, change: object): void {
+/** Signs the newest mark anew, with other words on the list of claims, and as of another run of the machine. */
+function remark({ file }: Place, change: object, boot: object = {}): void {
   const content = newestMark({ file });
-  const { line } = signLine(key, { ...content, claims: { ...content.claims, ...change } });
+  const { line } = signLine(key, { ...content, claims: { ...content.claims, ...change }, ...boot });
   writeFileSync(`${file}.mark`, `${`${line.padEnd(4_095)}\n`.repeat(2)}`);
 }
 
@@ -426,6 +426,18 @@ test('a list of claims that was cut or edited is not taken for the whole of what
     assert(setBack !== null);
     assert.equal(setBack.claimed.complete, complete, JSON.stringify(change));
     await setBack.close();
+  }
+  // It died while it wrote a line, which nobody was told of. After a loss of power nobody knows how much is missing.
+  for (const { boot, text, complete } of [
+    { boot: {}, text: '[6,{"requestId":"se', complete: true },
+    { boot: {}, text: '[6]\n[7,{"requestId":"se', complete: false },
+    { boot: { boot: 'another run' }, text: '[6,{"requestId":"se', complete: false },
+    { boot: { boot: undefined }, text: '[6,{"requestId":"se', complete: false },
+  ]) {
+    const torn = await setBackByTwoClaims();
+    remark(torn, { closed: undefined }, boot);
+    writeFileSync(`${torn.file}.claims`, `${readFileSync(`${torn.file}.claims`, 'utf8')}${text}`);
+    assert.equal(await isComplete(torn), complete, JSON.stringify({ boot, text }));
   }
   // The process died after it had begun another file, and before the mark said so.
   const place = await setBackByTwoClaims();
