@@ -1,23 +1,24 @@
 /** The cause that keeps bids from flowing in words, and what an operator does about it. Some causes have several of both: the detail tells them apart. */
 import type { ClosedCause } from '../bidding/bidding-status.ts';
-import { recordsGone } from '../domain/audit.ts';
+import { recordsGone, topicsUnsafe as unsafeTopics } from '../domain/audit.ts';
 import type { Texts } from './texts.ts';
 
 /** Reasons that the log on brokers gives, and a log in a file does not. */
 const ofBrokers = /\b(?:Kafka|schema registry|topic)\b/i;
 
-/** As `settings-watch.ts` of Kafka says it. */
-const ofUnsafeTopics = /^The settings of the topics are not safe: /;
-
 /** Of a service that answers, and not as its contract says. */
 const ofAnswers = /^(?:status-\d+|answer-unreadable|answer-too-large|unreadable-success)$/;
+
+function says(detail: string | null, code: string): boolean {
+  return detail?.includes(`(${code})`) === true;
+}
 
 function isAnswered(cause: ClosedCause, detail: string | null): boolean {
   return cause === 'service-unreachable' && ofAnswers.test(detail ?? '');
 }
 
 function isUnsafe(cause: ClosedCause, detail: string | null): boolean {
-  return cause === 'log-refused' && ofUnsafeTopics.test(detail ?? '');
+  return cause === 'log-refused' && says(detail, unsafeTopics);
 }
 
 export function causeText(
@@ -36,6 +37,6 @@ export function remedyOf(
 ): string {
   if (isAnswered(cause, detail)) return answersOtherwise.remedy;
   if (isUnsafe(cause, detail)) return topicsUnsafe.remedy;
-  if (cause === 'log-changed' && detail?.includes(`(${recordsGone})`)) return recordsGoneRemedy;
+  if (cause === 'log-changed' && says(detail, recordsGone)) return recordsGoneRemedy;
   return cause === 'log-refused' && ofBrokers.test(detail ?? '') ? brokersRemedy : remedies[cause];
 }

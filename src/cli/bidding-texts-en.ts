@@ -32,7 +32,7 @@ export const biddingEn: Texts['bidding'] = {
     'partitions-not-live': 'catching up ends by itself; a closed partition names its record',
     'log-refused': 'free space on the disk, or put back the files that the reason names',
     'service-unauthorised':
-      'set a new LANCE_ACCESS_TOKEN and restart, or mend the token command; once the service takes this one again, the desk opens by itself',
+      'where LANCE_TOKEN_COMMAND is set, mend its program; without one, set a new LANCE_ACCESS_TOKEN and restart; once the service takes this one again, the desk opens by itself',
     'service-unreachable':
       'look at its status page and at the network from here to LANCE_BASE_URL; the desk asks it every 10 s, and opens by itself once it answers',
     'service-throttled': 'lower bidding.sendLimit or ask the service for more',

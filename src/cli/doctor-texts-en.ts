@@ -292,7 +292,12 @@ export const doctorEn: Texts['doctor'] = {
       'give the doctor the LANCE_AUDIT_KEY or LANCE_PSEUDONYM_KEY of the desk',
     ],
     'token-taken': () => ['the service takes it: a query about nobody was read'],
-    'token-refused': () => ['the service refuses it (401)', biddingEn.remedies['service-unauthorised']],
+    'token-refused': ({ name }) => [
+      'the service refuses it (401)',
+      name === 'LANCE_TOKEN_COMMAND'
+        ? 'mend the program of LANCE_TOKEN_COMMAND: it printed a token that the service refuses; once one is taken, the desk opens by itself'
+        : 'set a new LANCE_ACCESS_TOKEN and restart; once the service takes this one again, the desk opens by itself',
+    ],
     'token-unrenewed': ({ text }) => [
       `there is none that works: ${text}`,
       'run the program of LANCE_TOKEN_COMMAND as the user of the desk; it gets PATH, HOME and LANCE_TOKEN_COMMAND_VARIABLES only',

@@ -316,7 +316,12 @@ export const doctorPt = {
       'dê ao doctor a LANCE_AUDIT_KEY ou a LANCE_PSEUDONYM_KEY da mesa',
     ],
     'token-taken': () => ['o serviço o aceita: leu uma consulta sobre ninguém'],
-    'token-refused': () => ['o serviço o recusa (401)', biddingPt.remedies['service-unauthorised']],
+    'token-refused': ({ name }: DoctorFigures) => [
+      'o serviço o recusa (401)',
+      name === 'LANCE_TOKEN_COMMAND'
+        ? 'conserte o programa de LANCE_TOKEN_COMMAND: ele imprimiu um token que o serviço recusa; quando um for aceito, a mesa reabre sozinha'
+        : 'ponha um LANCE_ACCESS_TOKEN novo e reinicie; se o serviço voltar a aceitar este, a mesa reabre sozinha',
+    ],
     'token-unrenewed': ({ text }: DoctorFigures) => [
       `nenhum funciona: ${faultPt(String(text))}`,
       'execute o programa de LANCE_TOKEN_COMMAND com o usuário da mesa; ele recebe só PATH, HOME e LANCE_TOKEN_COMMAND_VARIABLES',

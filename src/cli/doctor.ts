@@ -745,7 +745,7 @@ async function checkService(world: CommandWorld, config: Config): Promise<Findin
   if (config.service.accessToken === null && !isProgram(program)) return [reached];
   const { answer, renewalFault, skewMs } = await world.tryToken(config);
   const service = unserved(answer, reached.figures) ?? reached;
-  return [service, tokenFinding(answer, renewalFault), ...clockFinding(skewMs)];
+  return [service, tokenFinding(config, answer, renewalFault), ...clockFinding(skewMs)];
 }
 
 /** While the service is away its token command can still be run: what it does wrong would keep the desk from bidding later. */
@@ -774,7 +774,11 @@ function unserved(answer: TokenTrial['answer'], { host = '' }: DoctorFigures): F
   return found('service', level, 'service-silent', { host, text: answer.reason });
 }
 
-function tokenFinding(answer: TokenTrial['answer'], renewalFault: string | null): Finding {
+function tokenFinding(
+  { service: { tokenCommand } }: Config,
+  answer: TokenTrial['answer'],
+  renewalFault: string | null,
+): Finding {
   switch (answer.kind) {
     case 'acknowledged':
       return answer.isDoubtful
@@ -790,7 +794,9 @@ function tokenFinding(answer: TokenTrial['answer'], renewalFault: string | null)
     case 'failed':
       if (answer.reason !== 'unauthorised') return found('token', 'warn', 'token-untried', { text: answer.reason });
       return renewalFault === null
-        ? found('token', 'fail', 'token-refused')
+        ? found('token', 'fail', 'token-refused', {
+            name: `LANCE_${tokenCommand === null ? 'ACCESS_TOKEN' : 'TOKEN_COMMAND'}`,
+          })
         : found('token', 'fail', 'token-unrenewed', { text: renewalFault });
     case 'unwritable':
       return found('token', 'warn', 'token-untried', { text: answer.problem });

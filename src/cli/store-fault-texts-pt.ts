@@ -153,7 +153,7 @@ const ofServers: readonly Sentence[] = [
   [/^The schema registry does not answer: (.*)$/, 'O registro de esquemas não responde: $1'],
   [/^The schema registry refuses the schema of (\S+): (.*)$/, 'O registro de esquemas recusa o esquema de $1: $2'],
   [/^The schema registry did not give schema (\d+)\.$/, 'O registro de esquemas não entregou o esquema $1.'],
-  [/^The settings of the topics are not safe: (.*)$/, 'A configuração dos tópicos não é segura: $1'],
+  [/^The settings of the topics are not safe \((.*?)\): (.*)$/, 'A configuração dos tópicos não é segura ($1): $2'],
   [/^The topics are refused:$/, 'Os tópicos foram recusados:'],
   [
     /^The topics cannot be created with (\d+) replicas: the cluster has (\d+) \w+\. Set LANCE_KAFKA_REPLICATION \(kafka\.replication\) to at most (\d+), or start more brokers\. Kafka: (.*)\.$/,

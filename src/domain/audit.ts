@@ -43,6 +43,9 @@ export type Tampering = 'changed' | 'deleted' | 'inserted' | 'reordered' | 'rewr
 /** Stands in what is told of an open store whose last records were removed or rewritten: nothing but a copy put back helps there. */
 export const recordsGone = 'records-gone';
 
+/** Stands in what is told of topics that somebody altered so that they could lose records, or take none. */
+export const topicsUnsafe = 'topics-unsafe';
+
 /** What a verification could not do, and why. */
 export type Unverified =
   /** No LANCE_PSEUDONYM_KEY or LANCE_AUDIT_KEY was given: the anchors were compared, but their signatures were not checked. */

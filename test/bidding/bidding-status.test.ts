@@ -614,7 +614,8 @@ test('doctor says why bidding is closed in the language asked for, and a pause a
 });
 
 test('topics that somebody altered are not said to be a log that takes nothing', () => {
-  const detail = 'The settings of the topics are not safe: The topic lance.auctions has retention.ms=1; set it to -1.';
+  const detail =
+    'What stands before the code may change (topics-unsafe): The topic lance.auctions has retention.ms=1; set it to -1.';
   for (const language of ['pt', 'en'] as const) {
     const texts = textsIn(language).bidding;
     assert.equal(causeText(texts, 'log-refused', detail), texts.topicsUnsafe.cause);

@@ -103,8 +103,8 @@ describe('what is wrong with the token', { concurrency: 2 }, () => {
     assert.deepEqual(named(jsonLines<Finding>(stdout), 'token'), ['ok token-given', 'fail token-refused']);
     await assertSaid(
       expired,
-      /falha +token do serviço +o serviço o recusa \(401\)\n +remédio: .*LANCE_ACCESS_TOKEN novo e reinicie, .*; se o serviço voltar a aceitar este, a mesa reabre sozinha/,
-      /fail +service's token +the service refuses it \(401\)\n +remedy: .*set a new LANCE_ACCESS_TOKEN and restart, .*; once the service takes this one again, the desk opens by itself/,
+      /falha +token do serviço +o serviço o recusa \(401\)\n +remédio: ponha um LANCE_ACCESS_TOKEN novo e reinicie; se o serviço voltar a aceitar este, a mesa reabre sozinha/,
+      /fail +service's token +the service refuses it \(401\)\n +remedy: set a new LANCE_ACCESS_TOKEN and restart; once the service takes this one again, the desk opens by itself/,
     );
   });
 
@@ -123,6 +123,14 @@ describe('what is wrong with the token', { concurrency: 2 }, () => {
     );
     const working = program('working', `echo ${environment.LANCE_ACCESS_TOKEN}`);
     assert.deepEqual(named(await findings(working), 'token'), ['ok token-command', 'ok token-taken']);
+    // The remedy is that of the setup at hand: a new LANCE_ACCESS_TOKEN would change nothing.
+    const stale = program('stale', 'echo expired');
+    for (const given of [stale, { ...stale, LANCE_ACCESS_TOKEN: 'expired' }])
+      await assertSaid(
+        given,
+        /o serviço o recusa \(401\)\n +remédio: conserte o programa de LANCE_TOKEN_COMMAND: ele imprimiu/,
+        /the service refuses it \(401\)\n +remedy: mend the program of LANCE_TOKEN_COMMAND: it printed/,
+      );
     const both = { ...working, LANCE_ACCESS_TOKEN: 'expired' };
     assert.deepEqual(named(await findings(both), 'token'), ['ok token-both', 'ok token-taken']);
     // What the program does wrong is said also while the service is away.

@@ -403,7 +403,10 @@ test('an expired token is the cause everywhere; a fault of the service is no war
     await stage.sandbox.run(10);
     const { stdout } = await lance({ ...settings, LANCE_LANG: 'en' }, 'status');
     assert.match(stdout, /CLOSED: the service refuses the token \(service-unauthorised\)/);
-    assert.match(stdout.replaceAll(/\s+/g, ' '), /remedy set a new LANCE_ACCESS_TOKEN/);
+    assert.match(
+      stdout.replaceAll(/\s+/g, ' '),
+      /remedy where LANCE_TOKEN_COMMAND is set, mend its program; without one, set a new LANCE_ACCESS_TOKEN/,
+    );
     assertScreen(stdout);
     const doctor = await lance({ ...settings, LANCE_LANG: 'en' }, 'doctor');
     assert.equal(doctor.code, 1);

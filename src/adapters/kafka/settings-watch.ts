@@ -3,6 +3,7 @@
  * records: bidding is closed as long as that holds, and webhooks are still stored.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { topicsUnsafe } from '../../domain/audit.ts';
 import { causesOf, causeText } from './cause.ts';
 import type { LogLine } from './client.ts';
 
@@ -33,7 +34,9 @@ export function watchSettings(options: {
 
   async function lookOnce(): Promise<string | null> {
     const faults = await look();
-    return faults.length === 0 ? null : `The settings of the topics are not safe: ${faults.join(' ')}`;
+    return faults.length === 0
+      ? null
+      : `The settings of the topics are not safe (${topicsUnsafe}): ${faults.join(' ')}`;
   }
 
   async function compare(): Promise<void> {

@@ -36,8 +36,9 @@ export function keptMsOf(topic: KafkaTopic): number {
 /** Copies of the views: what is lost of them is folded from the log again. */
 export const replaceable: ReadonlySet<KafkaTopic> = new Set(['snapshots']);
 
-/** A webhook may be as large as the door takes it, and a record of it somewhat larger. */
+/** A webhook may be as large as the door takes it, and a record of it somewhat larger: what topics are made with, and have to take. */
 const recordLimitBytes = 8 * 1024 * 1024;
+const limitKey = 'max.message.bytes';
 
 /** Of so many replicas this many have to have an append before it is acknowledged. */
 function leastInSync(replicas: number): number {
@@ -107,7 +108,7 @@ async function createTopics(
           ...retention[topic],
           'min.insync.replicas': String(leastInSync(settings.replication)),
           'unclean.leader.election.enable': 'false',
-          'max.message.bytes': String(recordLimitBytes),
+          [limitKey]: String(recordLimitBytes),
         }).map(([name, value]) => ({ name, value })),
       })),
     });
@@ -197,6 +198,12 @@ function faultsOf({ topic, name, partitions, replicas, config }: Found, settings
   if (config.get('unclean.leader.election.enable') === 'true') {
     faults.push(
       `The topic ${name} has unclean.leader.election.enable=true; acknowledged records could be lost: set it to false.`,
+    );
+  }
+  const taken = numberOf(limitKey);
+  if (taken < recordLimitBytes) {
+    faults.push(
+      `The topic ${name} has ${limitKey}=${taken}; a record may be longer, and would never be stored: set it to ${recordLimitBytes} or more.`,
     );
   }
   const wanted = retention[topic];

@@ -21,7 +21,7 @@ const bidding = z.object({
   remedy: said(
     z.string().nullable(),
     'What to do about it, in words',
-    'set a new LANCE_ACCESS_TOKEN and restart, or mend the token command; once the service takes this one again, the desk opens by itself',
+    'where LANCE_TOKEN_COMMAND is set, mend its program; without one, set a new LANCE_ACCESS_TOKEN and restart; once the service takes this one again, the desk opens by itself',
   ),
 });
 

@@ -145,6 +145,12 @@ function testSafety(stack: SuiteStack): void {
       value: '2',
       says: /min\.insync\.replicas=2 and 1 replica; it would never/,
     },
+    {
+      topic: 'house',
+      name: 'max.message.bytes',
+      value: '8388607',
+      says: /house has max\.message\.bytes=8388607; .* set it to 8388608 or more\./,
+    },
   ];
   test('topics with settings that could lose records are refused, all at once and each with its remedy (defect line 2)', async () => {
     const settings = settingsOn(stack, `${stack.prefix}unsafe.`);
@@ -180,6 +186,7 @@ function testSafety(stack: SuiteStack): void {
             { name: 'cleanup.policy', value: ['inputs', 'house', 'snapshots'].includes(topic) ? 'compact' : 'delete' },
             { name: 'retention.ms', value: '-1' },
             { name: 'retention.bytes', value: '-1' },
+            { name: 'max.message.bytes', value: '8388608' },
           ],
         })),
       });
@@ -403,8 +410,9 @@ function testRecords(stack: SuiteStack): void {
     for (const codec of ['zstd', 'lz4', 'snappy', 'gzip'] as const) {
       const configEntries = [
         { name: 'compression.type', value: codec },
-        // Kept long enough to be accepted.
+        // Kept long enough, and taking records that are long enough, to be accepted.
         { name: 'retention.ms', value: '-1' },
+        { name: 'max.message.bytes', value: '8388608' },
       ];
       await administer(settings, async (admin) => {
         await admin.alterConfigs({ validateOnly: false, resources: [{ ...resource, configEntries }] });

@@ -12,6 +12,7 @@ import { describeOnStack, type SuiteStack } from '../../stack/suite.ts';
 
 /** Twice the time between two looks, and some for a busy machine. */
 const noticedMs = 45_000;
+const longest = '8388608';
 
 function testRunning(stack: SuiteStack): void {
   const changes: readonly { topic: KafkaTopic; name: string; unsafe: string; safe: string }[] = [
@@ -19,6 +20,7 @@ function testRunning(stack: SuiteStack): void {
     { topic: 'flows', name: 'retention.ms', unsafe: '3600000', safe: '-1' },
     { topic: 'callbacks', name: 'unclean.leader.election.enable', unsafe: 'true', safe: 'false' },
     { topic: 'house', name: 'cleanup.policy', unsafe: 'delete', safe: 'compact' },
+    { topic: 'inputs', name: 'max.message.bytes', unsafe: '1048588', safe: longest },
   ];
 
   test('topics that are altered under a running log are told with each remedy, until they are safe again', async (context) => {
@@ -40,8 +42,9 @@ function testRunning(stack: SuiteStack): void {
           name: topicNameOf(settings, topic),
           // What is left out is set back to the broker's own.
           configEntries: [
-            { name: 'cleanup.policy', value: topic === 'house' ? 'compact' : 'delete' },
+            { name: 'cleanup.policy', value: topic === 'house' || topic === 'inputs' ? 'compact' : 'delete' },
             { name: 'retention.ms', value: '-1' },
+            { name: 'max.message.bytes', value: longest },
           ]
             .filter((each) => each.name !== name)
             .concat({ name, value }),
@@ -71,7 +74,7 @@ const pausesMs = { every: 5, again: 1 };
 
 test('what is found counts when a second look finds it too, and what the brokers do not tell changes nothing', async () => {
   const unsafe = 'The topic t has retention.ms=1; set it to -1.';
-  const text = `The settings of the topics are not safe: ${unsafe}`;
+  const text = `The settings of the topics are not safe (topics-unsafe): ${unsafe}`;
   const refused = Object.assign(new Error('Not authorized'), { type: 'TOPIC_AUTHORIZATION_FAILED' });
   const away = new Error('connect ECONNREFUSED');
   /** The last one goes on. */
