@@ -18,7 +18,7 @@ export type Gate = {
   closedBecause: () => ClosedCause | null;
   /** What operators last said; null when it is too old to be obeyed. */
   control: () => ControlState | null;
-  /** Why the last reading of it failed, for people; null: it did not. */
+  /** Why it cannot be read, for people; null: nothing is known against it. */
   controlTrouble: () => string | null;
 };
 
@@ -44,8 +44,10 @@ export function createGate(options: {
   onOpen: () => void;
 }): Gate {
   const { control, clock, settings } = options;
-  /** `readAtMs` and `acknowledgedAtMs` are on the monotonic clock. */
-  let known: { state: ControlState; readAtMs: number } | null = null;
+  /** `readAtMs` and `acknowledgedAtMs` are on the monotonic clock, `readAt` is the time of day. */
+  let known: { state: ControlState; readAtMs: number; readAt: EpochMs } | null = null;
+  /** It was too old, and no answer since came so fast that the next one will be in time. */
+  let isSlow = false;
   let timer: Timer | null = null;
   let acknowledgedAtMs = Number.NEGATIVE_INFINITY;
   let acknowledged = -1;
@@ -55,9 +57,11 @@ export function createGate(options: {
   /** The age counts from before the read: what was read may be that old. */
   async function poll(): Promise<void> {
     const startedAtMs = clock.monotonicMs();
+    const readAt = clock.now();
     try {
       const state = await control.read();
-      known = { state, readAtMs: startedAtMs };
+      isSlow = (isSlow || isStale()) && !isFast(clock.monotonicMs() - startedAtMs);
+      known = { state, readAtMs: startedAtMs, readAt };
       controlTrouble = null;
       options.onControl?.(state, startedAtMs);
       await acknowledge(state.revision, startedAtMs);
@@ -95,13 +99,32 @@ export function createGate(options: {
     return known === null || clock.monotonicMs() - known.readAtMs > settings.controlMaxAgeMs;
   }
 
+  /** With answers that take so long each one comes before the one before it is too old. */
+  function isFast(tookMs: number): boolean {
+    const { controlPollMs, controlMaxAgeMs } = settings;
+    return 2 * tookMs + Math.min(controlPollMs, controlMaxAgeMs) <= controlMaxAgeMs;
+  }
+
+  function troubleText(): string | null {
+    const { server } = control;
+    if (server === undefined || !isClosedByAge()) return controlTrouble;
+    const text = controlTrouble ?? (isStale() ? `${server} does not answer.` : `${server} answers too slowly.`);
+    if (known === null) return text;
+    const last = new Date(known.readAt).toISOString();
+    return `${text.replace(/\.$/, '')}; the orders of operators were read last at ${last}.`;
+  }
+
+  function isClosedByAge(): boolean {
+    return isSlow || isStale();
+  }
+
   function closedBecause(): ClosedCause | null {
     if (options.stopping()) return 'stopping';
     const doubt = options.timeDoubt();
     if (doubt !== null) return doubt;
     // Before what it says itself: the controls stand in it.
     if ((options.logChanged?.() ?? null) !== null) return 'log-changed';
-    if (known === null || isStale()) return 'control-stale';
+    if (known === null || isClosedByAge()) return 'control-stale';
     if (known.state.pause !== null) return 'paused';
     if (options.policy(clock.now()) === null) return 'rule-set-missing';
     if (!options.viewsWhole()) return 'views-incomplete';
@@ -119,6 +142,6 @@ export function createGate(options: {
     isOpen,
     closedBecause,
     control: () => (known === null || isStale() ? null : known.state),
-    controlTrouble: () => controlTrouble,
+    controlTrouble: troubleText,
   };
 }

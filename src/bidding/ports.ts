@@ -445,6 +445,8 @@ export function withOrder(orders: readonly RuleOrder[], { hash, liveAt }: RuleOr
 export const endedAt: EpochMs = 0;
 
 export type Control = {
+  /** Which server keeps it, for people; absent: it is in a file. */
+  server?: string;
   read: () => Promise<ControlState>;
   /** Returns the new revision. */
   setPause: (pause: Pause) => Promise<number>;

@@ -24,7 +24,8 @@ export const biddingEn: Texts['bidding'] = {
     'clock-skew': "compare this machine's clock with a time server",
     'log-changed':
       'somebody changed the log, or its disk did: look with lance audit verify and put back a copy from before; lance resume --by NAME --reason TEXT bids by what stands there, until the next start',
-    'control-stale': 'see to the store that holds them',
+    'control-stale':
+      'see to the server that the reason names, or to the disk of the data directory; the desk opens by itself once they can be read in time',
     paused: 'lance resume --by NAME --reason TEXT goes on',
     'rule-set-missing':
       'see rules in /readyz?verbose; a first set that awaits approval begins once two persons, each with a token of their own, have run lance rules approve HASH; where a set was followed before, lance rules rollback --by NAME goes back to it',

@@ -23,7 +23,8 @@ export const biddingPt = {
     'clock-skew': 'compare o relógio desta máquina com um servidor de tempo',
     'log-changed':
       'alguém mudou o registro, ou o disco o fez: veja com lance audit verify e ponha de volta uma cópia de antes; lance resume --by NOME --reason TEXTO volta a dar lances pelo que está lá, até a próxima partida',
-    'control-stale': 'veja o armazenamento que os guarda',
+    'control-stale':
+      'veja o servidor que o motivo cita, ou o disco do diretório de dados; a mesa reabre sozinha quando puderem ser lidos a tempo',
     paused: 'lance resume --by NOME --reason TEXTO volta a dar lances',
     'rule-set-missing':
       'veja rules em /readyz?verbose; um primeiro conjunto que aguarda aprovação começa quando duas pessoas, cada uma com o seu token, executam lance rules approve HASH; se antes se seguia outro conjunto, lance rules rollback --by NOME volta a ele',

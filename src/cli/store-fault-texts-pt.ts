@@ -130,6 +130,18 @@ const ofFiles: readonly Sentence[] = [
 
 const ofServers: readonly Sentence[] = [
   [/^Redis at (\S+) does not answer\.$/, 'O Redis em $1 não responde.'],
+  [
+    /^Redis at (\S+) does not answer; the orders of operators were read last at (\S+)\.$/,
+    'O Redis em $1 não responde; as ordens dos operadores foram lidas pela última vez em $2.',
+  ],
+  [
+    /^Redis at (\S+) answers too slowly; the orders of operators were read last at (\S+)\.$/,
+    'O Redis em $1 responde devagar demais; as ordens dos operadores foram lidas pela última vez em $2.',
+  ],
+  [
+    /^Redis at (\S+) did not do it: (.*); the orders of operators were read last at (\S+)\.$/,
+    'O Redis em $1 não o fez: $2; as ordens dos operadores foram lidas pela última vez em $3.',
+  ],
   [/^Redis at (\S+) did not do it: (.*)\.$/, 'O Redis em $1 não o fez: $2.'],
   [
     /^Redis (\S+) is too old: version (\S+) or later is needed\.$/,

@@ -21,10 +21,14 @@ function setUp() {
     viewsWhole: true,
     timeDoubt: null as 'clock-step' | null,
     opened: 0,
+    /** How long a reading takes. */
+    slowMs: 0,
   };
   const acknowledged: { revision: number; at: number }[] = [];
-  const control: Pick<Control, 'read' | 'acknowledge'> = {
+  const control: Pick<Control, 'server' | 'read' | 'acknowledge'> = {
+    server: 'Redis at redis:6379',
     read: async () => {
+      if (world.slowMs > 0) await new Promise<void>((resolve) => void clock.after(world.slowMs, resolve));
       if (!world.readable) throw new Fault('views-unavailable', 'gone');
       return world.state;
     },
@@ -82,6 +86,40 @@ test('unread for longer than its greatest age, counted from before the last read
   world.readable = true;
   await clock.advance(settings.controlPollMs);
   assert.equal(gate.isOpen(), true);
+});
+
+test('a server that answers late closes once, and opens when it answers in time (defect line 20)', async () => {
+  const { clock, world, gate } = setUp();
+  await gate.start();
+  // Each answer is fresh for a moment, and too old before the next one comes.
+  world.slowMs = settings.controlMaxAgeMs * 0.75;
+  await clock.advance(settings.controlPollMs + 1);
+  const causes: (string | null)[] = [];
+  for (let step = 0; step < 100; step += 1) {
+    await clock.advance(settings.controlMaxAgeMs / 20);
+    const cause = gate.closedBecause();
+    if (causes.at(-1) !== cause) causes.push(cause);
+  }
+  assert.deepEqual(causes, [null, 'control-stale']);
+  world.slowMs = 0;
+  await clock.advance(2 * settings.controlMaxAgeMs);
+  assert.equal(gate.isOpen(), true);
+  assert.equal(gate.controlTrouble(), null);
+});
+
+test('a server that gives no answer is named with the time of the last one, also before a reading has failed', async () => {
+  const { clock, world, gate } = setUp();
+  await gate.start();
+  const last = 'the orders of operators were read last at 1970-01-01T00:00:00.000Z.';
+  world.slowMs = 100 * settings.controlMaxAgeMs;
+  await clock.advance(settings.controlMaxAgeMs + 1);
+  assert.equal(gate.closedBecause(), 'control-stale');
+  assert.equal(gate.controlTrouble(), `Redis at redis:6379 does not answer; ${last}`);
+  const failing = setUp();
+  await failing.gate.start();
+  failing.world.readable = false;
+  await failing.clock.advance(settings.controlMaxAgeMs + settings.controlPollMs);
+  assert.equal(failing.gate.controlTrouble(), `gone; ${last}`);
 });
 
 test('closed without a token that works, without the rules to follow or all that is promised, and while stopping', async () => {

@@ -27,6 +27,8 @@ export const redisDefaults: Omit<RedisSettings, 'url'> = {
 type Argument = string | Buffer;
 
 export type Connection = {
+  /** Which server it is, without its password, for people. */
+  server: string;
   /** Answers as text. Every method rejects with the fault `views-unavailable`. */
   run: <R>(script: Script, keys: readonly string[], args: readonly Argument[]) => Promise<R>;
   /** Answers as bytes. */
@@ -39,11 +41,14 @@ export type Connection = {
   close: () => Promise<void>;
 };
 
+/** The words of the library where the server gave no answer; some of them name settings of its own. */
+const unanswered =
+  /^(?:Stream isn't writeable|Reached the max retries per request limit|Connection is closed|Command timed out|Socket timeout|no answer$)/;
+
 /** Nothing of the command goes into the fault: its arguments are people's requests. `host`: which server, without its password. */
 function unavailable(cause: unknown, host: string): Fault {
-  // The words of the library for a command while there is no connection name a setting of its own.
-  const unconnected = cause instanceof Error && cause.message.startsWith("Stream isn't writeable");
-  if (unconnected) return new Fault('views-unavailable', `Redis at ${host} does not answer.`, cause);
+  if (cause instanceof Error && unanswered.test(cause.message))
+    return new Fault('views-unavailable', `Redis at ${host} does not answer.`, cause);
   // A script that found a key gone (lua/read.lua); the server says behind it where in the script that was.
   const lost = cause instanceof Error ? /^VIEWSLOST (partition \S+: .*?)(?: script: |$)/.exec(cause.message) : null;
   if (lost !== null) {
@@ -146,6 +151,7 @@ export async function connect(settings: RedisSettings): Promise<Connection> {
     giveUp.abort();
   }
   return {
+    server: `Redis at ${host}`,
     run: run('evalsha', 'EVAL'),
     runBytes: run('evalshaBuffer', 'EVAL'),
     command: (name, ...args) => guarded(() => client.call(name, ...args)),

@@ -268,6 +268,7 @@ export function createControl(
     return word.settle(() => null, isShown ? async (found) => found : undefined);
   };
   return {
+    server: connection.server,
     read: async (): Promise<ControlState> => {
       const { revision, pause, caps, snoozes, ruleOrders, changes } = await read();
       return { revision, pause, caps: Object.fromEntries(caps), snoozes, ruleOrders, changes };
