@@ -264,7 +264,7 @@ type StoreWatchers = {
   instance: string;
 };
 
-type OpenStore = Store & Pick<WholeStore, 'chainHeads'> & { close: () => Promise<void> };
+type OpenStore = Store & Pick<WholeStore, 'chainHeads' | 'passOver'> & { close: () => Promise<void> };
 /** `giveUpViews`: all that was folded is folded anew by the next start. */
 type OpenSharedStore = OpenStore & { giveUpViews: () => Promise<void> };
 
@@ -480,6 +480,7 @@ async function openSharedStore(
       unwritable: records.unwritable,
       silence: records.unwritable,
       trouble: records.unsafe,
+      passOver: records.passOver,
       views: own?.views ?? shared.views,
       margins,
       queryBudget,

@@ -10,6 +10,7 @@ import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { fromWallClock } from '../wire/local-time.ts';
 import { verifyLog } from './audit.ts';
 import { exportAudit } from './audit-export.ts';
+import { passOver } from './audit-pass-over.ts';
 import { acceptRestore } from './audit-restore.ts';
 import { backtestAuctions } from './backtest.ts';
 import { listBids } from './bids-list.ts';
@@ -51,6 +52,7 @@ type LearnGiven = Omit<Parameters<typeof learnFile>[2], 'clock'> & {
 /** Options are checked where they are read; `texts` say what to write instead. */
 function readersOf({
   number,
+  place,
   portNumber,
   hostName,
   text,
@@ -68,6 +70,15 @@ function readersOf({
     count: (word: string) => {
       check(/^\d{1,9}$/.test(word) && Number(word) >= 1, number);
       return Number(word);
+    },
+    offset: (word: string) => {
+      check(/^\d{1,15}$/.test(word), number);
+      return Number(word);
+    },
+    partition: (word: string) => {
+      const [, topic = '', partition = ''] = /^([\w.-]{1,249})\/(\d{1,6})$/.exec(word) ?? [];
+      check(topic !== '', place);
+      return { topic, partition: Number(partition) };
     },
     port: (word: string) => {
       check(/^\d{1,5}$/.test(word) && Number(word) <= 65_535, portNumber);
@@ -401,6 +412,20 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     .option('--json', help.json, false)
     .action((options: { by: string; reason: string; emptied: boolean; json: boolean }) =>
       acceptRestore(world, options),
+    );
+  const { passOver: passing, passOverPlace, passOverOffset } = format.texts.audit.help;
+  add(audit, 'pass-over', passing, 'lance audit pass-over lance.auctions/1 17 --by ana --reason "lote ilegível"')
+    .argument('<topic/partition>', passOverPlace, read.partition)
+    .argument('<offset>', passOverOffset, read.offset)
+    .requiredOption('--by <name>', help.by, read.said)
+    .requiredOption('--reason <text>', help.reason, read.said)
+    .option('--json', help.json, false)
+    .action(
+      (
+        place: { topic: string; partition: number },
+        offset: number,
+        options: { by: string; reason: string; json: boolean },
+      ) => passOver(world, { ...place, offset }, options),
     );
   add(audit, 'export', format.texts.impact.help.export, 'lance audit export leiloes.ndjson --last 20000')
     .argument('<file>', format.texts.impact.help.target)

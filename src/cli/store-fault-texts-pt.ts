@@ -166,6 +166,14 @@ const ofServers: readonly Sentence[] = [
   [/^The schema registry refuses the schema of (\S+): (.*)$/, 'O registro de esquemas recusa o esquema de $1: $2'],
   [/^The schema registry did not give schema (\d+)\.$/, 'O registro de esquemas não entregou o esquema $1.'],
   [/^The settings of the topics are not safe \((.*?)\): (.*)$/, 'A configuração dos tópicos não é segura ($1): $2'],
+  [
+    /^(\S+) is no topic of this desk that holds records; name it as the alarm does\.$/,
+    '$1 não é um tópico desta mesa com registros; escreva-o como o alarme o nomeia.',
+  ],
+  [
+    /^The batch of (\S+) at the offset (\d+) can be read, or is passed over already: nothing was changed\.$/,
+    'O lote de $1 na posição $2 pode ser lido, ou já fica de fora: nada mudou.',
+  ],
   [/^The topics are refused:$/, 'Os tópicos foram recusados:'],
   [
     /^The topics cannot be created with (\d+) replicas: the cluster has (\d+) \w+\. Set LANCE_KAFKA_REPLICATION \(kafka\.replication\) to at most (\d+), or start more brokers\. Kafka: (.*)\.$/,

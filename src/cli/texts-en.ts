@@ -92,6 +92,7 @@ export const en: Texts = {
     import: 'take a desk in from a file, into an empty place',
     file: 'NDJSON file; compressed when its name ends in .gz',
     hash: 'the hash that lance export printed: a file with another one is refused',
+    place: 'write topic and partition, such as lance.auctions/1',
     unsigned: 'take a file that an earlier version wrote, which signed none',
     undo: 'take an export back: the desk lives here again',
     fileOrUndo: 'write the name of the file, or --undo and no file',
@@ -600,7 +601,14 @@ export const en: Texts = {
       'Which orders of people were lost cannot be told. Look before lance resume: lance tokens list (a token revoked since then works again), lance rules history, lance rules approval, lance controls history, lance cap.',
     ordersAgain: (orders) =>
       `People's orders that were lost, to be given again before lance resume:\n${orders.map((text) => `  ${text}`).join('\n')}`,
+    passOverReason: (reason) => `batch passed over: ${reason}`,
+    onBrokersOnly: 'A log in a file has no batches: lance audit verify says what is wrong with it.',
+    passedOver: (place, [first, last], until) =>
+      `The batch of ${place} at the offsets ${first} to ${last} is passed over from the next start on. It may have held records of the desk: nothing is bid for that is received before ${until}, and the desk is paused. Compare bids and open contracts with the service before lance resume.`,
     help: {
+      passOver: 'leave out for good a batch that cannot be unpacked, as the alarm partition-closed names it (Kafka)',
+      passOverPlace: 'topic and partition, such as lance.auctions/1',
+      passOverOffset: 'an offset of the batch',
       accept: 'take a log that was set back (a restored backup) as it is, and never bid again for what was lost',
       emptied: 'the records are lost for good, and the desk begins with none',
     },

@@ -106,6 +106,7 @@ export const pt = {
     import: 'traz a mesa de um arquivo, para um lugar vazio',
     file: 'arquivo NDJSON; comprimido quando o nome termina em .gz',
     hash: 'o hash que lance export mostrou: um arquivo com outro é recusado',
+    place: 'escreva tópico e partição, como lance.auctions/1',
     unsigned: 'aceita um arquivo de uma versão anterior, que não assinava',
     undo: 'desfaz uma exportação: a mesa volta a morar aqui',
     fileOrUndo: 'escreva o nome do arquivo, ou --undo sem arquivo',
@@ -620,7 +621,15 @@ export const pt = {
       'Não se sabe que ordens de pessoas se perderam. Veja antes de lance resume: lance tokens list (um token revogado desde então volta a valer), lance rules history, lance rules approval, lance controls history, lance cap.',
     ordersAgain: (orders: readonly string[]) =>
       `Ordens de pessoas que se perderam e precisam ser dadas de novo antes de lance resume:\n${orders.map((text) => `  ${text}`).join('\n')}`,
+    passOverReason: (reason: string) => `lote de registros deixado de fora: ${reason}`,
+    onBrokersOnly: 'Um registro em arquivo não tem lotes: lance audit verify diz o que há de errado com ele.',
+    passedOver: (place: string, [first, last]: readonly [number, number], until: string) =>
+      `O lote de ${place} nas posições ${first} a ${last} fica de fora a partir da próxima partida. Ele pode ter contido registros da mesa: nada do que chegar antes de ${until} recebe lance, e a mesa fica pausada. Compare lances e contratos abertos com o serviço antes de lance resume.`,
     help: {
+      passOver:
+        'deixa de fora de vez um lote que não se consegue descompactar, como o alarme partition-closed o nomeia (Kafka)',
+      passOverPlace: 'tópico e partição, como lance.auctions/1',
+      passOverOffset: 'uma posição do lote',
       accept:
         'aceita um registro que voltou a um estado anterior (cópia restaurada) e nunca repete lances da parte perdida',
       emptied: 'os registros se perderam de vez, e a mesa começa sem nenhum',

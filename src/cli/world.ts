@@ -69,6 +69,12 @@ export type WholeStore = {
   control: Control;
   house: House;
   ruleBook: RuleBook;
+  /** Of a log on brokers: orders to pass over a batch that no program can unpack, and resolves to its offsets. `before` comes first where it is one. */
+  passOver?: (
+    place: { topic: string; partition: number; offset: number },
+    word: { at: number; by: string; reason: string },
+    before: () => Promise<void>,
+  ) => Promise<{ first: number; last: number }>;
   /** Where each chain is; null where none is kept while records are written. */
   chainHeads: (() => ChainHeads) | null;
   close: () => Promise<void>;

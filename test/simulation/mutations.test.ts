@@ -139,9 +139,9 @@ const mutations: readonly Mutation[] = [
   {
     name: 'caps by hand times 1000 (defect line 26)',
     file: 'src/bidding/gate.ts',
-    search: 'known = { state, readAtMs: startedAtMs };',
+    search: 'known = { state, readAtMs: startedAtMs, readAt };',
     replacement: `const caps = Object.fromEntries(Object.entries(state.caps).map(([name, cents]) => [name, cents * 1000]));
-      known = { state: { ...state, caps }, readAtMs: startedAtMs };`,
+      known = { state: { ...state, caps }, readAtMs: startedAtMs, readAt };`,
     caughtAs: ['over-cap'],
   },
   {

@@ -12,6 +12,7 @@ import { Fault } from '../../errors.ts';
 import { calmed, createClient, type LogLine, unavailable } from './client.ts';
 import { begunKey } from './house.ts';
 import { createPartitionReader, extentOf, type RawRecord, recordsOf } from './partitions.ts';
+import { createPassingOver } from './pass-overs.ts';
 import { type KafkaSettings, topicNameOf } from './settings.ts';
 import { clockSlackMs } from './topic-watch.ts';
 import { keptMsOf, retentionOf } from './topics.ts';
@@ -80,7 +81,7 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
   );
   const topic = `${settings.topicPrefix}anchors`;
   const house = topicNameOf(settings, 'house');
-  const reader = createPartitionReader(kafka);
+  const reader = createPartitionReader(kafka, createPassingOver());
   const unnamed = new Set<AnchoredTopic>(anchoredTopics);
   let timers: NodeJS.Timeout[] = [];
   let period = 0;

@@ -17,6 +17,10 @@ export class UnreadableBatch extends Error {
   readonly isDamaged: boolean = false;
   /** Where it stands. */
   readonly offsets: { first: number; last: number } | null = null;
+  /** SHA-256 of its bytes, which are those that its writer sent; null: they are not. */
+  readonly sha256: string | null = null;
+  /** Of its newest record, as its writer says. */
+  readonly timestamp: number = 0;
 
   constructor(codec: string, cause: Error) {
     super(`${codec}: ${cause.message}`, { cause });

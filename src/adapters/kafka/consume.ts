@@ -8,6 +8,7 @@ import { createFollower, type PartitionLag } from './follower.ts';
 import type { LogIdentity } from './identity.ts';
 import { joinGroup, type Membership } from './membership.ts';
 import { createPartitionReader, type RawRecord } from './partitions.ts';
+import { createPassingOver } from './pass-overs.ts';
 import type { Codec } from './registry.ts';
 import { type KafkaSettings, topicNameOf } from './settings.ts';
 
@@ -41,7 +42,7 @@ export async function createConsumer<T extends Topic>(
   const { kafka, codec, settings, identity } = world;
   const { topic, scope, from, onLost } = options;
   const topicName = topicNameOf(settings, topic);
-  const reader = createPartitionReader(kafka);
+  const reader = createPartitionReader(kafka, createPassingOver());
   const held = new Set<number>();
   let membership: Membership | null = null;
   /** Assignments are taken up one after the other, however fast they come. */

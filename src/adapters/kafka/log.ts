@@ -20,6 +20,7 @@ import {
 } from './house.ts';
 import { createIdentity } from './identity.ts';
 import { createPartitionReader, extentOf, type RawRecord } from './partitions.ts';
+import { type BatchPlace, createPassingOver, orderPassOver, type PassOverWord } from './pass-overs.ts';
 import { createLogReading } from './read-log.ts';
 import { registerSchemas } from './registry.ts';
 import { type KafkaSettings, recordTopics, topicNameOf } from './settings.ts';
@@ -51,6 +52,12 @@ export type KafkaLog = {
   unwritable: () => string | null;
   /** Why the topics could lose what is stored, since somebody altered them; null: nothing is known against them. */
   unsafe: () => string | null;
+  /** Orders to pass over the batch at an offset, which no program can unpack; resolves to where it stands. */
+  passOver: (
+    place: BatchPlace,
+    word: PassOverWord,
+    before?: () => Promise<void>,
+  ) => Promise<{ first: number; last: number }>;
   /** Sends by both producers so far. */
   sends: () => number;
   close: () => Promise<void>;
@@ -100,8 +107,8 @@ export async function openKafkaLog(options: {
   const identity = createIdentity(options.onReplaced ?? options.onClosed);
   const desk = await createAppender(kafka, codec, settings, identity);
   const door = await createAppender(kafka, codec, settings, identity);
-  const reader = createPartitionReader(kafka);
-  const newsReader = createPartitionReader(kafka);
+  const reader = createPartitionReader(kafka, createPassingOver());
+  const newsReader = createPartitionReader(kafka, createPassingOver());
   const copies = await createSnapshots(kafka, settings, reader);
   // A topic that was just made has leaders on paper first. An append that meets one half ready is sent twice.
   await Promise.all(recordTopics.map((topic) => reader.offsets(topicNameOf(settings, topic), 'next')));
@@ -210,6 +217,7 @@ export async function openKafkaLog(options: {
       return `Kafka has not answered for ${Math.round(silentMs / 1_000)} s (${settings.brokers.join(', ')})`;
     },
     unsafe: () => altered?.trouble() ?? null,
+    passOver: (place, word, before) => orderPassOver({ kafka, settings, reader, before }, place, word),
     sends: () => desk.sends() + door.sends(),
     lag: () =>
       [...consumers]

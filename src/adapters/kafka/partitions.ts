@@ -159,7 +159,13 @@ function clusterOf(kafka: Kafka): Cluster {
   return create({ metadataMaxAge: 300_000, allowAutoTopicCreation: false });
 }
 
-export function createPartitionReader(kafka: Kafka): PartitionReader {
+/** Says who ordered to pass over the batch; null: nobody did. */
+export type PassingOver = (
+  reader: Pick<PartitionReader, 'fetch' | 'offsets'>,
+  place: { topic: string; partition: number; sha256: string },
+) => Promise<string | null>;
+
+export function createPartitionReader(kafka: Kafka, passingOver: PassingOver = async () => null): PartitionReader {
   const cluster = clusterOf(kafka);
   let closed = false;
   let disturbances = 0;
@@ -227,7 +233,18 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
     );
   }
 
-  return {
+  /** What stands for a batch that nobody can unpack, and that somebody ordered to pass over. Rejects where nobody did. */
+  async function passOver(topic: string, partition: number, from: number, cause: UnreadableBatch): Promise<Part> {
+    const { offsets, sha256, timestamp, message } = cause;
+    const by = sha256 === null ? null : await passingOver(self, { topic, partition, sha256 });
+    if (by === null || offsets === null) throw unreadableBatch(topic, partition, from, cause);
+    const { first, last } = offsets;
+    const problem = `The batch of the offsets ${first} to ${last} cannot be unpacked (${message}), and ${by} ordered to pass over it`;
+    const record = { offset: last, key: keyText(null), value: null, timestamp, problem };
+    return { records: [record], end: last + 1, next: last + 1 };
+  }
+
+  const self: PartitionReader = {
     fetch: async function fetch(topic, froms, waitMs, amount = 'many') {
       try {
         return await trying(topic, async () => {
@@ -242,7 +259,8 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
       } catch (cause) {
         if (cause instanceof UnreadableBatch) {
           const [[partition, from]] = [...froms] as [[number, number]];
-          if (froms.size === 1 && amount === 'one') throw unreadableBatch(topic, partition, from, cause);
+          if (froms.size === 1 && amount === 'one')
+            return new Map([[partition, await passOver(topic, partition, from, cause)]]);
           // The answer does not say whose it is, nor gives what stands before it: batch by batch until one rejects.
           const parts = new Map<number, Part>();
           for (const each of froms)
@@ -299,13 +317,14 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
       await cluster.disconnect();
     },
   };
+  return self;
 }
 
 function unreadableBatch(topic: string, partition: number, from: number, cause: UnreadableBatch): Fault {
   const { first, last } = cause.offsets ?? { first: from, last: from };
   const remedy = cause.isDamaged
     ? `Its bytes have changed since they were written, on the disk of the broker that leads the partition: let another replica lead ${topic}/${partition}, and restart the processes.`
-    : 'This version of the program cannot unpack it; who changed compression.type of the topic, or wrote to it? Report it.';
+    : 'This version of the program cannot unpack it; who changed compression.type of the topic, or wrote to it? Report it. If nobody can mend it, stop every process, and order to pass over it: lance audit pass-over.';
   return new Fault(
     'record-undecodable',
     `The batch of ${topic}/${partition} at the offsets ${first} to ${last} cannot be unpacked (${cause.message}). ${remedy} What comes after it in its partition is not read.`,

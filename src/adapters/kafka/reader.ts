@@ -10,6 +10,7 @@ import { calmed, createClient, type LogLine } from './client.ts';
 import { createControlCopies, createHouse, createRuleBook, createTokenBook } from './house.ts';
 import { createIdentity } from './identity.ts';
 import { createPartitionReader, type PartitionReader } from './partitions.ts';
+import { createPassingOver } from './pass-overs.ts';
 import { createLogReading, type LogReading } from './read-log.ts';
 import { readSchemas, registerSchemas } from './registry.ts';
 import { type KafkaSettings, type KafkaTopic, topicNameOf } from './settings.ts';
@@ -35,7 +36,7 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
     settings,
     calmed(options.onLine ?? (() => undefined), () => performance.now()),
   );
-  const reader = createPartitionReader(kafka);
+  const reader = createPartitionReader(kafka, createPassingOver());
   const log = createLogReading(reader, readSchemas(settings), settings);
   const tell = (text: string) => options.onLine?.('error', text);
   const house = createHouse(kafka, settings, reader, tell);

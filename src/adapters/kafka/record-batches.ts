@@ -6,6 +6,7 @@
  * writes a tenth of that at once, so it holds no record of ours and is passed over. Its checksum is compared first, as is that of a batch with
  * a record that would be passed over for its key: the record could be one of ours whose bytes have changed.
  */
+import { hash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { UnreadableBatch, unpackedLimitBytes } from './compression.ts';
 import { isNameOfSomething, keyText } from './key-partition.ts';
@@ -30,10 +31,15 @@ async function readBatch(decoder: Decoder): Promise<Batch> {
   try {
     batch = await decode(decoder);
   } catch (cause) {
-    if (!(cause instanceof UnreadableBatch)) throw cause;
+    // A fetch may end in the middle of a batch, which then comes again.
+    if (!(cause instanceof UnreadableBatch) && !isWhole(bytes)) throw cause;
     needIntact(bytes);
-    if (!cause.isTooLong) throw Object.assign(cause, { offsets: offsetsOf(bytes) });
-    return { records: [standInFor(bytes, cause)] };
+    const unreadable = cause instanceof UnreadableBatch ? cause : new UnreadableBatch('records', cause as Error);
+    if (!unreadable.isTooLong) {
+      const timestamp = Number(bytes.readBigInt64BE(at.newestAt));
+      throw Object.assign(unreadable, { offsets: offsetsOf(bytes), sha256: sha256Of(bytes), timestamp });
+    }
+    return { records: [standInFor(bytes, unreadable)] };
   }
   if (batch.records.some(({ key }) => !isNameOfSomething(keyText(key)))) needIntact(bytes);
   return batch;
@@ -42,14 +48,25 @@ async function readBatch(decoder: Decoder): Promise<Batch> {
 // Before anything of kafkajs that reads batches is loaded, which is when the first one is fetched.
 require.cache[place]!.exports = readBatch;
 
+function endOf(bytes: Buffer): number {
+  return lengthFrom + bytes.readInt32BE(at.length);
+}
+
+function isWhole(bytes: Buffer): boolean {
+  return bytes.length > lengthFrom && bytes.length >= endOf(bytes);
+}
+
+function sha256Of(bytes: Buffer): string {
+  return hash('sha256', bytes.subarray(0, endOf(bytes)), 'hex');
+}
+
 function offsetsOf(bytes: Buffer): { first: number; last: number } {
   const first = Number(bytes.readBigInt64BE(at.firstOffset));
   return { first, last: first + bytes.readInt32BE(at.lastOffsetDelta) };
 }
 
 function needIntact(bytes: Buffer): void {
-  const end = lengthFrom + bytes.readInt32BE(at.length);
-  if (crc32c(bytes, at.checked, end) === bytes.readUInt32BE(at.checksum)) return;
+  if (crc32c(bytes, at.checked, endOf(bytes)) === bytes.readUInt32BE(at.checksum)) return;
   const damaged = new UnreadableBatch('CRC-32C', new Error('its checksum is not that of its bytes'));
   throw Object.assign(damaged, { offsets: offsetsOf(bytes), isDamaged: true });
 }
