@@ -88,11 +88,15 @@ export type Assessment = {
 };
 
 /**
- * The careful side: where request and link both name a margin, the smaller one counts. None where the link names one that cannot be
- * read: it may be smaller than the request's.
+ * The careful side: where request and link both name a margin, the smaller one counts. None where either names one that cannot be
+ * read: it may be smaller than the other's.
  */
+function isMarginUnread(source: { unread?: readonly string[] } | null): boolean {
+  return source?.unread?.includes('availableMarginCents') ?? false;
+}
+
 export function marginOf(request: LoanRequest, link: LinkDetail | null): AmountCents | null {
-  if (link?.unread?.includes('availableMarginCents')) return null;
+  if (isMarginUnread(request) || isMarginUnread(link)) return null;
   const told = request.availableMarginCents;
   const asked = link?.availableMarginCents ?? null;
   if (told === null || asked === null) return told ?? asked;
@@ -163,7 +167,7 @@ export function linkNeed(assessment: Assessment, policy: Policy): LinkNeed {
   const open = ruleSet.offerLooksBack
     ? [...verdict.open, ...evaluateOffer(ruleSet, facts, noOffer, at, namesOf(snoozed)).open]
     : verdict.open;
-  const isNeeded = verdict.passes.length > 0 || marginCents === null;
+  const isNeeded = verdict.passes.length > 0 || (marginCents === null && !isMarginUnread(request));
   if (open.length === 0) return isNeeded ? 'needed' : 'none';
   const told = factsOf({ request, link: fullLink, marginCents: marginCents ?? fullLink.availableMarginCents, at });
   const mayDecide = ({ missing }: OpenRule) =>
@@ -342,15 +346,23 @@ function pledgedOf({ guarantee }: LoanRequest, { guaranteePledge }: PricingSetti
 
 function missingInput({ request, link, marginCents }: Assessment): Reason | null {
   if (request.requestedAmountCents === null) {
-    return { code: 'amount-missing', rule: null, text: 'the request names no amount' };
+    const text = request.unread?.includes('requestedAmountCents')
+      ? 'the request names an amount that cannot be read'
+      : 'the request names no amount';
+    return { code: 'amount-missing', rule: null, text };
   }
   if (request.requestedInstallments === null) {
-    return { code: 'term-missing', rule: null, text: 'the request names no number of installments' };
+    const text = request.unread?.includes('requestedInstallments')
+      ? 'the request names a number of installments that cannot be read'
+      : 'the request names no number of installments';
+    return { code: 'term-missing', rule: null, text };
   }
   if (marginCents === null) {
-    const text = link?.unread?.includes('availableMarginCents')
-      ? 'the detail of the employment link names a margin that cannot be read'
-      : 'neither the request nor the employment link names a margin';
+    const text = isMarginUnread(request)
+      ? 'the request names a margin that cannot be read'
+      : isMarginUnread(link)
+        ? 'the detail of the employment link names a margin that cannot be read'
+        : 'neither the request nor the employment link names a margin';
     return { code: 'margin-missing', rule: null, text };
   }
   return null;

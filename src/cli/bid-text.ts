@@ -94,6 +94,14 @@ function askedSection(page: Page, { state, decision, replay }: BidReport, format
     const seconds = format.number((wait.until - wait.from) / 1_000, 1);
     page.field('', answered ?? show.linkUnanswered(format.time(wait.until), seconds));
   }
+  if (request.unread !== undefined) {
+    page.line(show.requestUnread);
+    page.wrapped(request.unread.join(', '));
+  }
+  if (link?.contradicted !== undefined) {
+    page.line(show.linkContradicted);
+    page.wrapped(link.contradicted.join(', '));
+  }
   if (link?.unread !== undefined) {
     page.line(show.linkUnread);
     page.wrapped(link.unread.join(', '));

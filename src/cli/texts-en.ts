@@ -306,6 +306,8 @@ export const en: Texts = {
     linkNone: 'not asked for',
     linkAskedAt: (at) => `asked for at ${at}`,
     linkUnanswered: (at, seconds) => `no answer that could be used until ${at}, ${seconds} s`,
+    requestUnread: 'The request says in a form that cannot be read (so they are missing):',
+    linkContradicted: 'The link detail says and denies (so they are missing):',
     linkUnread: 'The link detail says in a form that cannot be read (so they are missing):',
     linkDiffers: 'Request and link detail differ on (the worse counts, else none):',
     worseWord: 'Of these the word of request or link gave the worse value:',

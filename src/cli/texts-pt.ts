@@ -308,6 +308,8 @@ export const pt = {
     linkNone: 'não consultado',
     linkAskedAt: (at: string) => `consultado em ${at}`,
     linkUnanswered: (at: string, seconds: string) => `sem resposta utilizável até ${at}, ${seconds} s`,
+    requestUnread: 'A solicitação traz estes de forma ilegível (portanto ausentes):',
+    linkContradicted: 'O detalhe do vínculo afirma e nega (portanto ausentes):',
     linkUnread: 'O detalhe do vínculo traz estes de forma ilegível (portanto ausentes):',
     linkDiffers: 'Solicitação e detalhe do vínculo divergem (vale o pior, ou nenhum):',
     worseWord: 'Destes, o pior valor veio da solicitação ou do vínculo:',

@@ -150,6 +150,7 @@ const loanRequest = object({
   scores: added(map(finite)),
   authorisationNumber: nullable(text),
   sealedGroups: added(texts),
+  unread: added(texts),
   extra: map(scalar),
 });
 
@@ -173,6 +174,7 @@ const linkDetail = object({
   activeLoans: nullable(whole),
   alertCount: nullable(whole),
   unread: added(texts),
+  contradicted: added(texts),
 });
 
 const offer = object({

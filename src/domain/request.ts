@@ -50,7 +50,29 @@ export type LoanRequest = {
   extraKeys?: Readonly<Record<string, string>>;
   /** Facts that are sealed beside the request and empty in it; absent: none. */
   sealedGroups?: readonly SealedGroup[];
+  /** What came in a form that cannot be read; it is null. Absent: none, or an earlier version wrote it. */
+  unread?: readonly RequestField[];
 };
+
+/** What a request may say beside who and when, by the names above. */
+export type RequestField =
+  | Exclude<
+      keyof LoanRequest,
+      | 'requestId'
+      | 'batchId'
+      | 'receivedAt'
+      | 'closesAt'
+      | 'expiresAt'
+      | 'linkKey'
+      | 'authorisationNumber'
+      | 'guarantee'
+      | 'scores'
+      | 'extra'
+      | 'extraKeys'
+      | 'sealedGroups'
+      | 'unread'
+    >
+  | `guarantee.${keyof Guarantee}`;
 
 /** What only the sealed part of a record holds, in clear while a link query is written. */
 export type WorkerIdentity = {
@@ -83,10 +105,12 @@ export type LinkDetail = {
   alertCount: number | null;
   /** Fields that the service told in a form that cannot be read; they are null. Absent: none, or an earlier version wrote it. */
   unread?: readonly LinkField[];
+  /** Fields of which it says two things that cannot both be so; they are null. Absent: none, or an earlier version wrote it. */
+  contradicted?: readonly LinkField[];
 };
 
 /** What the detail says of a link, by the names above. */
-export type LinkField = Exclude<keyof LinkDetail, 'linkKey' | 'workerKey' | 'receivedAt' | 'unread'>;
+export type LinkField = Exclude<keyof LinkDetail, 'linkKey' | 'workerKey' | 'receivedAt' | 'unread' | 'contradicted'>;
 
 /** `otherLinkKey`: where the employer's number can be read as a root and as a whole CNPJ, the link of the second reading; absent: one reading. */
 export type DetailOfLink = { detail: LinkDetail; otherLinkKey?: string };

@@ -5,7 +5,7 @@ import type { CapReservation, Reason } from '../domain/offer.ts';
 import { type Economics, type Limits, noLimits, type Strategy } from '../domain/policy.ts';
 import { isFalse, isTrue } from './compile.ts';
 import { numberOf } from './derived.ts';
-import { contradictedFacts, type Facts, unreadFacts } from './facts.ts';
+import { contradictedFacts, type Facts, selfContradictedFacts, unreadFacts } from './facts.ts';
 import { shareOf, wholeMarket } from './keys.ts';
 import type { CompiledExperiment, CompiledLimit, CompiledRule, RuleSet, StageRules } from './rule-set.ts';
 
@@ -66,16 +66,22 @@ function missingOf(rule: CompiledRule): string[] {
   return [...missing];
 }
 
+/** The one thing that a link detail can say and deny. */
+const eligibleAndNot =
+  ' The link detail contradicts itself on link.eligible: it calls the link eligible and gives a reason why it is not.';
+
 function missingReason(rule: CompiledRule, names: readonly string[], facts: Facts): Reason {
   const contradicted = facts[contradictedFacts]?.filter((name) => names.includes(name)) ?? [];
   const why =
     contradicted.length === 0 ? '' : ` Request and link detail contradict each other on ${contradicted.join(', ')}.`;
   const unread = facts[unreadFacts]?.filter((name) => names.includes(name)) ?? [];
   const unreadWords = unread.length === 0 ? '' : ` A value came for ${unread.join(', ')} that cannot be read.`;
+  const ofItself = facts[selfContradictedFacts]?.filter((name) => names.includes(name)) ?? [];
+  const ofItselfWords = ofItself.length === 0 ? '' : eligibleAndNot;
   return {
     code: `fact-missing:${names[0]}`,
     rule: rule.name,
-    text: `"${rule.name}" cannot be decided: ${names.join(', ')} missing.${why}${unreadWords}`,
+    text: `"${rule.name}" cannot be decided: ${names.join(', ')} missing.${why}${unreadWords}${ofItselfWords}`,
   };
 }
 

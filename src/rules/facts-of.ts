@@ -2,7 +2,7 @@
 import { dayOf, hourOfDay } from '../domain/clock.ts';
 import type { AmountCents, Day, EpochMs } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
-import type { LinkDetail, LoanRequest } from '../domain/request.ts';
+import type { LinkDetail, LoanRequest, RequestField } from '../domain/request.ts';
 import {
   contradictedFacts,
   extraPrefix,
@@ -11,6 +11,7 @@ import {
   keysOfFacts,
   ledgerFacts,
   scorePrefix,
+  selfContradictedFacts,
   unreadFacts,
 } from './facts.ts';
 import { type Joining, joinSources } from './two-sources.ts';
@@ -70,6 +71,11 @@ function idTypeOf(code: number | null): string | undefined {
   return code === 2 ? 'cpf' : undefined;
 }
 
+/** It was told, in a form that cannot be read. */
+function isUnread(request: LoanRequest, field: RequestField): boolean {
+  return request.unread?.includes(field) ?? false;
+}
+
 export type FactSources = {
   request: LoanRequest;
   link: LinkDetail | null;
@@ -120,7 +126,7 @@ export function factsOf({ request, link, marginCents, ledger, joining = 'worse',
     'link.ineligibilityCode': link?.ineligibilityCode ?? undefined,
     'employer.key': employerKeyOf(request),
     'employer.idType': idTypeOf(request.employerIdType),
-    'employer.ageStated': link !== null || employerStartDate !== null,
+    'employer.ageStated': link !== null || employerStartDate !== null || isUnread(request, 'employerStartDate'),
     'employer.ageMonths': monthsSince(employerStartDate, cachedMonths),
     'employer.startDate': employerStartDate ?? undefined,
     'employer.activityCode': activity.code,
@@ -128,20 +134,21 @@ export function factsOf({ request, link, marginCents, ledger, joining = 'worse',
     'employer.sector': activity.sector,
     'alerts.count': joined.alertCount ?? undefined,
     'alerts.codes': joined.alertCodes ?? undefined,
-    'guarantee.stated': request.guarantee.present !== null,
+    'guarantee.stated': request.guarantee.present !== null || isUnread(request, 'guarantee.present'),
     'guarantee.present': request.guarantee.present ?? undefined,
     'guarantee.fgtsBalanceReais': reais(request.guarantee.fgtsBalanceCents),
     'guarantee.terminationFineReais': reais(request.guarantee.terminationFineCents),
     'guarantee.severancePercent': request.guarantee.severancePercent ?? undefined,
   };
-  const unread = removeUnread(facts, link);
+  const { unread, selfContradicted } = removeUnread(facts, request, link);
   if (ledger !== undefined) for (const name of ledgerFacts) facts[name] = ledger[name];
   if (request.scores !== undefined) {
     for (const name of Object.keys(request.scores)) facts[scorePrefix + name] = request.scores[name];
   }
   for (const key of Object.keys(request.extra)) facts[extraPrefix + key] = request.extra[key] ?? undefined;
   const joint = contradicted.length === 0 ? facts : { ...facts, [contradictedFacts]: contradicted };
-  const told = unread.length === 0 ? joint : { ...joint, [unreadFacts]: unread };
+  const read = unread.length === 0 ? joint : { ...joint, [unreadFacts]: unread };
+  const told = selfContradicted.length === 0 ? read : { ...read, [selfContradictedFacts]: selfContradicted };
   if (request.extraKeys === undefined) return told;
   const keys = Object.entries(request.extraKeys).map(([key, stands]) => [extraPrefix + key, stands]);
   return { ...told, [keysOfFacts]: Object.fromEntries(keys) };

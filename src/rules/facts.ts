@@ -13,6 +13,8 @@ export const tablesRead: unique symbol = Symbol('tables read');
 export const contradictedFacts: unique symbol = Symbol('contradicted facts');
 /** No fact either. */
 export const unreadFacts: unique symbol = Symbol('unread facts');
+/** No fact either. */
+export const selfContradictedFacts: unique symbol = Symbol('self-contradicted facts');
 
 /** Flat, by name. A fact that is undefined or not there is absent: unknown to every condition, never zero. */
 export type Facts = Readonly<Record<string, FactValue | undefined>> & {
@@ -24,6 +26,8 @@ export type Facts = Readonly<Record<string, FactValue | undefined>> & {
   readonly [contradictedFacts]?: readonly string[];
   /** Names of the facts that are missing because a value came that cannot be read; absent: none. */
   readonly [unreadFacts]?: readonly string[];
+  /** Names of the facts that are missing because the link detail says two things of them; absent: none. */
+  readonly [selfContradictedFacts]?: readonly string[];
 };
 
 export type Stage = 'request' | 'offer';

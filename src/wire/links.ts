@@ -83,6 +83,8 @@ export type LinkRow = {
   employerIdType: number;
   eligible: boolean | null;
   ineligibility: Coded | null;
+  /** It is called eligible, and a reason is given why it is not. */
+  isEligibleAndNot: boolean;
 };
 export type LinkList = {
   requestCode: string | null;
@@ -112,12 +114,16 @@ export function decodeLinkList(value: JsonValue): Decoded<LinkList> {
       employerIdType: row.value.inscricaoEmpregador.codigo,
       eligible: row.value.elegivel,
       ineligibility: row.value.motivoInelegibilidade,
+      isEligibleAndNot: isEligibleAndNot(element),
     });
   });
   return { kind: 'decoded', value: { requestCode: decoded.value.codigoRequisicao, links, unreadable } };
 }
 
-export function encodeLinkList(list: Omit<LinkList, 'unreadable'>): string {
+export function encodeLinkList(list: {
+  requestCode: string | null;
+  links: readonly Omit<LinkRow, 'isEligibleAndNot'>[];
+}): string {
   return JSON.stringify({
     codigoRequisicao: list.requestCode,
     endpoint: '/trabalhadores/listar-autorizados',
@@ -139,6 +145,21 @@ export function encodeLinkList(list: Omit<LinkList, 'unreadable'>): string {
 function readEmployerTypeOf(value: unknown): Reading<number> {
   const coded = readCoded(value);
   return coded.kind === 'value' ? readEmployerIdType(coded.value.code) : coded;
+}
+
+/** Whether something stands there as the reason why a link is not eligible. A code of 0 and a field of blanks say that there is none. */
+function givesReason(value: unknown): boolean {
+  if (!isJsonObject(value)) return readText(value).kind !== 'missing';
+  const code = readInteger(fieldOf(value, 'codigo'));
+  if (code.kind === 'value') return code.value !== 0;
+  return code.kind === 'wrong' || readText(fieldOf(value, 'descricao')).kind !== 'missing';
+}
+
+/** The link is called eligible, and a reason is given why it is not. */
+function isEligibleAndNot(link: unknown): boolean {
+  if (!isJsonObject(link)) return false;
+  const eligible = readBoolean(fieldOf(link, 'elegivel'));
+  return eligible.kind === 'value' && eligible.value && givesReason(fieldOf(link, 'motivoInelegibilidade'));
 }
 
 /** A single object is a list of one. */
@@ -260,21 +281,29 @@ export type LinkDetailMessage = {
   legacyLoans: readonly unknown[] | null;
 };
 
-/** A field that cannot be read (`field`), or that was taken otherwise than it came: a margin below zero or with parts of a cent. */
-export type DetailFault = WireFault & { field?: LinkField };
+/**
+ * A field that cannot be read (`unread`) or of which two things are said (`contradicted`), or one that was taken otherwise than it came: a
+ * margin below zero or with parts of a cent.
+ */
+export type DetailFault = WireFault & { unread?: LinkField; contradicted?: LinkField };
 
 export function faultsInDetail(value: JsonValue): readonly DetailFault[] {
   const payload = isJsonObject(value) ? fieldOf(value, 'Payload') : undefined;
   if (!isJsonObject(payload)) return [];
-  return Object.entries(detailReaders).flatMap(([name, reader]): DetailFault[] => {
+  const problem = 'is true beside a motivoInelegibilidade; send false, or no reason why the link is not eligible';
+  const denied: DetailFault[] = isEligibleAndNot(payload)
+    ? [{ pointer: '/Payload/elegivel', problem, contradicted: 'eligible' }]
+    : [];
+  const faults = Object.entries(detailReaders).flatMap(([name, reader]): DetailFault[] => {
     const reading: Reading<unknown> = reader(fieldOf(payload, name));
     const pointer = `/Payload/${name}`;
     if (reading.kind === 'wrong')
-      return [{ pointer, problem: reading.problem, field: fieldNames[name as keyof typeof detailReaders] }];
+      return [{ pointer, problem: reading.problem, unread: fieldNames[name as keyof typeof detailReaders] }];
     if (reading.kind !== 'value' || reading.adjusted === undefined) return [];
     const { adjusted } = reading;
     return [{ pointer, problem: describeAdjustment(adjusted), adjusted }];
   });
+  return [...faults, ...denied];
 }
 
 export function decodeLinkDetail(value: JsonValue): Decoded<LinkDetailMessage> {

@@ -3,7 +3,7 @@
  * its fields only, so nothing is assumed: what is missing is null, never zero, and what cannot be read is null and a fault.
  */
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import type { LoanRequest, WorkerIdentity } from '../domain/request.ts';
+import type { LoanRequest, RequestField, WorkerIdentity } from '../domain/request.ts';
 import type { Vault } from '../domain/vault.ts';
 import { maxElements, type WireFault } from './casing.ts';
 import { extraFactsOf, inheritedLength } from './extra-facts.ts';
@@ -150,18 +150,46 @@ type Facts = {
   /** The fact, or null. What is there and cannot be read as it came is a fault. */
   get: <F extends FactName>(fact: F) => FactOf<F> | null;
   faults: WireFault[];
+  unread: RequestField[];
+};
+
+/** Which field of the request is null where a fact cannot be read. Those that are missing here say nothing of the worker or the loan. */
+const fieldOfFact: Readonly<Partial<Record<FactName, RequestField>>> = {
+  requestedAmount: 'requestedAmountCents',
+  requestedInstallments: 'requestedInstallments',
+  availableMargin: 'availableMarginCents',
+  eligible: 'eligible',
+  cpf: 'workerKey',
+  birthDate: 'birthDate',
+  admissionDate: 'admissionDate',
+  employerId: 'employerId',
+  employerIdType: 'employerIdType',
+  politicallyExposed: 'politicallyExposed',
+  activityCode: 'activityCode',
+  employerStartDate: 'employerStartDate',
+  'guarantee.present': 'guarantee.present',
+  'guarantee.fgtsBalance': 'guarantee.fgtsBalanceCents',
+  'guarantee.terminationFine': 'guarantee.terminationFineCents',
+  'guarantee.severancePercent': 'guarantee.severancePercent',
+  alerts: 'alertCodes',
 };
 
 function factsOf(element: Element, mapping: RequestMapping): Facts {
   const faults: WireFault[] = [];
+  const unread: RequestField[] = [];
   return {
     faults,
+    unread,
     get: (fact) => {
       const found = findFact(element.scope, fact, mapping);
       if (found === null) return null;
       const reading = readingOf(fact, found, mapping);
       const pointer = `${element.pointer}/${found.alias.text.replaceAll('.', '/')}`;
-      if (reading.kind === 'wrong') faults.push({ pointer, problem: reading.problem });
+      if (reading.kind === 'wrong') {
+        faults.push({ pointer, problem: reading.problem });
+        const field = fieldOfFact[fact];
+        if (field !== undefined) unread.push(field);
+      }
       if (reading.kind !== 'value') return null;
       const { value, adjusted } = reading;
       if (adjusted !== undefined) faults.push({ pointer, problem: describeAdjustment(adjusted), adjusted });
@@ -232,6 +260,7 @@ function readElement(element: Element, mapping: RequestMapping, context: Element
     authorisationNumber: facts.get('authorisationNumber'),
     ...scoresOf(element, mapping, facts.faults),
     extra: extraFactsOf(element.scope, mapping),
+    ...(facts.unread.length === 0 ? {} : { unread: facts.unread }),
   };
   return { kind: 'request', request, identity, raw: () => JSON.stringify(element.own), faults: facts.faults };
 }

@@ -480,14 +480,15 @@ function linkDetailEntries(link: LinkDetailMessage, value: JsonValue, deps: Webh
   const faults = [...faultsInDetail(value)];
   if (exposed.kind === 'wrong') {
     const pointer = '/Payload/pessoaExpostaPoliticamente/codigo';
-    faults.push({ pointer, problem: exposed.problem, field: 'politicallyExposed' });
+    faults.push({ pointer, problem: exposed.problem, unread: 'politicallyExposed' });
   }
-  const unread = faults.flatMap(({ field }) => field ?? []);
+  const unread = faults.flatMap((fault) => fault.unread ?? []);
+  const contradicted = faults.flatMap((fault) => fault.contradicted ?? []);
   const detail: LinkDetail = {
     linkKey: linkKeyOf(vault, link.cpf, link.registration, link.employerIdType, link.employerId),
     workerKey,
     receivedAt,
-    eligible: link.eligible,
+    eligible: contradicted.includes('eligible') ? null : link.eligible,
     ineligibilityCode: link.ineligibility?.code ?? null,
     availableMarginCents: link.availableMarginCents,
     marginBaseCents: link.marginBaseCents,
@@ -503,6 +504,7 @@ function linkDetailEntries(link: LinkDetailMessage, value: JsonValue, deps: Webh
     activeLoans: link.activeLoans,
     alertCount: link.alerts?.length ?? null,
     ...(unread.length === 0 ? {} : { unread }),
+    ...(contradicted.length === 0 ? {} : { contradicted }),
   };
   const sealed = sealedCallback(workerKey, value, deps);
   const otherLinkKey = otherLinkKeyOf(vault, link.cpf, link.registration, link);
@@ -510,7 +512,7 @@ function linkDetailEntries(link: LinkDetailMessage, value: JsonValue, deps: Webh
   const record = { kind: 'link-detail', at: now, requestCode: link.requestCode, detail, ...other, sealed } as const;
   return {
     ...callbackEntries('link-detail', workerKey, record),
-    faults: faults.map(({ field: _, ...fault }) => fault),
+    faults: faults.map(({ unread: _, contradicted: _denied, ...fault }) => fault),
   };
 }
 
@@ -580,12 +582,12 @@ function ownElements(list: LinkList, value: JsonValue): readonly JsonValue[] {
 }
 
 function toLink(row: LinkRow, workerKey: string, vault: Vault) {
-  const { cpf, registration, employerId, employerIdType, eligible } = row;
+  const { cpf, registration, employerId, employerIdType } = row;
   const identity: WorkerIdentity = { cpf, name: null, registration, employerId, employerIdType };
   const linkKey = linkKeyOf(vault, cpf, registration, employerIdType, employerId);
   return {
     linkKey,
-    eligible,
+    eligible: row.isEligibleAndNot ? null : row.eligible,
     employerId: shownEmployer(vault, employerId, employerIdType),
     employerIdType,
     sealedIdentity: vault.seal(sealedPlaces.link(workerKey, linkKey), JSON.stringify(identity)),

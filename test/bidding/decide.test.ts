@@ -702,3 +702,39 @@ test('what the link detail tells in a form that cannot be read is missing, whate
     assert.match(draft.text, /cannot be read/, code);
   }
 });
+
+test('what the request tells in a form that cannot be read is missing, whatever the link detail says of it', () => {
+  const decided = (change: Partial<LoanRequest>) =>
+    checkCaps(
+      drafted(assess({ ...sampleRequest, ...change }, { link: sampleLink, ledger: undefined }, policy, at)),
+      new Map(),
+    );
+  assert.equal(decided({ birthDate: null, admissionDate: null, availableMarginCents: null }).kind, 'offer');
+  const unread: [Partial<LoanRequest>, string][] = [
+    [{ requestedAmountCents: null, unread: ['requestedAmountCents'] }, 'fact-missing:request.amountReais'],
+    [{ requestedInstallments: null, unread: ['requestedInstallments'] }, 'fact-missing:worker.ageAtEndYears'],
+    [{ availableMarginCents: null, unread: ['availableMarginCents'] }, 'fact-missing:margin.availableReais'],
+    [{ eligible: null, unread: ['eligible'] }, 'fact-missing:request.eligible'],
+    [{ birthDate: null, unread: ['birthDate'] }, 'fact-missing:worker.ageYears'],
+    [{ admissionDate: null, unread: ['admissionDate'] }, 'fact-missing:worker.tenureMonths'],
+    [{ politicallyExposed: null, unread: ['politicallyExposed'] }, 'fact-missing:worker.politicallyExposed'],
+    [{ employerStartDate: null, unread: ['employerStartDate'] }, 'fact-missing:employer.ageMonths'],
+    [{ alertCodes: null, unread: ['alertCodes'] }, 'fact-missing:alerts.count'],
+  ];
+  for (const [change, code] of unread) {
+    const draft = decided(change);
+    assert(draft.kind === 'pass', code);
+    assert.equal(draft.code, code);
+    assert.match(draft.reasons[0]!.text, new RegExp(`A value came for .*${code.slice(13)}.* that cannot be read`));
+  }
+  // Nobody asks for a link that cannot make up for it.
+  for (const [change, code] of unread) assert.equal(linkNeed(assessed(change, null), policy), 'none', code);
+});
+
+test('a link that is called eligible, with a reason why it is not, is no bid', () => {
+  const link = { ...sampleLink, eligible: null, ineligibilityCode: 3, contradicted: ['eligible'] } as const;
+  const draft = checkCaps(drafted(assess(sampleRequest, { link, ledger: undefined }, policy, at)), new Map());
+  assert(draft.kind === 'pass');
+  assert.equal(draft.code, 'fact-missing:link.eligible');
+  assert.match(draft.reasons[0]!.text, /contradicts itself on link\.eligible/);
+});

@@ -8,6 +8,7 @@ import {
   minRateHundredths,
   type RateHundredths,
 } from '../../domain/glossary.ts';
+import type { LinkField } from '../../domain/request.ts';
 import { withoutAccents } from '../accents.ts';
 import { cpfsIn, plainlyWritten, typedCpfsIn } from '../hidden-cpf.ts';
 import { isJsonObject, type JsonValue, numberText, parseJson, scalarsIn } from '../json.ts';
@@ -45,6 +46,10 @@ export type MarginFact = {
   eligible?: boolean | null;
   ineligibilityCode?: number | null;
   terminationDate?: Day | null;
+  /** What it says in a form that cannot be read, and that is null for this; absent: nothing. */
+  unread?: readonly LinkField[];
+  /** What it says in two ways that cannot both be so, and that is null for this; absent: nothing. */
+  contradicted?: readonly LinkField[];
   /** Pseudonym of the worker whose link it is. */
   workerKey?: string;
 };
@@ -180,17 +185,27 @@ function accountWhole(account: WorkerAccount): Check[] {
 /** What the detail says against the link, whatever its margin is. */
 function linkUsable(link: MarginFact | null, workerKey: string | null | undefined): Check[] {
   if (link === null) return [];
-  const { eligible, ineligibilityCode, terminationDate } = link;
+  const { eligible, ineligibilityCode, terminationDate, unread = [], contradicted = [] } = link;
   const reason = ineligibilityCode == null ? '' : ` (motivoInelegibilidade ${ineligibilityCode})`;
+  const eligibilityInDoubt = contradicted.includes('eligible')
+    ? `the detail of the link calls it eligible and gives a reason why it is not${reason}; ask for it again`
+    : unread.includes('eligible')
+      ? 'the detail of the link says whether it is eligible (elegivel) in a form that cannot be read; ask for it again'
+      : 'the detail of the link does not say whether it is eligible; ask for it again';
   return [
-    eligible === null
-      ? breach('link-eligible', 'link', 'the detail of the link does not say whether it is eligible; ask for it again')
-      : null,
+    eligible === null ? breach('link-eligible', 'link', eligibilityInDoubt) : null,
     eligible === false
       ? breach(
           'link-eligible',
           'link',
           `the detail of the link says that it is not eligible${reason}; name an eligible link`,
+        )
+      : null,
+    unread.includes('terminationDate')
+      ? breach(
+          'link-not-terminated',
+          'link',
+          'the detail of the link names an end (dataDesligamento) that cannot be read; ask for it again',
         )
       : null,
     terminationDate == null
@@ -204,6 +219,11 @@ function linkUsable(link: MarginFact | null, workerKey: string | null | undefine
 
 function marginKnown(margin: MarginFact | null): Check {
   if (margin !== null && margin.availableMarginCents !== null) return null;
+  if (margin?.unread?.includes('availableMarginCents')) {
+    const remedy =
+      'the detail of the link names a margin (valorMargemDisponivel) that cannot be read; ask for it again';
+    return breach('link-detail-queried', 'requestId', remedy);
+  }
   return breach('link-detail-queried', 'requestId', 'ask the link for its details first: its margin is not known');
 }
 

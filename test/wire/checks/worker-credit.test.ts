@@ -91,7 +91,10 @@ const contractCases: Readonly<Record<string, readonly ContractCase[]>> = {
     { facts: { margin: { ...margin, eligible: null } } },
     { facts: { margin: { ...margin, eligible: false, ineligibilityCode: 3, terminationDate: null } } },
   ],
-  'link-not-terminated': [{ facts: { margin: { ...margin, eligible: true, terminationDate: '2026-10-01' } } }],
+  'link-not-terminated': [
+    { facts: { margin: { ...margin, eligible: true, terminationDate: '2026-10-01' } } },
+    { facts: { margin: { ...margin, eligible: true, terminationDate: null, unread: ['terminationDate'] } } },
+  ],
   'link-of-worker': [{ facts: { workerKey: 'w-1', margin: { ...margin, workerKey: 'w-2' } } }],
   'margin-fresh': [{ facts: { margin: { ...margin, receivedAt: now - 86_400_001 } } }],
   'margin-fits': [
@@ -108,6 +111,26 @@ for (const [rule, cases] of Object.entries(contractCases)) {
     }
   });
 }
+
+test('a contract is withheld in words that name what the detail of the link leaves in doubt', () => {
+  const problemsOf = (change: Partial<MarginFact>) => {
+    const result = prepareContract('op', contract, { ...contractFacts, margin: { ...margin, ...change } });
+    return result.kind === 'withheld' ? result.breaches.map(({ problem }) => problem) : [];
+  };
+  const again = 'ask for it again';
+  assert.deepEqual(problemsOf({ eligible: null, ineligibilityCode: 3, contradicted: ['eligible'] }), [
+    `the detail of the link calls it eligible and gives a reason why it is not (motivoInelegibilidade 3); ${again}`,
+  ]);
+  assert.deepEqual(problemsOf({ eligible: null, unread: ['eligible'] }), [
+    `the detail of the link says whether it is eligible (elegivel) in a form that cannot be read; ${again}`,
+  ]);
+  assert.deepEqual(problemsOf({ terminationDate: null, unread: ['terminationDate'] }), [
+    `the detail of the link names an end (dataDesligamento) that cannot be read; ${again}`,
+  ]);
+  assert.deepEqual(problemsOf({ availableMarginCents: null, unread: ['availableMarginCents'] }), [
+    `the detail of the link names a margin (valorMargemDisponivel) that cannot be read; ${again}`,
+  ]);
+});
 
 test('a contract on all its bounds is prepared, with the id of its request as a text', () => {
   const insured = { ...contract, insuranceCents: 1_050, policyNumber: '9', rateHundredths: 497 };
