@@ -26,10 +26,12 @@ import type {
 import { isSameCode } from '../domain/request-codes.ts';
 import type {
   Answer,
+  AuctionResult,
   Claim,
   ContradictedError,
   ExposureStatus,
   IncludedProposal,
+  LaterList,
   Phase,
   RequestState,
   TimerKind,
@@ -38,7 +40,16 @@ import type {
 import { lessonsOf } from './learning.ts';
 import { resultOf, resultsKey, standingKeys, unreadKeys } from './ledger-facts.ts';
 import type { ViewChange } from './ports.ts';
-import { namedAmong, readAuction, settle, settleByBids } from './settlement.ts';
+import {
+  listHashOf,
+  mayHaveWon,
+  namedAmong,
+  readAuction,
+  saysOtherwise,
+  settle,
+  settleByBids,
+  settleByLists,
+} from './settlement.ts';
 import { type ExposureAction, type Trigger, transitions } from './transitions.ts';
 import { problemOf } from './unprocessable.ts';
 
@@ -664,10 +675,12 @@ function takeRequest(next: RequestState, record: Requested): void {
 }
 
 function takeAuction(next: RequestState, record: Ended, earlier: FoldTerms): void {
-  if (next.auction !== null) return;
-  next.batchId ??= record.batchId;
-  // Scored with this record, and not needed any more.
-  next.trial = null;
+  const first = next.auction;
+  if (first === null) {
+    next.batchId ??= record.batchId;
+    // Scored with this record, and not needed any more.
+    next.trial = null;
+  }
   // What surely nobody sent is not among the published bids, even where one says the same.
   const mayBeSent = next.frozen?.mayBeClaim || (next.phase === 'passed' && next.pass?.maybeSent);
   const known = mayBeSent ? (next.claim ?? unreadClaim(next, record.at, earlier)) : next.claim;
@@ -675,21 +688,36 @@ function takeAuction(next: RequestState, record: Ended, earlier: FoldTerms): voi
   // Of a request whose record is lost nobody knows when its auction was to end.
   const unknownEnd = (claim?.at ?? record.at) + longestAuctionMs;
   const deadlineAt = next.request === null ? unknownEnd : deadlineOf(next, earlier);
-  next.auction = readAuction(record, claim, next.answer, deadlineAt);
+  const read = readAuction(record, claim, next.answer, deadlineAt);
+  const told = claim === null ? read : { ...read, listHash: listHashOf(record.bids) };
+  if (first === null) next.auction = told;
+  else if (claim !== null) next.auction = withLaterList(first, { ...told, toldAt: record.at });
+}
+
+/** The first list counts. One that says otherwise is kept beside it: the last one, unless by the one before our bid may have won. */
+function withLaterList(first: AuctionResult, later: LaterList): AuctionResult {
+  const { again } = first;
+  if (!saysOtherwise(first, later)) return first;
+  if (again !== undefined && (!saysOtherwise(again, later) || (mayHaveWon(again) && !mayHaveWon(later)))) return first;
+  return { ...first, again: later };
 }
 
 /** Once our answer and the published bids are both known, in whichever order, the bid is settled. */
 function settleWhenKnown(state: RequestState, at: EpochMs, earlier: FoldTerms): RequestState {
   if (state.auction === null || state.claim === null || isSurelyUnsent(state)) return state;
   // Unsent by the instance that said so: another one may have sent the claim and died before it could tell.
-  const unsent = state.phase === 'passed' && state.answer === null;
-  const trigger = unsent ? settleByBids(state.auction) : settle(state.claim, state.answer, matched(state));
-  const row = trigger === null ? undefined : transitions[state.phase][trigger];
+  const unsent = state.answer === null && (state.phase === 'passed' || state.phase === 'lost');
+  const auction = matched(state.auction, state.answer);
+  const said = (list: Omit<AuctionResult, 'again'>) =>
+    unsent ? settleByBids(list) : settle(state.claim, state.answer, matched(list, state.answer));
+  const first = said(state.auction);
+  const again = state.auction.again && matched(state.auction.again, state.answer);
+  const trigger = again === undefined ? first : settleByLists(first, said(again), again);
+  const row = trigger === null || isResolvedAs(state) ? undefined : transitions[state.phase][trigger];
   if (row === undefined) return state;
-  const auction = matched(state);
   const next: RequestState = {
     ...state,
-    auction,
+    auction: again === undefined ? auction : { ...auction, again },
     phase: row.to,
     exposure: exposureAfter(state.exposure, row.exposure),
   };
@@ -702,10 +730,15 @@ export function isSurelyUnsent({ phase, pass, answer }: Pick<RequestState, 'phas
   return phase === 'passed' && answer === null && pass !== null && !pass.maybeSent;
 }
 
+/** A person has said that the bid ended so, whatever the lists say. */
+function isResolvedAs({ phase, resolution }: RequestState): boolean {
+  return (phase === 'lost' || phase === 'not-landed') && resolution?.as === phase;
+}
+
 /** An answer that came after the end may name our bid among the candidates kept. */
-function matched({ auction, answer }: RequestState): RequestState['auction'] {
-  const candidates = auction === null ? null : namedAmong(auction.candidates, answer);
-  if (auction === null || candidates === null) return auction;
+function matched<L extends Omit<AuctionResult, 'again'>>(auction: L, answer: Answer | null): L {
+  const candidates = namedAmong(auction.candidates, answer);
+  if (candidates === null) return auction;
   return { ...auction, candidates, position: candidates[0]?.position ?? null };
 }
 

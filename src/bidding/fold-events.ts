@@ -1,6 +1,7 @@
 /** What a folded record means to those who watch: counted, alarmed, timed, and set against what was expected. */
+import { isPromised } from '../domain/cap-book.ts';
 import { type EpochMs, noRivalCell } from '../domain/glossary.ts';
-import type { Trial } from '../domain/offer.ts';
+import type { PublishedBid, Trial } from '../domain/offer.ts';
 import type { AuctionRecord } from '../domain/records.ts';
 import type { RequestState } from '../domain/states.ts';
 import { surplusOf } from '../pricing/trial.ts';
@@ -132,9 +133,21 @@ export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: Epoc
   };
 }
 
+/** What two lists say of our bid, and what becomes of its money. */
+function listText({ auction, exposure }: RequestState): string {
+  const placeIn = (candidates: readonly PublishedBid[]) => {
+    const ranks = candidates.map(({ position }) => position);
+    return ranks.length === 0 ? 'not there' : `at ${ranks.join(' or ')}`;
+  };
+  const [first, later] = [auction?.candidates ?? [], auction?.again?.candidates ?? []].map(placeIn);
+  const money = isPromised(exposure) ? 'its money stays under its caps' : 'its money is under no cap';
+  return `a later list of the published bids has our bid ${later}, the first one has it ${first}: ${money}; ask the service which list is right, and say it with lance bids resolve`;
+}
+
 /** What the code alone does not say. */
 function alarmText(code: AlarmCode, state: RequestState): string | undefined {
   if (code === 'bid-differs') return differenceText(state, differingKept(state));
+  if (code === 'list-differs') return listText(state);
   if (code !== 'bid-after-refusal' || !isLikePublished(state)) return undefined;
   return 'the service refused this bid without a code, and published one that says the same and came in its time: the refusal counts, so its money is under no cap; ask the service whether the bid stands';
 }

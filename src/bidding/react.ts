@@ -9,10 +9,10 @@ import type { Reservation } from '../domain/cap-book.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { type PublishedBid, refusedInDoubt } from '../domain/offer.ts';
 import type { Answered, AuctionRecord, LostClaim, Passed, Resolution } from '../domain/records.ts';
-import type { Claim, FrozenMark, Phase, RequestState } from '../domain/states.ts';
+import type { Claim, FrozenMark, LaterList, Phase, RequestState } from '../domain/states.ts';
 import type { ClosedCause } from './bidding-status.ts';
 import { deadlineOf, unreadClaimId, validityEnd } from './evolve.ts';
-import { differingBids } from './settlement.ts';
+import { differingBids, saysOtherwise, saysOtherwiseOfOurs } from './settlement.ts';
 
 /** Pass codes of the desk itself; all others are declared by the risk team in `rules/codes.json`. */
 export const deskCodes = [
@@ -45,6 +45,7 @@ export const alarmCodes = [
   'win-after-loss',
   'bid-after-refusal',
   'bid-differs',
+  'list-differs',
   'decision-failed',
   'record-undecodable',
   'request-frozen',
@@ -245,12 +246,26 @@ export function alarmsOf(before: RequestState | null, after: RequestState): read
     ...ofPhase,
     ...(isNewlyLike ? ['bid-after-refusal' as const] : []),
     ...(isNewlyOther ? ['bid-differs' as const] : []),
+    ...(isToldAnew(before, after) ? ['list-differs' as const] : []),
   ];
 }
 
 /** Refused without a code, and a published bid says the same and came in its time. The refusal counts, for it may be a rival's. */
 export function isLikePublished({ phase, auction }: RequestState): boolean {
   return phase === 'rejected' && auction !== null && auction.candidates.length > 0;
+}
+
+/** A later list of published bids says otherwise of ours than the first one. */
+function isToldAnew(before: RequestState | null, { auction }: RequestState): boolean {
+  const later = laterOfOurs(auction);
+  const known = before === null ? null : laterOfOurs(before.auction);
+  return later !== null && (known === null || saysOtherwise(known, later));
+}
+
+/** The later list of published bids that says otherwise of ours than the first one; null: none does. */
+export function laterOfOurs(auction: RequestState['auction']): LaterList | null {
+  const again = auction?.again;
+  return auction && again && saysOtherwiseOfOurs(auction, again) ? again : null;
 }
 
 /** Of those that the state keeps. One that was published before its answer came is in the log alone (`late-differences.ts`). */

@@ -1,8 +1,10 @@
 /** What the published bids of an auction say about our own bid and about its best rival. Pure. */
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { type EpochMs, noRivalCell } from '../domain/glossary.ts';
 import type { PublishedBid } from '../domain/offer.ts';
 import { isSameCode } from '../domain/request-codes.ts';
-import type { Answer, AuctionResult, Claim } from '../domain/states.ts';
+import type { Answer, AuctionResult, Claim, LaterList } from '../domain/states.ts';
 
 export type Settlement = 'settled-won' | 'settled-lost' | 'settled-ambiguous' | 'settled-absent';
 
@@ -123,7 +125,7 @@ function isUntold(claim: Claim | null, answer: Answer | null): boolean {
  * Null while our own answer is still out: a claim without a match may yet turn out to be accepted. A refusal is believed until the bid is
  * published under a code that it gave.
  */
-export function settle(claim: Claim | null, answer: Answer | null, auction: AuctionResult | null): Settlement | null {
+export function settle(claim: Claim | null, answer: Answer | null, auction: OneList | null): Settlement | null {
   if (claim === null || answer === null || auction === null) return null;
   if (answer.outcome.kind === 'accepted-outside' || isUntold(claim, answer)) return null;
   if (answer.outcome.kind !== 'rejected') return settleByBids(auction);
@@ -131,8 +133,41 @@ export function settle(claim: Claim | null, answer: Answer | null, auction: Auct
   return named.length === 0 ? null : settleByBids({ ...auction, candidates: named });
 }
 
+type OneList = Omit<AuctionResult, 'again'>;
+
+/** The same for the same bids in whatever order. */
+export function listHashOf(bids: readonly PublishedBid[]): string {
+  const rows = bids.map(({ bidId, rateHundredths, offGrid, amountCents, installments, position, placedAt }) =>
+    JSON.stringify([bidId, rateHundredths, offGrid, amountCents, installments, position, placedAt]),
+  );
+  return createHash('sha256').update(rows.sort().join('\n')).digest('base64url').slice(0, 16);
+}
+
+/** Whether two lists differ, as far as is known of the first: without its hash, the number of bids alone tells. */
+export function saysOtherwise(known: OneList, told: OneList): boolean {
+  return known.listHash === undefined ? known.bidCount !== told.bidCount : known.listHash !== told.listHash;
+}
+
+export function saysOtherwiseOfOurs(known: OneList, told: OneList): boolean {
+  return !isDeepStrictEqual(known.candidates, told.candidates);
+}
+
+/** By this list our bid may have won. */
+export function mayHaveWon({ candidates }: Pick<OneList, 'candidates'>): boolean {
+  return candidates.some(({ position }) => position === 1);
+}
+
+/**
+ * The first list of an auction counts. Where a later one says that our bid may have won, and the first one does not, only a person or a
+ * winner event can tell which of them is right.
+ */
+export function settleByLists(first: Settlement | null, again: Settlement | null, later: LaterList): Settlement | null {
+  const isWorse = (again === 'settled-won' || again === 'settled-ambiguous') && mayHaveWon(later);
+  return isWorse && first !== 'settled-won' ? 'settled-ambiguous' : first;
+}
+
 /** By the published bids alone. */
-export function settleByBids({ candidates }: AuctionResult): Settlement {
+export function settleByBids({ candidates }: Pick<AuctionResult, 'candidates'>): Settlement {
   if (candidates.length === 0) return 'settled-absent';
   if (candidates.length > 1) return 'settled-ambiguous';
   return candidates[0]!.position === 1 ? 'settled-won' : 'settled-lost';

@@ -78,6 +78,9 @@ const bySettlement = {
 /** Of a bid that was taken for none, and is among those published. */
 const byUnexpectedList: Row = { ...bySettlement, 'settled-ambiguous': go('ambiguous', 'hold', 'contemplation') };
 
+/** By a list that came after the first our bid may have won: its money counts again until somebody knows which list is right. */
+const byLaterList: Row = { 'settled-ambiguous': go('ambiguous', 'hold', 'contemplation') };
+
 /** Answers that prove or suggest a landed bid where none was counted on: the exposure is taken up again. */
 const byLateEvidence: Row = {
   accepted: go('accepted', 'hold', 'result'),
@@ -166,7 +169,7 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
     presumed: go('accepted-presumed', 'hold', 'result'),
     outside: go('accepted-outside', 'hold', 'validity'),
     ended: go('foreign-bid', 'keep', 'keep'),
-    ...bySettlement,
+    ...byUnexpectedList,
     'settled-absent': go('foreign-bid', 'release', null),
     'resolved-result-missing': go('result-missing', 'keep', 'validity'),
     ...byWinner,
@@ -190,6 +193,7 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
     'resolved-won': go('won', 'keep', 'keep'),
   },
   lost: {
+    ...byLaterList,
     ...byWinner,
     ...contemplatedByOperator,
   },
@@ -200,6 +204,7 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
     ...byOperator,
   },
   'not-landed': {
+    ...byLaterList,
     ...byLateEvidence,
     ...byWinner,
     ...byOperator,

@@ -3,6 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { isLikePublished } from '../bidding/react.ts';
 import { differingBids } from '../bidding/settlement.ts';
 import type { Reason } from '../domain/offer.ts';
+import type { Ended } from '../domain/records.ts';
+import type { AuctionResult, RequestState } from '../domain/states.ts';
 import { type BidReport, isWon } from './bid-report.ts';
 import { wordOf } from './flows.ts';
 import type { Format } from './format.ts';
@@ -109,13 +111,29 @@ export function sendingSection(page: Page, report: BidReport, format: Format): v
   }
 }
 
-export function auctionSection(page: Page, { state, ended }: BidReport, format: Format): void {
+export function auctionSection(page: Page, report: BidReport, format: Format): void {
   const { show } = format.texts;
+  const { state, ended, endedAgain } = report;
   if (ended === null) return;
   page.section(show.published);
+  publishedTable(page, ended, state, state.auction, format);
+  const again = state.auction?.again;
+  if (endedAgain === null || again === undefined) return;
+  page.wrapped(show.publishedAgain(format.time(again.toldAt)));
+  publishedTable(page, endedAgain, state, again, format);
+}
+
+function publishedTable(
+  page: Page,
+  ended: Ended,
+  state: RequestState,
+  auction: Pick<AuctionResult, 'candidates'> | null,
+  format: Format,
+): void {
+  const { show } = format.texts;
   // Without a claim that can be read each of them may be ours, so none is marked.
   const isTold = state.claim !== null && !state.claim.unread;
-  const own = new Set(isTold ? state.auction?.candidates.map(({ bidId }) => bidId) : []);
+  const own = new Set(isTold ? auction?.candidates.map(({ bidId }) => bidId) : []);
   const mark = own.size > 1 || isLikePublished(state) ? show.maybeOurs : show.ours;
   const differing = differingBids(state, ended.bids);
   const rows = [...ended.bids]

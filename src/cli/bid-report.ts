@@ -10,6 +10,7 @@ import {
 } from '../bidding/explain.ts';
 import { hindrancesIn } from '../bidding/hindrances.ts';
 import { type NearestBid, nearestBids } from '../bidding/nearest-bids.ts';
+import { listHashOf } from '../bidding/settlement.ts';
 import type { Reservation } from '../domain/cap-book.ts';
 import type { FlowPhase } from '../domain/flow-states.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
@@ -52,6 +53,8 @@ export type BidReport = {
   nearest: readonly NearestBid[];
   answers: readonly Answered[];
   ended: Ended | null;
+  /** Another list that came after it, and is kept beside it. */
+  endedAgain: Ended | null;
   /** Results folded by now under the decision's most special segment. */
   learnt: number;
   /** What the service said against the winner that counts. */
@@ -67,6 +70,12 @@ const wonPhases: readonly Phase[] = ['won', 'contemplated', 'proposed', 'winner-
 
 export function isWon(state: RequestState): boolean {
   return wonPhases.includes(state.phase) || state.auction?.position === 1;
+}
+
+function laterListIn(history: readonly AuctionRecord[], { auction }: RequestState): Ended | null {
+  const again = auction?.again;
+  const lists = again === undefined ? [] : history.filter((record) => record.kind === 'ended');
+  return lists.find(({ at, bids }) => at === again?.toldAt && listHashOf(bids) === again.listHash) ?? null;
 }
 
 export async function contentOf(world: CommandWorld, log: DeskReader['log'], hash: string): Promise<string> {
@@ -154,6 +163,7 @@ export async function readBidReport(
     nearest: replay === null || decision?.kind !== 'passed' ? [] : nearestBids(replay, decision.trace),
     answers: history.filter((record) => record.kind === 'answered'),
     ended: history.find((record) => record.kind === 'ended') ?? null,
+    endedAgain: laterListIn(history, state),
     learnt,
     winnerErrors: winnerErrorsOf(state, history, scrubber),
     contract:
@@ -292,6 +302,15 @@ export function reportJson(report: BidReport): object {
             position: auction.position,
             bidCount: auction.bidCount,
             bids: report.shownCodes(ended?.bids ?? []),
+            again:
+              auction.again === undefined
+                ? null
+                : {
+                    toldAt: auction.again.toldAt,
+                    position: auction.again.position,
+                    bidCount: auction.again.bidCount,
+                    bids: report.shownCodes(report.endedAgain?.bids ?? []),
+                  },
           },
     hindsight: report.hindsight,
     nearestBids: report.nearest.map((near) => ({

@@ -374,6 +374,8 @@ export const en: Texts = {
     unreadable: 'body not shown: LANCE_PSEUDONYM_KEY is not the key that the desk ran with',
     published: 'Published bids',
     publishedHeader: ['position', 'rate', 'amount', 'terms', 'time', ''],
+    publishedAgain: (at) =>
+      `The service published another list at ${at}. The first one counts. If by the other one our bid may have won, its money is held until a person (lance bids resolve) or the winner event decides.`,
     ours: '◄ ours',
     maybeOurs: '◄ ours, perhaps',
     oursDiffers: '◄ ours, not as sent',

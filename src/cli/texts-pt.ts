@@ -377,6 +377,8 @@ export const pt = {
     unreadable: 'corpo não mostrado: LANCE_PSEUDONYM_KEY não é a chave com que a mesa rodou',
     published: 'Lances publicados',
     publishedHeader: ['posição', 'taxa', 'valor', 'parcelas', 'hora', ''],
+    publishedAgain: (at: string) =>
+      `O serviço publicou outra lista em ${at}. Vale a primeira. Se pela outra o nosso lance pode ter vencido, o valor fica reservado até que uma pessoa (lance bids resolve) ou o evento de vencedor decida.`,
     ours: '◄ nosso',
     maybeOurs: '◄ talvez nosso',
     oursDiffers: '◄ nosso, diferente do enviado',

@@ -87,7 +87,13 @@ export type AuctionResult = {
   position: number | null;
   /** Bids that may be ours: by id, or by rate, amount, term and send window. */
   candidates: readonly PublishedBid[];
+  /** The same for every list that says the same. Absent: it was read before there was a claim, or by an earlier version. */
+  listHash?: string;
+  /** Another list that came after this one, about a bid of ours: the last, unless one before it was worse for us. Absent: none. */
+  again?: LaterList;
 };
+
+export type LaterList = Omit<AuctionResult, 'again'> & { toldAt: EpochMs };
 
 /** Money promised for this request: reserved at the claim, then released or committed, once. */
 export type ExposureStatus = 'none' | 'held' | 'committed' | 'released';

@@ -23,6 +23,14 @@ const lives: Life[] = readFileSync(new URL('./earlier-lives.jsonl', import.meta.
 /** An earlier version learnt from a result that came before its request. It teaches nothing now, whoever stored it. */
 const learntNoMore = 'ended before it came';
 
+/** Earlier versions kept none, and took no second list. */
+function withoutListHash(state: RequestState): RequestState {
+  const { auction } = state;
+  if (auction === null) return state;
+  const { listHash: _, ...rest } = auction;
+  return { ...state, auction: rest };
+}
+
 function foldedWith(terms: FoldTerms, records: readonly AuctionRecord[]) {
   let state: RequestState | null = null;
   const changes: ViewChange[] = [];
@@ -39,7 +47,7 @@ for (const { life, records, changes } of lives) {
   test(`what an earlier version stored folds to the same row and the same changes: ${life}`, () => {
     const { state, changes: own } = foldedWith(settings, records);
     const row = changes.find((change) => change.kind === 'state');
-    assert.deepEqual(state, row?.state);
+    assert.deepEqual(withoutListHash(state), row?.state);
     assert.deepEqual(
       own,
       changes.filter(({ kind }) => kind !== 'state' && !(kind === 'learn' && life === learntNoMore)),

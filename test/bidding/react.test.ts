@@ -156,6 +156,11 @@ test('alarms are raised by the step, once', () => {
     // What a list may say of our bid beside its figures: its rank, and when it came.
     [[...claim, answered(accepted)], ended([bid('ours', { position: 9, placedAt: null })]), []],
     [[...claim, answered(accepted)], ended([bid('ours'), bid('rival', { rateHundredths: 1 })]), []],
+    // The end of an auction is told a second time, with another list.
+    [[...claim, answered(accepted), ended([bid('ours', { position: 2 })])], ended([bid('ours')]), ['list-differs']],
+    [[...claim, answered(accepted), ended([bid('ours')])], ended([bid('ours', { position: 2 })]), ['list-differs']],
+    [[...claim, answered(accepted), ended([])], ended([bid('ours')]), ['list-differs']],
+    [[...claim, answered(accepted), ended([bid('ours')])], ended([bid('ours'), bid('rival', { position: 2 })]), []],
     // Without a code, or without a claim that can be read, nobody knows which bid is ours.
     [[...claim, answered(unknown)], ended([bid('other', { rateHundredths: 1 })]), []],
     [[...claim, answered(outside)], ended([bid('other', { rateHundredths: 1 })]), []],

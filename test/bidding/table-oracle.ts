@@ -192,13 +192,25 @@ export function* steps(history: readonly AuctionRecord[]): Generator<{
 
 /** Said to be unsent, and published all the same: then the bids alone tell. */
 export function settlementOf(moved: Standing, state: RequestState): Trigger | null {
-  if (moved.phase !== 'passed' || state.answer !== null) return settle(state.claim, state.answer, ownOnly(state));
-  const told = state.claim === null || state.auction === null || state.pass?.maybeSent !== true;
-  return told ? null : settleByBids(state.auction!);
+  const { auction } = state;
+  // A person has had the last word.
+  if (['lost', 'not-landed'].includes(moved.phase) && moved.phase === `${state.resolution?.as}`) return null;
+  const byFirst = settlementBy(auction, moved, state);
+  if (auction?.again === undefined) return byFirst;
+  const byLater = settlementBy(auction.again, moved, state);
+  const isFirstSomewhere = auction.again.candidates.some(({ position }) => position === 1);
+  const mayBeWon = isFirstSomewhere && (byLater === 'settled-won' || byLater === 'settled-ambiguous');
+  return mayBeWon && byFirst !== 'settled-won' ? 'settled-ambiguous' : byFirst;
+}
+
+function settlementBy(list: RequestState['auction'], moved: Standing, state: RequestState): Trigger | null {
+  if ((moved.phase !== 'passed' && moved.phase !== 'lost') || state.answer !== null)
+    return settle(state.claim, state.answer, ownOnly(list, state.answer));
+  return state.claim === null || list === null || state.pass?.maybeSent !== true ? null : settleByBids(list);
 }
 
 /** A bid that the service has named goes by its name: others that look alike are no candidates. */
-function ownOnly({ auction, answer }: RequestState): RequestState['auction'] {
+function ownOnly(auction: RequestState['auction'], answer: RequestState['answer']): RequestState['auction'] {
   if (auction === null || answer === null) return auction;
   const { outcome } = answer;
   const names = outcome.kind === 'accepted' ? [outcome.bidId] : 'names' in outcome ? outcome.names : undefined;

@@ -502,6 +502,59 @@ test('surely unsent, and a rival that bid the very same', () => {
   assert.deepEqual(state.auction!.candidates, []);
 });
 
+test('of two lists of one auction the first counts, and the money follows the worse until a person or the winner event decides', () => {
+  const won = ended([bid('ours'), rival]);
+  const lost = ended([bid('ours', { position: 2 }), rival]);
+  const other = ended([rival]);
+  const bidFor = [requested(), claimed()];
+  const told = (...records: readonly AuctionRecord[]) => {
+    const { phase, exposure, timer } = standingOf(folded(...bidFor, ...records));
+    return `${phase} ${exposure} ${timer}`;
+  };
+  const ambiguous = 'ambiguous held contemplation';
+  const won1 = 'won committed contemplation';
+  const ours = answered(accepted);
+  assert.equal(told(ours, lost), 'lost released null');
+  assert.equal(told(ours, lost, won), ambiguous);
+  assert.equal(told(ours, won, lost), won1);
+  assert.equal(told(ours, won, other), won1);
+  // In whatever order the answer comes, and a list that is delivered again says nothing new.
+  assert.equal(told(lost, won, ours), ambiguous);
+  assert.equal(told(lost, ours, won), ambiguous);
+  assert.equal(told(won, lost, ours), won1);
+  assert.equal(told(ours, lost, { ...lost, bids: [...lost.bids].reverse() }), 'lost released null');
+  assert.equal(told(ours, lost, won, lost, won), ambiguous);
+  assert.equal(told(ours, lost, won, other), ambiguous);
+  // Lists about rivals alone.
+  assert.equal(told(ours, lost, ended([bid('ours', { position: 2 })])), 'lost released null');
+  // Of bids that counted for less: refused under a code, taken for another's, not found.
+  assert.equal(told(answered({ kind: 'rejected', code: 'request-expired', names: ['ours'] }), other, won), ambiguous);
+  assert.equal(told(answered(rejected), other, won), 'rejected released null');
+  assert.equal(told(answered(duplicate), other), 'foreign-bid released null');
+  assert.equal(told(answered(duplicate), other, won), ambiguous);
+  assert.equal(told(answered(unknown), other, won), ambiguous);
+  assert.equal(told(ours, other), 'result-missing held validity');
+  assert.equal(told(ours, other, won), ambiguous);
+  assert.equal(told({ ...passed('a:1'), maybeSent: true }, other, won), ambiguous);
+  assert.equal(told({ ...passed('a:1'), maybeSent: true }, lost, won), ambiguous);
+  assert.equal(told(passed('a:1'), other, won), 'passed released null');
+  // Somebody decides: no list that came before, and no repetition of it, has a say any more.
+  assert.equal(told(ours, lost, won, resolved('lost')), 'lost released null');
+  assert.equal(told(ours, lost, won, resolved('lost'), won, lost), 'lost released null');
+  assert.equal(told(ours, lost, won, resolved('not-landed'), won), 'not-landed released null');
+  assert.equal(told(ours, lost, won, resolved('won')), won1);
+  assert.equal(told(ours, lost, won, contemplated()), 'contemplated committed validity');
+  assert.equal(told(ours, won, lost, resolved('lost')), 'lost released null');
+  // The views count it again, once, and nothing is learnt of the second list.
+  const before = folded(...bidFor, ours, lost);
+  const after = evolve(before, won, settings);
+  assert.deepEqual(
+    viewChanges(before, after, won, settings).map(({ kind }) => kind),
+    ['reserve'],
+  );
+  assert.deepEqual(viewChanges(after, evolve(after, won, settings), won, settings), []);
+});
+
 test('several bids that may be ours stay ambiguous until the winner is told', () => {
   const twins = [bid('one'), bid('two', { position: 2 })];
   const state = folded(requested(), claimed(), answered(duplicate, true), ended(twins));

@@ -8,7 +8,7 @@ import type { EventLog, Views } from '../../bidding/ports.ts';
 import type { FlowState } from '../../domain/flow-states.ts';
 import type { DecisionTrace } from '../../domain/offer.ts';
 import type { ApiRole } from '../../domain/roles.ts';
-import type { RequestState } from '../../domain/states.ts';
+import type { LaterList, RequestState } from '../../domain/states.ts';
 import type { Vault } from '../../domain/vault.ts';
 import { contractId } from '../../origination/orders.ts';
 import type { FlowStore } from '../../origination/ports.ts';
@@ -88,9 +88,14 @@ export function createBidReader({ views, askedBids = null, log, flows, vault }: 
   };
 }
 
+function laterList({ toldAt, bidCount, position, candidates }: LaterList) {
+  return { toldAt, bidCount, position, candidates: [...candidates] };
+}
+
 function auctionIn({ auction }: RequestState, seesPersons: boolean) {
   if (auction === null) return null;
-  const shown = { ...auction, candidates: [...auction.candidates] };
+  const { listHash: _, again, ...first } = auction;
+  const shown = { ...first, candidates: [...auction.candidates], again: again === undefined ? null : laterList(again) };
   return seesPersons ? shown : withoutCpfs(shown);
 }
 

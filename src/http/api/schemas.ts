@@ -1387,6 +1387,20 @@ const offerSchema = z.looseObject({
   winProbability: said(probability, 'How likely it was to win', 0.42),
   validUntil: said(time, 'How long it holds', exampleTime + 86_400_000, 'dataHoraValidadeLance'),
 });
+const ownBids = saidOfParts(
+  z.array(
+    z.looseObject({
+      bidId: said(z.string(), 'Code of the bid', '6f1e2d3c-0000-4000-8000-000000000001', 'CodigoLanceLeilao'),
+      rateHundredths: said(rateHundredths, 'Its rate, rounded up', 150, 'TaxaDeJurosMensal'),
+      offGrid: said(z.boolean(), 'Whether its rate had digits below a hundredth', false),
+      amountCents: said(amount, 'Its amount', 100_000, 'ValorLiberado'),
+      installments: said(count, 'Its instalments', 12, 'NumeroParcelas'),
+      position: said(count, 'Its rank; 1 is best', 1, 'Posicao'),
+      placedAt: said(time.nullable(), 'When it was placed', exampleTime, 'DataHoraInclusao'),
+    }),
+  ),
+  'Published bids that may be ours: by their code, or by rate, amount, term and time',
+);
 const auctionSchema = z.looseObject({
   startedAt: said(time.nullable(), 'When the auction began', exampleTime, 'DataHoraInicioLeilao'),
   endedAt: said(time.nullable(), 'When the auction ended', exampleTime + 60_000, 'DataHoraFimLeilao'),
@@ -1398,19 +1412,17 @@ const auctionSchema = z.looseObject({
   ),
   bestRivalOffGrid: said(z.boolean(), 'Whether the best rival had digits below a hundredth', false),
   position: said(count.nullable(), 'Our rank', 1, 'Posicao'),
-  candidates: saidOfParts(
-    z.array(
-      z.looseObject({
-        bidId: said(z.string(), 'Code of the bid', '6f1e2d3c-0000-4000-8000-000000000001', 'CodigoLanceLeilao'),
-        rateHundredths: said(rateHundredths, 'Its rate, rounded up', 150, 'TaxaDeJurosMensal'),
-        offGrid: said(z.boolean(), 'Whether its rate had digits below a hundredth', false),
-        amountCents: said(amount, 'Its amount', 100_000, 'ValorLiberado'),
-        installments: said(count, 'Its instalments', 12, 'NumeroParcelas'),
-        position: said(count, 'Its rank; 1 is best', 1, 'Posicao'),
-        placedAt: said(time.nullable(), 'When it was placed', exampleTime, 'DataHoraInclusao'),
-      }),
-    ),
-    'Published bids that may be ours: by their code, or by rate, amount, term and time',
+  candidates: ownBids,
+  again: saidOfParts(
+    z
+      .looseObject({
+        toldAt: said(time, 'When it was told', exampleTime + 120_000),
+        bidCount: said(count, 'Bids of all lenders in it', 4),
+        position: said(count.nullable(), 'Our rank in it', 2, 'Posicao'),
+        candidates: ownBids,
+      })
+      .nullable(),
+    'Another list that the service published after the first, which counts; where by this one our bid may have won, its money counts until a person or a winner event decides; null: none',
   ),
 });
 export const decisionSchema = answerNamed(

@@ -37,6 +37,8 @@ export type Evidence = {
   /** Included proposals that were told, each once, as JSON: told again they are nothing new. */
   proposals: string[];
   ended: Ended | null;
+  /** Others that came after it, with other bids. */
+  endedAgain: Ended[];
   /** Statistics keys known when the auction's end was first read; null before. */
   learntUnder: readonly string[] | null;
   /** Winner events that other requests may have as well, until somebody says that this one was chosen. */
@@ -68,6 +70,7 @@ export function noEvidence(): Evidence {
     contradicted: { byService: [], byPerson: [] },
     proposals: [],
     ended: null,
+    endedAgain: [],
     learntUnder: null,
     unclaimed: new Map(),
     resultMissing: false,
@@ -99,7 +102,10 @@ export function absorb(evidence: Evidence, record: AuctionRecord): void {
       absorbAnswer(evidence, record);
       return;
     case 'ended':
-      if (evidence.ended !== null) return;
+      if (evidence.ended !== null) {
+        if (isOtherList(evidence.ended, record)) evidence.endedAgain.push(record);
+        return;
+      }
       evidence.ended = record;
       if (evidence.requested === null) return;
       evidence.learntUnder = (evidence.claim ?? evidence.pass)?.trace?.segmentKeys ?? [];
@@ -380,8 +386,25 @@ function namesIn(outcome: BidOutcome | undefined): readonly string[] | undefined
   return outcome !== undefined && 'names' in outcome ? outcome.names : undefined;
 }
 
-/** Where the request stands, and where the money promised for it does. */
+function isOtherList(one: Ended, other: Ended): boolean {
+  const rows = ({ bids }: Ended) => bids.map((bid) => JSON.stringify(Object.entries(bid).sort())).sort();
+  return JSON.stringify(rows(one)) !== JSON.stringify(rows(other));
+}
+
+/**
+ * Where the request stands, and where the money promised for it does. The first list of published bids counts; one that came later and
+ * has our bid where it may have won makes it doubtful.
+ */
 export function standingOf(evidence: Evidence): Standing {
+  const standing = standingByFirst(evidence);
+  const { claim, unsent, answer, word, endedAgain } = evidence;
+  const mayStand = answer !== null ? answer.outcome.kind !== 'accepted-outside' : unsent?.maybeSent !== undefined;
+  if (word !== null || claim === null || !mayStand || standing.end === 'won') return standing;
+  const isDoubtful = endedAgain.some((ended) => ownBids({ ...evidence, ended }).some(({ position }) => position === 1));
+  return isDoubtful ? { end: 'ambiguous', money: 'held' } : standing;
+}
+
+function standingByFirst(evidence: Evidence): Standing {
   const { requested, claim, pass, unsent, answer, ended, word } = evidence;
   if (claim === null && answer === null && word === null) {
     if (pass !== null) return { end: 'passed', money: 'none' };
