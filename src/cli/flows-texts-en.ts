@@ -134,6 +134,7 @@ export const flowsEn: Texts['flows'] = {
     rateHundredths: 'rate',
     insuranceCents: 'insurance',
     step: 'step',
+    despite: 'gone on despite, said with',
     signedAt: 'signed',
     requestCode: 'request code',
     proposalCode: 'proposal code',

@@ -136,6 +136,7 @@ export const flowsPt = {
     rateHundredths: 'taxa',
     insuranceCents: 'seguro',
     step: 'passo',
+    despite: 'seguiu-se apesar disso, dito com',
     signedAt: 'assinado',
     requestCode: 'código da requisição',
     proposalCode: 'código da proposta',

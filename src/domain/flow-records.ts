@@ -105,6 +105,8 @@ export type FlowStarted = OfFlow & {
   logId?: string;
   /** Of a withdrawal whose proposal was made elsewhere; absent: it is made here. */
   proposalCode?: string;
+  /** Names of what whoever asked knew and went on despite of, such as `despiteBid`; absent: of nothing, or an earlier version wrote it. */
+  despite?: readonly string[];
   /** The whole order: what the operation's request is made of, and the worker's identity where a link has to be asked. */
   sealed: string;
 };
@@ -121,6 +123,8 @@ export type FlowAsked = OfFlow & {
   requestHash: string;
   /** Of `amend`: what is asked for from now on. */
   terms: FlowTerms | null;
+  /** As of `started`. */
+  despite?: readonly string[];
   /** Of `sign`: when the worker signed. */
   signedAt: EpochMs | null;
   /** Of `confirm`: the code under which the service goes on, where there is one. */

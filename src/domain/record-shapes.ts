@@ -408,13 +408,19 @@ const flowRecord = byName('kind', {
   started: object({
     ...ofFlow,
     ...{ flow: oneOf('contract', 'renegotiation', 'withdrawal', 'lookup'), ...order, subject, terms },
-    ...{ again: added(isTrue), proposalCode: added(id), logId: added(id) },
+    ...{ again: added(isTrue), proposalCode: added(id), logId: added(id), despite: added(texts) },
   }),
   asked: object({
     ...{ ...ofFlow, stepId: text, by: text, step: oneOf(...flowSteps), requestHash: text, terms },
     ...{ signedAt: nullable(time), requestCode: nullable(text), personKeys: texts },
     ...{ reason: nullable(text), sealed: nullable(text), sealedReason: added(text), linkKey: added(text) },
-    ...{ splitCents: added(count), stepsKept: added(count), corrects: added(isTrue), givesCodeUp: added(isTrue) },
+    ...{
+      despite: added(texts),
+      splitCents: added(count),
+      stepsKept: added(count),
+      corrects: added(isTrue),
+      givesCodeUp: added(isTrue),
+    },
     ...{
       ofEndorsed: added(isTrue),
       ofShown: added(isTrue),

@@ -399,6 +399,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const record: FlowStarted = {
       ...{ kind: 'started', flowId, at: clock.now(), flow, by, key, requestHash: hashOf(asked), subject, terms },
       ...(proposalCode === undefined ? {} : { proposalCode }),
+      ...waivedIn(asked),
       sealed: vault.seal(sealedPlaces.flowOrder(flowId), JSON.stringify(sealed)),
     };
     return { record, breaches };
@@ -1094,6 +1095,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const base: FlowAsked = {
       ...{ kind: 'asked', flowId: state.flowId, at: clock.now(), stepId: storedKey(vault, key), by, step: asked.step },
       ...(via === undefined ? {} : { via }),
+      ...waivedIn(asked),
       ...{
         requestHash: hashOf(asked),
         terms: null,
@@ -1280,6 +1282,14 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       return { ...base, terms, sealed: vault.seal(place, JSON.stringify(amended)) };
     }
     return base;
+  }
+
+  /** What whoever asked knew and went on despite of: the fields that say so are true. */
+  function waivedIn(asked: unknown): { despite?: readonly string[] } {
+    const despite = Object.entries(asked ?? {}).flatMap(([name, value]) =>
+      name.startsWith('despite') && value === true ? [name] : [],
+    );
+    return despite.length === 0 ? {} : { despite };
   }
 
   /**

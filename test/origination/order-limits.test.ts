@@ -24,7 +24,7 @@ const ofAmount = (terms: Partial<typeof offer> = {}) =>
   expectedLoan({ ...none, ...terms, amountCents }, Date.now(), pricing).installmentCents!;
 
 test('an order by its instalment releases not more than the bid', async (context) => {
-  const { ask, start, state, reaches, details } = await takingHouse(context);
+  const { ask, start, state, reaches, details, history } = await takingHouse(context);
   const most = offer.installmentCents;
   assert.ok(most <= ofAmount());
   const byInstallment = { amountCents: null, installmentCents: most };
@@ -48,6 +48,11 @@ test('an order by its instalment releases not more than the bid', async (context
     ask('c-702', { step: 'amend', contract: { ...contract, ...change }, despiteBid: true } as StepAsked);
   assert.deepEqual(refusedBy(await amended(low)), [['as-bid', 'contract.installmentCents']]);
   assert.equal((await amended(byInstallment)).kind, 'taken');
+  // What whoever asked went on despite of stands in the history.
+  const despiteIn = async (flowId: string, kind: string) =>
+    (await history(flowId)).flatMap((record) => (record.kind === kind && 'despite' in record ? [record.despite] : []));
+  assert.deepEqual(await despiteIn('c-702', 'asked'), [['despiteBid']]);
+  assert.deepEqual(await despiteIn('c-702', 'started'), [['despiteBid']]);
 });
 
 test('a note that is as its order by instalment says raises no doubt, however the service rounds', async (context) => {
