@@ -395,7 +395,7 @@ export const flowsEn: Texts['flows'] = {
     noteInstallment: 'Note: instalment',
     noteRate: 'Note: rate a month',
     noteCet: 'Note: CET a year',
-    differences: 'Not as we reckon',
+    differences: 'Not as calculated here',
     unsaid: 'Not in the note',
     unsaidOfProposal: 'Not in the proposal',
     accepted: 'Taken as it came',

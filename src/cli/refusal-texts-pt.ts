@@ -29,7 +29,7 @@ const whole: readonly Sentence[] = [
   [/^send the number of the note as a text, in quotes$/, 'envie o número da CCB como texto, entre aspas'],
   // Withdrawal-backed loans
   [
-    /^send the CPF, whose balance is asked for, or a balance to reckon with$/,
+    /^send the CPF, whose balance is asked for, or a balance to calculate with$/,
     'envie o CPF, cujo saldo é consultado, ou um saldo para o cálculo',
   ],
   [/^send the 11 digits of a valid CPF$/, 'envie os 11 dígitos de um CPF válido'],
@@ -540,6 +540,22 @@ const whole: readonly Sentence[] = [
     'envie o código da requisição com os hífens, como o serviço o escreve; uma CCB que nenhum fluxo conhece espera com o código $1',
   ],
   [
+    /^the detail of the link calls it eligible and gives a reason why it is not(.*); ask for it again$/,
+    'o detalhe do vínculo o dá como elegível e traz um motivo de inelegibilidade$1; consulte-o de novo',
+  ],
+  [
+    /^the detail of the link says whether it is eligible \(elegivel\) in a form that cannot be read; ask for it again$/,
+    'o detalhe do vínculo diz de forma ilegível se é elegível (elegivel); consulte-o de novo',
+  ],
+  [
+    /^the detail of the link names an end \(dataDesligamento\) that cannot be read; ask for it again$/,
+    'o detalhe do vínculo traz um desligamento (dataDesligamento) ilegível; consulte-o de novo',
+  ],
+  [
+    /^the detail of the link names a margin \(valorMargemDisponivel\) that cannot be read; ask for it again$/,
+    'o detalhe do vínculo traz uma margem (valorMargemDisponivel) ilegível; consulte-o de novo',
+  ],
+  [
     /^the detail of the link does not say whether it is eligible; ask for it again$/,
     'o detalhe do vínculo não diz se ele é elegível; consulte-o de novo',
   ],
@@ -760,7 +776,7 @@ const whole: readonly Sentence[] = [
     'um empréstimo deste contrato foi repactuado aqui: $1, $2; veja lá se ele foi concedido. Quando souber que não foi, envie true em despiteRenegotiation',
   ],
   [
-    /^the instalment that is reckoned for the new loan was (.*), and this is (.*): correct it, or, once you know that it is meant so, send true in despiteOriginal$/,
+    /^the instalment calculated for the new loan was (.*), and this is (.*): correct it, or, once you know that it is meant so, send true in despiteOriginal$/,
     'a parcela calculada para o novo empréstimo foi de $1, e isto é $2: corrija ou, quando souber que é isso mesmo, envie true em despiteOriginal',
   ],
   [/^the bid was (.*): send at most that$/, 'o lance foi de $1: envie no máximo isso'],

@@ -1612,7 +1612,7 @@ function farFromOriginal(
   if (name === 'rateHundredths')
     return `the rate of the closed loan was ${known}, and this is ${value}: correct it, or, once you know that it is meant so, send true in despiteOriginal`;
   if (name === 'installmentCents')
-    return `the instalment that is reckoned for the new loan was ${known}, and this is ${value}: correct it, or, once you know that it is meant so, send true in despiteOriginal`;
+    return `the instalment calculated for the new loan was ${known}, and this is ${value}: correct it, or, once you know that it is meant so, send true in despiteOriginal`;
   return isOpen
     ? `the open instalments of the closed loan were ${known}, and this is ${value}: correct it, or, once you know that it is meant so, send true in despiteOriginal`
     : `the instalments of the closed loan were ${known}, and this is ${value}: correct it, or, once you know that it is meant so, send true in despiteOriginal`;

@@ -141,7 +141,8 @@ test('what waits for a person is told with what it needs and the command that gi
     text,
     [
       `${flowId}: waits for the signature, last change ${since}`,
-      "  why: Not as we reckon: loan: ours R$ 10,329.51, the service's R$ 6,000.00",
+      "  why: Not as calculated here: loan: ours R$ 10,329.51, the service's",
+      '  R$ 6,000.00',
       ...until,
       '  accept:',
       `    lance contracts step ${flowId} accept --reason TEXT --by NAME`,

@@ -175,7 +175,7 @@ test('insurance is a small part of the loan, and the proposal has to name as muc
   assert.deepEqual(told.differences, [{ field: 'insuranceCents', ours: 10_000, theirs: 0 }]);
   await eventually(() => alarms.includes('proposal-differs'));
   assert.ok(nextSteps(told, settings, null).includes('accept'));
-  assert.match(await shown(), /^Not as we reckon +insurance: ours R\$ 100\.00, the service's R\$ 0\.00$/m);
+  assert.match(await shown(), /^Not as calculated here +insurance: ours R\$ 100\.00, the service's R\$ 0\.00$/m);
 });
 
 test('insurance that nobody ordered is a difference', async (context) => {

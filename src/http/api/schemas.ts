@@ -67,13 +67,13 @@ const accountFields = (key: Casing) => ({
 const contractTerms = {
   amountCents: said(
     positiveCents.optional(),
-    'Released to the worker; the service reckons the instalment. Exactly one of `amountCents` and `installmentCents` is given',
+    'Released to the worker; the service calculates the instalment. Exactly one of `amountCents` and `installmentCents` is given',
     100_000,
     'valorLiberado',
   ),
   installmentCents: said(
     positiveCents.optional(),
-    'Instalment; the service reckons what is released. Exactly one of `amountCents` and `installmentCents` is given',
+    'Instalment; the service calculates what is released. Exactly one of `amountCents` and `installmentCents` is given',
     9_187,
     'valorParcela',
   ),
@@ -167,7 +167,7 @@ const despitePayee = said(
 
 const despiteOriginal = said(
   z.boolean().optional(),
-  'Go on although the rate is below half of that of the closed loan, the instalments are less than a quarter or more than four times `openInstallments` (left out: of a contract made here, of its own term) or more than the setting `pricing.maxInstallments`, or `estimatedInstallmentCents` is less than half or more than twice what is reckoned from the note of the closed loan; left out or false: refused then, and both figures are named',
+  'Go on although the rate is below half of that of the closed loan, the instalments are less than a quarter or more than four times `openInstallments` (left out: of a contract made here, of its own term) or more than the setting `pricing.maxInstallments`, or `estimatedInstallmentCents` is less than half or more than twice what is calculated from the note of the closed loan; left out or false: refused then, and both figures are named',
   false,
   'none',
 );
@@ -258,7 +258,7 @@ export const renegotiationBody = order(
     ),
     estimatedInstallmentCents: said(
       positiveCents.optional(),
-      'What the new instalment comes to at most: a note above it is one that differs, to be settled with the step `accept`. It is held against the margin. Left out: of a contract made here it is reckoned from its note and `openInstallments` (`terms.installmentCents` says it), and not held against the margin; of one made elsewhere nothing is checked',
+      'What the new instalment comes to at most: a note above it is one that differs, to be settled with the step `accept`. It is held against the margin. Left out: of a contract made here it is calculated from its note and `openInstallments` (`terms.installmentCents` says it), and not held against the margin; of one made elsewhere nothing is checked',
       9_187,
       'none',
     ),
@@ -571,7 +571,12 @@ export const stepBodies = {
   ),
   simulation: order(
     z.strictObject({
-      balanceCents: said(cents.optional(), 'Balance to reckon with; given, the real one is not used', 500_000, 'Saldo'),
+      balanceCents: said(
+        cents.optional(),
+        'Balance to calculate with; given, the real one is not used',
+        500_000,
+        'Saldo',
+      ),
       balanceAlone: said(
         z.boolean().optional(),
         "Reckon with the balance given and leave the worker's CPF out; it does not count as the worker's simulation",
@@ -672,7 +677,7 @@ export const stepBodies = {
   installments: order(
     z.strictObject({
       installments: said(term.optional(), 'Number of instalments asked for', 12, 'QtdeParcelas'),
-      asOf: said(day.optional(), 'Day as of which they are reckoned, as YYYY-MM-DD', '2026-03-10', 'DtCalculo'),
+      asOf: said(day.optional(), 'Day as of which they are calculated, as YYYY-MM-DD', '2026-03-10', 'DtCalculo'),
     }),
     'InstallmentsStep',
     '/FGTS/ConsultarParcelas of the contract',
@@ -1047,7 +1052,7 @@ export const flowSchema = answerNamed(
       z.array(
         z.object({
           field: said(z.string(), 'Which figure; its unit is the end of its name', 'iofCents'),
-          ours: said(figure, 'What Lance reckoned', 2_000),
+          ours: said(figure, 'What Lance calculated', 2_000),
           theirs: said(figure, 'What the note says, or the answer about the proposal', 2_001),
         }),
       ),
@@ -1542,7 +1547,7 @@ const linkFactsSchema = z.object({
   eligible: said(z.boolean().nullable(), 'Whether it is eligible; null: the callback did not say', true, 'elegivel'),
   ineligibility: coded('Why it is not eligible', 3, 'vínculo encerrado', 'motivoInelegibilidade'),
   totalEarningsCents: toldCents('Total earnings', 350_000, 'valorTotalVencimentos'),
-  marginBaseCents: toldCents('Earnings that the margin is reckoned from', 300_000, 'valorBaseMargem'),
+  marginBaseCents: toldCents('Earnings that the margin is calculated from', 300_000, 'valorBaseMargem'),
   availableMarginCents: toldCents('Margin that is free', 45_000, 'valorMargemDisponivel'),
   admissionDate: toldDay('Day of admission', 'dataAdmissao'),
   terminationDate: toldDay('Day of termination', 'dataDesligamento'),
@@ -1611,7 +1616,7 @@ export const workerSchema = answerNamed(
 export const marginSchema = answerNamed(
   z.object({
     availableMarginCents: said(amount.nullable(), 'Margin that is free', 45_000, 'valorMargemDisponivel'),
-    marginBaseCents: said(amount.nullable(), 'Earnings that the margin is reckoned from', 300_000, 'valorBaseMargem'),
+    marginBaseCents: said(amount.nullable(), 'Earnings that the margin is calculated from', 300_000, 'valorBaseMargem'),
     eligible: said(z.boolean().nullable(), 'Whether the employment is eligible', true, 'elegivel'),
     receivedAt: said(time, 'When the service told', exampleTime),
     validUntil: said(time, 'Until when it counts: 24 hours later', exampleTime + 86_400_000),

@@ -45,7 +45,7 @@ export function prepareSimulation(
   return prepared('simulation', operationId, request, [
     hasBalance || hasWorker
       ? null
-      : breach('balance-or-worker', 'cpf', 'send the CPF, whose balance is asked for, or a balance to reckon with'),
+      : breach('balance-or-worker', 'cpf', 'send the CPF, whose balance is asked for, or a balance to calculate with'),
     hasWorker ? validCpf('cpf', request.cpf) : null,
     bornAsAdult('birthDate', request.birthDay, facts.now),
     bornAsOrdered(request.birthDay, facts.birthDate),
