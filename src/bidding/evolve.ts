@@ -694,12 +694,21 @@ function takeAuction(next: RequestState, record: Ended, earlier: FoldTerms): voi
   else if (claim !== null) next.auction = withLaterList(first, { ...told, toldAt: record.at });
 }
 
-/** The first list counts. One that says otherwise is kept beside it: the last one, unless by the one before our bid may have won. */
+/**
+ * The first list counts. One that says otherwise is kept beside it: the last one, unless by the one before our bid may have won. Where it
+ * may by both, the bids by which it may have by the one before stay: an answer may name one of them.
+ */
 function withLaterList(first: AuctionResult, later: LaterList): AuctionResult {
   const { again } = first;
   if (!saysOtherwise(first, later)) return first;
-  if (again !== undefined && (!saysOtherwise(again, later) || (mayHaveWon(again) && !mayHaveWon(later)))) return first;
-  return { ...first, again: later };
+  if (again === undefined || !mayHaveWon(again)) {
+    return again !== undefined && !saysOtherwise(again, later) ? first : { ...first, again: later };
+  }
+  if (!mayHaveWon(later) || !saysOtherwise(again, later)) return first;
+  const winning = again.candidates.filter(
+    (bid) => bid.position === 1 && !later.candidates.some((other) => isDeepStrictEqual(other, bid)),
+  );
+  return { ...first, again: { ...later, candidates: [...later.candidates, ...winning.slice(0, maxCodes)] } };
 }
 
 /** Once our answer and the published bids are both known, in whichever order, the bid is settled. */

@@ -263,7 +263,7 @@ function isToldAnew(before: RequestState | null, { auction }: RequestState): boo
 }
 
 /** The later list of published bids that says otherwise of ours than the first one; null: none does. */
-export function laterOfOurs(auction: RequestState['auction']): LaterList | null {
+function laterOfOurs(auction: RequestState['auction']): LaterList | null {
   const again = auction?.again;
   return auction && again && saysOtherwiseOfOurs(auction, again) ? again : null;
 }
