@@ -4,7 +4,7 @@ import { Fault } from '../errors.ts';
 import { type ControlOutcome, isStoreFault, type Obeyed } from '../operating/controls.ts';
 import { causeText, remedyOf } from './bidding-remedy.ts';
 import { type DeskControl, type Orderer, withDesk, withOrderer } from './desk-control.ts';
-import type { CommandWorld } from './world.ts';
+import { type CommandWorld, isStoreHeld } from './world.ts';
 
 type ChangeTexts = {
   /** Processes obey. */
@@ -35,12 +35,15 @@ export function tellControl(
   name = '',
 ): void {
   const { terminal, format } = world;
-  const { late, unseen, capNone, capOneMore, capIdentity } = format.texts.control;
+  const { late, held, unseen, capNone, capOneMore, capIdentity } = format.texts.control;
   switch (outcome.kind) {
     case 'stored': {
       const { revision, obeyedBy, wasPaused } = outcome;
       if (outcome.late.length > 0)
         throw new Fault('not-acknowledged', late(revision, obeyedBy.join(', '), lateText(world, outcome)));
+      // It shows no life, and holds what it would go on with.
+      if (obeyedBy.length === 0 && world.remote() === null && isStoreHeld(world))
+        throw new Fault('not-acknowledged', held(revision));
       const { told, stored } = textsOf(wasPaused);
       terminal.write(obeyedBy.length === 0 ? stored(revision) : told(revision, obeyedBy.length));
       return;

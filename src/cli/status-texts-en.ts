@@ -84,5 +84,7 @@ export const statusEn: Texts['status'] = {
     'No process has shown in the store that it lives. Start one with lance run; lance doctor says whether it would start.',
   someAlive: (count, at) =>
     `In the store, ${count} process(es) showed within the last 5 s that they live, last at ${at}. One that was killed since may be gone: look again in some seconds.`,
+  hangs:
+    'A process holds the data directory and does not answer: it is starting, or hangs. See its log; one that hangs is to be ended (SIGKILL) and started again. It bids nothing before it has read its controls anew.',
   pausedBy: (by, at, reason) => `Paused by ${by} since ${at}: ${reason}`,
 };

@@ -113,5 +113,7 @@ export const statusPt = {
   noneAlive: 'Nenhum processo deu sinal de vida no armazém. Inicie com lance run; lance doctor diz se ele iniciaria.',
   someAlive: (count: number, at: string) =>
     `No armazém, ${count} processo(s) deram sinal de vida nos últimos 5 s, o último em ${at}. Um que foi morto depois pode não existir mais: veja de novo em alguns segundos.`,
+  hangs:
+    'Um processo ocupa o diretório de dados e não responde: está começando ou travou. Veja o log dele; um que travou deve ser encerrado (SIGKILL) e iniciado de novo. Ele não dá lance antes de ler os controles de novo.',
   pausedBy: (by: string, at: string, reason: string) => `Em pausa por ${by} desde ${at}: ${reason}`,
 };

@@ -9,7 +9,7 @@ import { askStatus, type DaemonPlace, type StatusAnswer } from './daemon.ts';
 import { reasonText } from './flows.ts';
 import { labelledText } from './terminal.ts';
 import type { Texts } from './texts.ts';
-import { type CommandWorld, withReader } from './world.ts';
+import { type CommandWorld, isStoreHeld, withReader } from './world.ts';
 
 /** A service that was asked so often and answered nothing is taken for one that is away. */
 const missedAnswers = 3;
@@ -39,13 +39,15 @@ export async function showStatus(world: CommandWorld, json: boolean): Promise<nu
   if (json) {
     const pause = known?.pause ?? null;
     const url = place?.url ?? null;
-    terminal.write(JSON.stringify({ ...answer, url, alive: known?.alive ?? null, pause }));
+    terminal.write(JSON.stringify({ ...answer, url, alive: known?.alive ?? null, held: known?.held ?? null, pause }));
     return failureCode;
   }
   const { status } = format.texts;
   const lines = [whyText(world, place, answer)];
   if (known !== null) {
-    lines.push(known.lastAt === null ? status.noneAlive : status.someAlive(known.alive, format.time(known.lastAt)));
+    if (known.held && known.alive === 0 && answer.kind === 'silent') lines.push(status.hangs);
+    else
+      lines.push(known.lastAt === null ? status.noneAlive : status.someAlive(known.alive, format.time(known.lastAt)));
     if (known.pause !== null)
       lines.push(status.pausedBy(known.pause.by, format.time(known.pause.at), known.pause.reason));
   }
@@ -82,8 +84,14 @@ async function withPerson(world: CommandWorld, { named }: DaemonPlace, found: Da
     : withNames;
 }
 
-/** `lastAt`: when the last of those that live showed it. */
-type KnownOfStore = { alive: number; lastAt: number | null; pause: Pause | null; rollback: Rollback | null };
+/** `lastAt`: when the last of those that live showed it. `held`: a process holds the store. */
+type KnownOfStore = {
+  alive: number;
+  lastAt: number | null;
+  held: boolean;
+  pause: Pause | null;
+  rollback: Rollback | null;
+};
 
 /** What the store says; null where it cannot be read. */
 async function knownOfStore(world: CommandWorld): Promise<KnownOfStore | null> {
@@ -94,6 +102,7 @@ async function knownOfStore(world: CommandWorld): Promise<KnownOfStore | null> {
       return {
         alive: signs.length,
         lastAt,
+        held: isStoreHeld(world),
         pause: toldPause(await control.read()),
         rollback: rollbackIn(await ruleBook.read()),
       };

@@ -481,6 +481,8 @@ export const en: Texts = {
       `Cap ${name}: ${used} of ${limit} promised today while a cap of this name was set.`,
     late: (revision, obeyedBy, late) =>
       `Stored as revision ${revision}. Confirmed by ${obeyedBy || 'no process'}; not confirmed within 6 s by ${late}. Find each of these by the name in its log line "started": one that has ended needs nothing, one that hangs is to be ended (SIGKILL).`,
+    held: (revision) =>
+      `Stored as revision ${revision}. A process holds the data directory and gives no sign: it is starting, or hangs. It bids nothing before it has read this order. One that hangs is to be ended (SIGKILL) and started again; see its log.`,
     silent: (name, at) => `${name} (nothing was heard of it since ${at}: it may be gone)`,
   },
   remote: {

@@ -492,6 +492,8 @@ export const pt = {
       `Teto ${name}: ${used} de ${limit} prometidos hoje enquanto havia um teto com este nome.`,
     late: (revision: number, obeyedBy: string, late: string) =>
       `Guardado como revisão ${revision}. Confirmado por ${obeyedBy || 'nenhum processo'}; não confirmado em 6 s por ${late}. Procure cada um destes pelo nome na sua linha de log "started": o que terminou não precisa de nada, o que está travado deve ser encerrado (SIGKILL).`,
+    held: (revision: number) =>
+      `Guardado como revisão ${revision}. Um processo ocupa o diretório de dados e não dá sinal: está começando ou travou. Ele não dá lance antes de ler esta ordem. Um que travou deve ser encerrado (SIGKILL) e iniciado de novo; veja o log dele.`,
     silent: (name: string, at: string) => `${name} (nada se ouviu dele desde ${at}: pode não existir mais)`,
   },
   remote: {

@@ -173,6 +173,12 @@ export async function withReader<R>(
   }
 }
 
+/** Whether a process holds the store, whatever it does; false where that cannot be seen from here, as on brokers. */
+export function isStoreHeld(world: Pick<CommandWorld, 'place' | 'isHeld'>): boolean {
+  const { store } = world.place();
+  return store.backend === 'embedded' && world.isHeld(store.dataDir);
+}
+
 /** For what is written beside a desk. Rejects with `pseudonym-key-changed` where the data stands under another key. */
 export async function vaultOf(
   world: Pick<CommandWorld, 'createVault' | 'writing'>,
