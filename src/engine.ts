@@ -31,6 +31,7 @@ import {
   type Views,
 } from './bidding/ports.ts';
 import { withinBudget } from './bidding/query-budget.ts';
+import type { AlarmCode } from './bidding/react.ts';
 import type { Rollback } from './bidding/rule-book.ts';
 import { createRuleDesk, type RuleDesk, type RuleEvent } from './bidding/rule-desk.ts';
 import {
@@ -46,7 +47,7 @@ import { biddingEn } from './cli/bidding-texts-en.ts';
 import { statusEn } from './cli/status-texts-en.ts';
 import type { Config } from './config.ts';
 import { addConsole, type ConsoleParts } from './console/console.ts';
-import type { Chance, Clock } from './domain/clock.ts';
+import type { Chance, Clock, Timer } from './domain/clock.ts';
 import type { EpochMs } from './domain/glossary.ts';
 import type { IdentityProvider } from './domain/identity-provider.ts';
 import type { BidOutcome } from './domain/offer.ts';
@@ -64,6 +65,7 @@ import { createRepeatLimit, type Journal } from './http/journal.ts';
 import { createLagGauge, type LagGauge } from './http/lag.ts';
 import { createMetrics, type GaugeSample, type Metrics } from './http/metrics.ts';
 import { createServer, type ReadinessCheck } from './http/server.ts';
+import { type ControlParts, type WaitingRaise, waitingRaises } from './operating/controls.ts';
 import { type TokenWatch, watchTokens } from './operating/tokens.ts';
 import { createFlowDesk, type FlowDesk, type FlowDurableStep } from './origination/desk.ts';
 import { createFlowFront } from './origination/front.ts';
@@ -232,15 +234,16 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const flowDesk = desk === null ? null : flowDeskOf(parts, desk, tellers, onPartitionLost);
   const refusals = createRefusals(() => performance.now());
   const door = parts.readBody === null ? null : doorOf(parts, parts.readBody, tellers, refusals);
+  const raises = watchRaises({ ...parts, ...parts.store }, tellers);
   const checks = [
-    ...(desk === null ? [] : readinessChecks(desk, flowDesk, rules, orders, () => serviceText(parts, lasts))),
+    ...(desk === null ? [] : readinessChecks(desk, flowDesk, rules, orders, serviceNote(parts, lasts))),
     ...(door === null ? [] : [webhookCheck(parts, door, refusals)]),
   ];
   const tokenWatch = watchTokens({ ...parts, ...parts.store }, (fault) => tellFault(tellers, fault));
   const sessions = config.oidc === null ? null : { origin: config.oidc.redirectBase };
   const guard = createGuard(config.api.tokens, tokenWatch, () => parts.clock.now(), sessions);
   const api = apiOf(parts, tokenWatch, logId);
-  const status = () => statusOf({ ...parts, desk, rules, checks, lasts, startedAt });
+  const status = () => statusOf({ ...parts, desk, rules, checks, lasts, startedAt, capRaises: raises.waiting });
   const server = createServer({
     door,
     status: () => withoutPerson(status()),
@@ -286,6 +289,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   await flowDesk?.start();
   keeper?.start();
   await tokenWatch.start();
+  await raises.start();
   server.open();
   const house = parts.soleOwner ? null : watchHouse({ ...parts, ...parts.store, shows: desk === null });
   journal.info('started', { instance: parts.instance, port, ruleSet: rules.status().hash });
@@ -300,6 +304,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
       clearInterval(webhooksWatch);
       house?.stop();
       tokenWatch.stop();
+      raises.stop();
       await server.close();
       doorTime?.stop();
       await keeper?.stop();
@@ -535,10 +540,8 @@ function observerOf(tellers: Tellers, onStep: (step: Step) => void): DeskObserve
     metrics.observeDesk(event);
     noteLasts(event, tellers);
     if (event.kind === 'step') onStep(event.step);
-    else if (event.kind === 'alarm') {
-      const { code, requestId, sharedWith, text } = event;
-      journal.error('alarm', { code, requestId, sharedWith, text });
-    } else if (event.kind === 'time') tellTime(event, journal);
+    else if (event.kind === 'alarm') tellAlarm(event, tellers);
+    else if (event.kind === 'time') tellTime(event, journal);
     else if (event.kind === 'bidding') tellBidding(event, journal);
     else if (event.kind === 'log-refused') {
       const { topic, message } = event;
@@ -546,6 +549,24 @@ function observerOf(tellers: Tellers, onStep: (step: Step) => void): DeskObserve
     }
     return undefined;
   };
+}
+
+/** A service that does the same to every bid raises these for each of them. `lance bids list` names the requests by state or code. */
+const alarmsOfMany: ReadonlySet<AlarmCode> = new Set([
+  'contemplation-late',
+  'decision-failed',
+  'foreign-bid',
+  'rejected-unclassified',
+  'result-missing',
+]);
+
+function tellAlarm(
+  { code, requestId, sharedWith, text }: Extract<DeskEvent, { kind: 'alarm' }>,
+  { journal, limit }: Tellers,
+): void {
+  const tell = (more: { leftOut?: number }) => journal.error('alarm', { code, requestId, sharedWith, text, ...more });
+  if (alarmsOfMany.has(code)) limit(`alarm ${code}`, (leftOut) => tell({ leftOut }));
+  else tell({});
 }
 
 function noteLasts(event: DeskEvent, tellers: Tellers): void {
@@ -696,6 +717,46 @@ function ruleJournal({ metrics, journal }: Tellers): (event: RuleEvent) => void 
   };
 }
 
+/** A raise is in the rule book, which no control tells of. */
+const raisesLookMs = 5_000;
+
+type RaisesWatch = { start: () => Promise<void>; stop: () => void; waiting: () => readonly WaitingRaise[] };
+
+/** What it last read, and a log line for each raise that begins to wait. Where the book cannot be read what was known stays, until it expires. */
+function watchRaises(parts: Pick<ControlParts, 'ruleBook' | 'clock'>, tellers: Tellers): RaisesWatch {
+  let known: readonly WaitingRaise[] = [];
+  let timer: Timer | null = null;
+  let stopped = false;
+
+  async function look(): Promise<void> {
+    try {
+      const found = await waitingRaises(parts);
+      const told = new Set(known.map(({ name, by, at }) => `${at} ${by} ${name}`));
+      for (const { name, by, at, limitCents, reason, until } of found)
+        if (!told.has(`${at} ${by} ${name}`))
+          tellers.journal.warn('cap-raise-waiting', { cap: name, by, limitCents, until, text: reason });
+      known = found;
+    } catch (fault) {
+      if (!(fault instanceof Fault)) throw fault;
+      tellFault(tellers, fault);
+    }
+  }
+
+  async function lookAndGoOn(): Promise<void> {
+    await look();
+    if (!stopped) timer = parts.clock.after(raisesLookMs, () => void lookAndGoOn());
+  }
+
+  return {
+    start: lookAndGoOn,
+    stop: () => {
+      stopped = true;
+      timer?.cancel();
+    },
+    waiting: () => known.filter(({ until }) => parts.clock.now() < until),
+  };
+}
+
 type OrderJournal = {
   hear: (state: ControlState) => void;
   /** Who last ordered what, for `/readyz?verbose`. `current`: the controls are read just now. */
@@ -765,7 +826,7 @@ function readinessChecks(
   flowDesk: FlowDesk | null,
   rules: RuleDesk,
   orders: OrderJournal,
-  serviceText: () => string,
+  service: { text: () => string; isIll: () => boolean },
 ): ReadinessCheck[] {
   return [
     {
@@ -792,6 +853,7 @@ function readinessChecks(
           : 'how many requests and flows are frozen is not known';
         return [closed.length === 0 ? 'none is closed' : closed.join('; '), frozen].join('; ');
       },
+      isIll: () => desk.status().closed.length + (flowDesk?.status().closed.length ?? 0) > 0,
     },
     {
       name: 'gate',
@@ -814,7 +876,8 @@ function readinessChecks(
       role: 'engine',
       // What is known to be wrong stands at the gate. The time witness is asked also by an idle desk, but may be `none`.
       missing: () => null,
-      note: serviceText,
+      note: service.text,
+      isIll: service.isIll,
     },
     {
       name: 'rules',
@@ -829,6 +892,7 @@ function readinessChecks(
         if (refusal !== null) return `${followed}; the folder is refused`;
         return notFollowed === null ? followed : `${followed}; ${notFollowed.slice(0, shownHash)} in the folder is not`;
       },
+      isIll: () => rules.status().refusal !== null,
     },
     {
       name: 'control',
@@ -849,6 +913,11 @@ function serviceText(parts: EngineParts, { lately }: Lasts): string {
   if (linkQueryRefusals !== null) texts.push(statusEn.linkQueryRefusals(linkQueryRefusals));
   if (slowAnswers !== null) texts.push(statusEn.slowAnswers(slowAnswers));
   return texts.join('; ');
+}
+
+function serviceNote(parts: EngineParts, lasts: Lasts): { text: () => string; isIll: () => boolean } {
+  const isIll = () => Object.values(lasts.lately.told()).some((told) => told !== null);
+  return { text: () => serviceText(parts, lasts), isIll };
 }
 
 function answerText({ serviceAnsweredAt, clock }: Pick<EngineParts, 'serviceAnsweredAt' | 'clock'>): string {
@@ -874,6 +943,7 @@ function statusOf(
     checks: readonly ReadinessCheck[];
     lasts: Lasts;
     startedAt: EpochMs;
+    capRaises: () => readonly WaitingRaise[];
   },
 ): DaemonStatus {
   const { instance, version, config, clock, desk, rules, checks, lasts, startedAt } = parts;
@@ -904,6 +974,7 @@ function statusOf(
           },
     lastBidAt: lasts.bidAt,
     lastSentAt: lasts.sentAt,
+    capRaises: parts.capRaises().map(({ name, limitCents, by, until }) => ({ name, limitCents, by, until })),
     pausedAt: status?.pausedAt ?? null,
     lastWinAt: lasts.winAt,
     lastAnswerAt: parts.serviceAnsweredAt(),
@@ -927,9 +998,10 @@ const nothingTold = { usedCents: null, limitCents: null, usedCount: null, limitC
 
 /** For readers without a token: who paused, what that person wrote, and the money under a cap are for those with a role. */
 function withoutPerson(status: DaemonStatus): DaemonStatus {
-  const { bidding, rollback, caps } = status;
+  const { bidding, rollback, caps, capRaises = [] } = status;
   const nameless = {
     ...status,
+    capRaises: capRaises.map((raise) => ({ ...raise, limitCents: null, by: null })),
     rollback: rollback == null ? null : { ...rollback, by: null, reviewedBy: null },
     ...(caps == null ? {} : { caps: { ...caps, cap: { ...caps.cap, ...nothingTold } } }),
   };

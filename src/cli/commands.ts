@@ -20,6 +20,7 @@ import { showWorker } from './bids-worker.ts';
 import { codeOption } from './code-option.ts';
 import { capDesk, pauseDesk, resumeDesk } from './control.ts';
 import { tellControlHistory } from './controls-history.ts';
+import { tellControlStanding } from './controls-show.ts';
 import { runDoctor } from './doctor.ts';
 import { proposeEconomics } from './economics-propose.ts';
 import { exportDesk, undoExport } from './export.ts';
@@ -286,7 +287,10 @@ function registerControl(program: Command, world: CommandWorld, add: Add): void 
         { reaisADay, remove, ...word }: { reaisADay?: number; remove: boolean; by?: string; reason?: string },
       ) => capDesk(world, name, remove ? null : reaisADay, word),
     );
-  const controls = add(program, 'controls', help.controls, 'lance controls history');
+  const controls = add(program, 'controls', help.controls, 'lance controls show');
+  add(controls, 'show', help.controlShow, 'lance controls show')
+    .option('--json', help.json, false)
+    .action((options: { json: boolean }) => tellControlStanding(world, options.json));
   add(controls, 'history', help.controlHistory, 'lance controls history --limit 20')
     .option('--limit <n>', help.controlLimit, read.count, defaultLimit)
     .option('--json', help.json, false)

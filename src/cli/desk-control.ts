@@ -11,8 +11,10 @@ import type { Letter, LetterRange, Replay } from '../http/letters.ts';
 import {
   type CapUse,
   type ControlOutcome,
+  type ControlStanding,
   capUse,
   controlHistory,
+  controlStanding,
   type OrderGiven,
   pause,
   resume,
@@ -77,6 +79,7 @@ export type DeskControl = {
   snooze: (order: SnoozeOrder) => Promise<ControlOutcome | SnoozeRefusal>;
   wake: (order: Omit<SnoozeOrder, 'until'>) => Promise<ControlOutcome | WakeRefusal>;
   snoozes: () => Promise<readonly ShownSnooze[]>;
+  standing: () => Promise<ControlStanding>;
   history: (limit: number) => Promise<{ orders: readonly OrderGiven[]; more: boolean }>;
   resolve: (order: ResolveOrder) => Promise<ResolveOutcome>;
   thaw: (order: ThawOrder) => Promise<ThawOutcome>;
@@ -175,6 +178,7 @@ function storeDesk(
     snooze: (order) => snoozeRule(rules, who, order),
     wake: (order) => resumeRule(rules, who, order),
     snoozes: () => shownSnoozes(rules),
+    standing: () => controlStanding(parts),
     history: (limit) => controlHistory(parts, limit),
     resolve: (order) => resolveRequest(parts, who, order),
     thaw: (order) => thaw(parts, who, order),

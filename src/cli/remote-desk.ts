@@ -1,7 +1,7 @@
 /** A running desk, ordered over its operator API with a token: what comes back is what the store would have said. */
 import type { z } from 'zod';
 import { Fault, type FaultCode } from '../errors.ts';
-import { capUseSchema, obeyedSchema, orderPage } from '../http/api/control-routes.ts';
+import { capUseSchema, obeyedSchema, orderPage, standingSchema } from '../http/api/control-routes.ts';
 import { resolvedSchema, thawedSchema } from '../http/api/ending-routes.ts';
 import {
   approvalSchema,
@@ -122,6 +122,10 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
     snooze: (order) => controlled('rules/snoozes', order),
     wake: (order) => controlled('rules/snoozes/resume', order),
     snoozes: async () => (await read(snoozesSchema, 'rules/snoozes')).snoozes as never,
+    standing: async () => {
+      const { raises = [], ...standing } = await read(standingSchema, 'controls');
+      return { ...standing, raises } as never;
+    },
     history: async (limit) => {
       const { orders, more } = await read(orderPage, `controls/history?limit=${Math.min(limit, 500)}`);
       return { orders: orders as never, more };

@@ -29,6 +29,7 @@ export const statusEn: Texts['status'] = {
     linkQueries: 'queries',
     answers: 'answers',
     caps: 'caps',
+    waits: 'waits',
   },
   open: 'OPEN',
   openUnheard: (since) =>

@@ -50,6 +50,7 @@ export const statusPt = {
     linkQueries: 'consultas',
     answers: 'respostas',
     caps: 'tetos',
+    waits: 'espera',
   },
   open: 'ABERTOS',
   openUnheard: (since: string) =>

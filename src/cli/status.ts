@@ -2,9 +2,11 @@
 import { type Pause, toldPause } from '../bidding/ports.ts';
 import { type Rollback, rollbackIn } from '../bidding/rule-book.ts';
 import type { DaemonStatus } from '../http/api/status.ts';
+import { type WaitingRaise, waitingRaises } from '../operating/controls.ts';
 import { living } from '../operating/living.ts';
 import { ageOf } from './age.ts';
 import { causeText, remedyOf } from './bidding-remedy.ts';
+import { raiseText } from './cap-raise-text.ts';
 import { askStatus, type DaemonPlace, type StatusAnswer } from './daemon.ts';
 import { reasonText } from './flows.ts';
 import { labelledText } from './terminal.ts';
@@ -70,15 +72,16 @@ function whyText({ format }: CommandWorld, place: DaemonPlace | null, answer: St
 
 /** A process tells who ordered what, and why, only to those with a token; whoever has its store may read it there. */
 async function withPerson(world: CommandWorld, { named }: DaemonPlace, found: DaemonStatus): Promise<DaemonStatus> {
-  const { bidding, rollback } = found;
+  const { bidding, rollback, capRaises = [] } = found;
   const isPaused = bidding?.cause === 'paused' && bidding.by === null;
-  if (named || !(isPaused || rollback != null)) return found;
+  if (named || !(isPaused || rollback != null || capRaises.length > 0)) return found;
   const known = await knownOfStore(world);
   if (known === null) return found;
   const { pause } = known;
   // Of another rollback than the process follows, the store's says nothing.
   const back = rollback != null && known.rollback?.at === rollback.at ? known.rollback : rollback;
-  const withNames = back === undefined ? found : { ...found, rollback: back };
+  const told = capRaises.length === 0 ? {} : { capRaises: known.raises.map((raise) => ({ ...raise })) };
+  const withNames = { ...found, ...told, ...(back === undefined ? {} : { rollback: back }) };
   return isPaused && pause !== null
     ? { ...withNames, bidding: { ...bidding, by: pause.by, detail: pause.reason } }
     : withNames;
@@ -91,6 +94,7 @@ type KnownOfStore = {
   held: boolean;
   pause: Pause | null;
   rollback: Rollback | null;
+  raises: readonly WaitingRaise[];
 };
 
 /** What the store says; null where it cannot be read. */
@@ -105,6 +109,7 @@ async function knownOfStore(world: CommandWorld): Promise<KnownOfStore | null> {
         held: isStoreHeld(world),
         pause: toldPause(await control.read()),
         rollback: rollbackIn(await ruleBook.read()),
+        raises: await waitingRaises({ ruleBook, clock: world.clock }),
       };
     });
   } catch {
@@ -161,6 +166,7 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.linkQueries, found.linkQueryRefusals == null ? null : status.linkQueryRefusals(found.linkQueryRefusals)],
     [labels.answers, found.slowAnswers == null ? null : status.slowAnswers(found.slowAnswers)],
     [labels.caps, capsText(found)],
+    ...(found.capRaises ?? []).map((raise): readonly [string, string] => [labels.waits, raiseText(format, raise)]),
   ];
   const width = screenWidth - Math.max(...Object.values(labels).map((label) => label.length)) - 2;
   return labelledText(rows.map(([label, text]) => [label, text === null ? null : wrapped(text, width)]));

@@ -71,6 +71,7 @@ export const en: Texts = {
     reaisADay: 'reais that may be promised a day',
     remove: 'take the cap away',
     controls: 'orders by hand and rule sets: what was ordered',
+    controlShow: 'the pause and the caps by hand that hold, raises that wait for another person, and who obeys',
     controlHistory: 'pauses, resumes, caps by hand and rule sets: who ordered them, when and why',
     controlLimit: 'how many orders, at most',
     doctor: 'examine configuration, directory, rules, log and service, and name the remedy',
@@ -495,6 +496,28 @@ export const en: Texts = {
     nobodyNamed: 'Name who orders it with --by NAME, or order it with a token: LANCE_URL and LANCE_TOKEN.',
   },
   tokens: tokensEn,
+  controlShow: {
+    pause: 'pause',
+    notPaused: 'none: bidding is not paused',
+    pausedBy: (by, at, reason) => `by ${by} since ${at}: ${reason}`,
+    cap: 'cap',
+    capOf: (name, limit, who) =>
+      `${name}: ${limit} a day${who === null ? '' : `, by ${who.by} at ${who.at}${who.reason === null ? '' : `: ${who.reason}`}`}`,
+    waits: 'waits',
+    raise: (name, wanted, by, until) => {
+      const what = { to: `at ${wanted.limit} a day`, away: 'taken away', untold: 'raised' }[wanted.kind];
+      const order = {
+        to: `lance cap ${name} --reais-a-day ${wanted.reais}`,
+        away: `lance cap ${name} --remove`,
+        untold: '',
+      }[wanted.kind];
+      const how = order === '' ? 'lance controls show tells to what' : order;
+      return `${by ?? 'somebody'} wants cap ${name} ${what}; until ${until} another person has to order the same with their token: ${how}`;
+    },
+    process: 'process',
+    processOf: (name, obeys, at) => `${name} ${obeys ? 'obeys' : 'has NOT confirmed the last order'} (heard at ${at})`,
+    noProcess: 'none shows that it lives',
+  },
   controlHistory: {
     folder: '(folder of rules)',
     none: 'Nothing has been ordered yet.',

@@ -31,6 +31,9 @@ type CodeTexts = Record<DeskCode | PriceCode | RejectionCode | 'rule', string> &
   factMissing: (fact: string) => string;
 };
 
+/** What a cap is to be. `untold`: told only to those with a token. */
+type WantedCap = { kind: 'to' | 'away' | 'untold'; limit: string; reais: number };
+
 export const pt = {
   help: {
     about: 'Mesa automática de lances para os leilões do Crédito do Trabalhador.',
@@ -84,6 +87,7 @@ export const pt = {
     reaisADay: 'reais prometidos por dia, no máximo',
     remove: 'tira o teto',
     controls: 'ordens à mão e regras: o que foi mandado',
+    controlShow: 'a pausa e os tetos à mão que valem, altas que esperam outra pessoa, e quem obedece',
     controlHistory: 'pausas, liberações, tetos à mão e regras: quem mandou, quando e por quê',
     controlLimit: 'quantas ordens, no máximo',
     doctor: 'examina configuração, diretório, regras, registro e serviço, e diz o remédio',
@@ -507,6 +511,29 @@ export const pt = {
     nobodyNamed: 'Informe quem dá a ordem com --by NOME, ou use um token: LANCE_URL e LANCE_TOKEN.',
   },
   tokens: tokensPt,
+  controlShow: {
+    pause: 'pausa',
+    notPaused: 'nenhuma: a mesa não está em pausa',
+    pausedBy: (by: string, at: string, reason: string) => `por ${by} desde ${at}: ${reason}`,
+    cap: 'teto',
+    capOf: (name: string, limit: string, who: { by: string; at: string; reason: string | null } | null) =>
+      `${name}: ${limit} por dia${who === null ? '' : `, por ${who.by} em ${who.at}${who.reason === null ? '' : `: ${who.reason}`}`}`,
+    waits: 'espera',
+    raise: (name: string, wanted: WantedCap, by: string | null, until: string) => {
+      const what = { to: `em ${wanted.limit} por dia`, away: 'retirado', untold: 'mais alto' }[wanted.kind];
+      const order = {
+        to: `lance cap ${name} --reais-a-day ${wanted.reais}`,
+        away: `lance cap ${name} --remove`,
+        untold: '',
+      }[wanted.kind];
+      const how = order === '' ? 'lance controls show diz quanto' : order;
+      return `${by ?? 'alguém'} quer o teto ${name} ${what}; até ${until} outra pessoa tem de dar a mesma ordem com o seu token: ${how}`;
+    },
+    process: 'processo',
+    processOf: (name: string, obeys: boolean, at: string) =>
+      `${name} ${obeys ? 'obedece' : 'NÃO confirmou a última ordem'} (ouvido em ${at})`,
+    noProcess: 'nenhum dá sinal de vida',
+  },
   controlHistory: {
     folder: '(pasta de regras)',
     none: 'Ninguém mandou nada ainda.',

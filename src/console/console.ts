@@ -26,7 +26,15 @@ import type { DaemonStatus } from '../http/api/status.ts';
 import { codingOf } from '../http/bodies.ts';
 import type { PageServer, UnknownPage } from '../http/server.ts';
 import { addressKey } from '../http/visitors.ts';
-import { type ControlParts, capUse, controlHistory, controlStanding, pause, resume } from '../operating/controls.ts';
+import {
+  type ControlParts,
+  capUse,
+  controlHistory,
+  controlStanding,
+  pause,
+  resume,
+  waitingRaises,
+} from '../operating/controls.ts';
 import { beginTokenSession, revokeToken, type TokenParts, type TokenWatch } from '../operating/tokens.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
 import {
@@ -342,7 +350,11 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
   addMarketPage({ page }, parts);
 
   page('/console/controls', async ({ pages, shown }, _request, reply) =>
-    send(reply, pages.controlsPage(shown, await controlHistory(parts, mostOrders)), 200),
+    send(
+      reply,
+      pages.controlsPage(shown, { ...(await controlHistory(parts, mostOrders)), raises: await waitingRaises(parts) }),
+      200,
+    ),
   );
 
   for (const kind of ['stop', 'resume'] as const) {

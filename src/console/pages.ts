@@ -3,6 +3,7 @@
 import { codeText } from '../cli/bid-outcome-text.ts';
 import { hindranceText } from '../cli/bid-text.ts';
 import { causeText, remedyOf } from '../cli/bidding-remedy.ts';
+import { raiseText } from '../cli/cap-raise-text.ts';
 import { whatText } from '../cli/controls-history.ts';
 import { phaseText } from '../cli/flows.ts';
 import { createFormat, type Format } from '../cli/format.ts';
@@ -13,7 +14,7 @@ import { phases } from '../domain/states.ts';
 import type { BidPage, Decision } from '../http/api/bid-reader.ts';
 import type { DaemonStatus } from '../http/api/status.ts';
 import { type Plot, plotData } from '../impact/page.ts';
-import type { CapUse, ControlOutcome, OrderGiven } from '../operating/controls.ts';
+import type { CapUse, ControlOutcome, OrderGiven, WaitingRaise } from '../operating/controls.ts';
 import { type Html, html, outside } from './html.ts';
 import { consoleEn } from './texts-en.ts';
 import { type ConsoleTexts, consolePt } from './texts-pt.ts';
@@ -513,7 +514,10 @@ function attemptList({ texts, format, person }: Shown, { hindrances }: Decision)
   return html`<ol class="events">${hindrances.map((each) => html`<li>${timeText(each.from, format)} ${outside(hindranceText(each, format))}</li>`)}</ol>`;
 }
 
-export function controlsPage(shown: Shown, { orders, more }: { orders: readonly OrderGiven[]; more: boolean }): string {
+export function controlsPage(
+  shown: Shown,
+  { orders, more, raises }: { orders: readonly OrderGiven[]; more: boolean; raises: readonly WaitingRaise[] },
+): string {
   const { texts, format } = shown;
   const words = texts.controls;
   const rows = orders.map(
@@ -526,6 +530,7 @@ export function controlsPage(shown: Shown, { orders, more }: { orders: readonly 
   const table = html`<table class="cards" role="table" aria-label="${words.title}"><thead role="rowgroup"><tr role="row">${head(words.at)}${head(words.by)}${head(words.what)}${head(words.reason)}</tr></thead><tbody role="rowgroup">${rows}</tbody></table>`;
   const body = html`<h1>${words.title}</h1>
 <p class="soft">${words.about}</p>
+${raises.length > 0 && html`<section aria-labelledby="waits-title"><h2 id="waits-title">${words.waits}</h2><ul class="reasons">${raises.map((raise) => html`<li>${outside(raiseText(format, raise))}</li>`)}</ul></section>`}
 ${orders.length === 0 ? html`<p class="soft">${words.none}</p>` : table}
 ${more && html`<p class="help">${words.more}</p>`}`;
   return layout(shown, { title: words.title, body, place: 'controls' });

@@ -430,6 +430,7 @@ export const consoleEn: ConsoleTexts = {
     what: 'What',
     reason: 'Reason',
     none: 'No orders yet.',
+    waits: 'Waiting for another person',
     more: 'Only the latest are here; lance controls history shows more.',
     folder: 'folder of rules',
   },

@@ -430,6 +430,7 @@ export const consolePt = {
     what: 'O quê',
     reason: 'Justificativa',
     none: 'Nenhuma ordem ainda.',
+    waits: 'À espera de outra pessoa',
     more: 'Só as mais recentes estão aqui; lance controls history mostra mais.',
     folder: 'pasta de regras',
   },

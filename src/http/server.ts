@@ -39,6 +39,8 @@ export type ReadinessCheck = {
   missing: () => string | null;
   /** Said when nothing is missing; `names`: who asks may read colleagues' names and what they wrote. */
   note?: (names: boolean) => string;
+  /** Nothing is missing, and what the note says has to be put right all the same. */
+  isIll?: () => boolean;
 };
 
 type ServerLimits = VisitorLimits & {
@@ -481,13 +483,13 @@ function addHealth(app: FastifyInstance, parts: ServerParts): void {
       return plain(reply, 400, `role is one of ${readinessRoles.join(', ')}; without it, all are asked for\n`);
     }
     const asked = parts.checks.filter((check) => role === undefined || check.role === role);
-    const results = asked.map(({ name, missing, note }) => ({ name, missing: missing(), note }));
+    const results = asked.map(({ missing, ...check }) => ({ ...check, missing: missing() }));
     const ready = results.every((result) => result.missing === null);
     const lines =
       'verbose' in query
-        ? results.map(({ name, missing, note }) => {
+        ? results.map(({ name, missing, note, isIll }) => {
             if (missing !== null) return `[-] ${name}: ${missing}\n`;
-            return `[+] ${name}${note === undefined ? '' : `: ${note(isLoopback(request.ip))}`}\n`;
+            return `[${isIll?.() === true ? '!' : '+'}] ${name}${note === undefined ? '' : `: ${note(isLoopback(request.ip))}`}\n`;
           })
         : [];
     return plain(reply, ready ? 200 : 503, `${lines.join('')}${ready ? 'ready' : 'not ready'}\n`);

@@ -156,6 +156,23 @@ type CapChange = { name: string; limitCents: number | null; reason: string | nul
 
 type CapRaise = Extract<RuleBookEntry, { kind: 'cap-raise' }>;
 
+/** A cap by hand that somebody wants raised, or taken away (`limitCents` null), and that waits until then for another person. */
+export type WaitingRaise = Pick<CapRaise, 'name' | 'limitCents' | 'reason' | 'at' | 'by'> & { until: EpochMs };
+
+/** The oldest first. Where two persons need not stand for raises any more, none waits: the next order is done at once. */
+export async function waitingRaises({
+  ruleBook,
+  clock,
+}: Pick<ControlParts, 'ruleBook' | 'clock'>): Promise<WaitingRaise[]> {
+  const entries = await ruleBook.read();
+  if (!isApprovalNeeded(entries, 'caps')) return [];
+  const names = new Set(entries.flatMap((entry) => (entry.kind === 'cap-raise' ? [entry.name] : [])));
+  return [...names]
+    .flatMap((name) => [...openRaises(entries, name, clock.now()).values()])
+    .map(({ name, limitCents, reason, at, by }) => ({ name, limitCents, reason, at, by, until: at + standsMs }))
+    .sort((one, other) => one.at - other.at);
+}
+
 /** Raises of this cap that wait for another person, by whom: nobody completed them, and what counts of each person is their last order. */
 function openRaises(entries: readonly RuleBookEntry[], name: string, now: EpochMs): Map<string, CapRaise> {
   const raises = entries.flatMap((entry) => (entry.kind === 'cap-raise' && entry.name === name ? entry : []));
@@ -273,10 +290,15 @@ export type ControlStanding = {
   revision: number;
   pause: ControlState['pause'];
   caps: readonly { name: string; limitCents: number; by: string | null; reason: string | null; at: EpochMs | null }[];
+  /** Of caps, that wait for another person. */
+  raises: readonly WaitingRaise[];
   processes: readonly { instance: string; revision: number; at: EpochMs; obeys: boolean }[];
 };
 
-export async function controlStanding({ control, clock }: ControlParts): Promise<ControlStanding> {
+export async function controlStanding(
+  parts: Pick<ControlParts, 'control' | 'ruleBook' | 'clock'>,
+): Promise<ControlStanding> {
+  const { control, clock } = parts;
   const { revision, pause: paused, caps, changes } = await control.read();
   const orders = lastChanges(changes);
   const live = await living(control, clock);
@@ -287,6 +309,7 @@ export async function controlStanding({ control, clock }: ControlParts): Promise
       const order = orders.find((change) => change.kind === 'cap-set' && change.name === name);
       return { name, limitCents, by: order?.by ?? null, reason: order?.reason ?? null, at: order?.at ?? null };
     }),
+    raises: await waitingRaises(parts),
     processes: live.map((known) => ({ ...known, obeys: known.revision >= revision })),
   };
 }

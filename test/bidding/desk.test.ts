@@ -112,7 +112,7 @@ test('a service whose answers take a tenth of an auction is named, and nothing i
     assert.equal(status.kind, 'open');
     const { medianMs, of, windowMs: auctionMs } = slowAnswers;
     assert.ok(of >= 10 && auctionMs === 3_000 && medianMs >= 390 && medianMs < 3_000, JSON.stringify(slowAnswers));
-    assert.match(await asked('/readyz?verbose'), /^\[\+\] service: .*; SLOW: half of the last \d+ bids waited/m);
+    assert.match(await asked('/readyz?verbose'), /^\[!\] service: .*; SLOW: half of the last \d+ bids waited/m);
   } finally {
     await house.close();
   }

@@ -193,7 +193,7 @@ test('mutations of the shipped rules in the folder of a live desk: refused aloud
       refused += 1;
       // File, line where there is one, pointer, and a sentence.
       assert.match(report.text, /^ {2}[\w./-]+\.json(:\d+)?( \/.*)?: .{10,}/, what);
-      await eventually(async () => /\[\+\] rules: \w+ is followed; the folder is refused/.test(await notesOf(house)));
+      await eventually(async () => /\[!\] rules: \w+ is followed; the folder is refused/.test(await notesOf(house)));
       // A machine that stalls leaves the desk without news of the controls for a moment: then nothing is followed.
       await eventually(() => good.has(house.engine.policy()?.ruleSet.hash ?? ''));
     }

@@ -1,19 +1,9 @@
 /** A process that hangs holds its data directory and shows no life: no command takes it for one that does not run. */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { languages } from '../../src/cli/texts.ts';
-import { lance, openStage, startDaemon } from './desk.ts';
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
+import { freePort, lance, openStage, startDaemon } from './desk.ts';
 
 const flat = (text: string) => text.replaceAll(/\s+/g, ' ');
 

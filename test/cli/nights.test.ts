@@ -18,7 +18,7 @@ import { biddingEn } from '../../src/cli/bidding-texts-en.ts';
 import type { DaemonStatus } from '../../src/http/api/status.ts';
 import { bidPath } from '../../src/wire/bid.ts';
 import { noSmallDisk, withSmallDisk } from '../hostile/small-disk.ts';
-import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
+import { type Daemon, freePort, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
 const file = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const windowMs = 3_000;
@@ -76,14 +76,6 @@ type Night = {
   /** Moves the desk's time of day; nothing else. */
   shift: (ms: number) => void;
 };
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
 
 type NightOptions = {
   more?: Record<string, string>;
@@ -310,7 +302,7 @@ describe('nights on which no bid flows', { concurrency: 2 }, () => {
       const refused = () => daemon.lines.find(({ msg }) => msg === 'rules-refused');
       for (let looks = 0; looks < 150 && refused() === undefined; looks += 1) await sleep(100);
       assert.match(String(refused()?.text), /limits\.json/);
-      assert.match(await (await fetch(`${root}/readyz?verbose`)).text(), /^\[\+\] rules: .*the folder is refused$/m);
+      assert.match(await (await fetch(`${root}/readyz?verbose`)).text(), /^\[!\] rules: .*the folder is refused$/m);
       const metrics = await (await fetch(`${root}/metrics`)).text();
       assert.match(metrics, /^lance_rule_set_refused 1$/m);
       firingWithin2Minutes(metrics, 'LanceRuleSetRefused', [{ alertname: 'LanceRuleSetRefused' }]);
@@ -445,7 +437,7 @@ describe('nights on which no bid flows', { concurrency: 2 }, () => {
       const { bidding, unknownRefusals } = await apiStatus(night);
       assert.equal(bidding?.kind, 'open');
       assert.ok(unknownRefusals! >= 5);
-      assert.match(await (await fetch(`${root}/readyz?verbose`)).text(), /^\[\+\] service: .*; REFUSED: the bids of/m);
+      assert.match(await (await fetch(`${root}/readyz?verbose`)).text(), /^\[!\] service: .*; REFUSED: the bids of/m);
       const metrics = await (await fetch(`${root}/metrics`)).text();
       assert.match(metrics, /^lance_unknown_refusals [1-9]\d*$/m);
       assert.match(metrics, /^lance_alarms_total\{code="bids-refused"\} 1$/m);
@@ -462,6 +454,10 @@ describe('nights on which no bid flows', { concurrency: 2 }, () => {
       );
       const codes = await codesOf(night);
       assert.ok((codes.unclassified ?? 0) >= 5, JSON.stringify(codes));
+      const each = daemon.lines.filter(({ msg, code }) => msg === 'alarm' && code === 'rejected-unclassified');
+      const told = each.reduce((sum, { leftOut }) => sum + 1 + Number(leftOut), 0);
+      assert.ok(each.length <= 2 + 38 / 5, `${each.length} lines of ${told} refusals`);
+      assert.ok(told > each.length, 'those left out are counted');
       front.mode = 'through';
       await played.sandbox.run(5);
       const isOver = () => daemon.lines.some(({ msg }) => msg === 'bids-refused-over');
@@ -481,7 +477,7 @@ describe('nights on which no bid flows', { concurrency: 2 }, () => {
       const { bidding, linkQueryRefusals } = await apiStatus(night);
       assert.equal(bidding?.kind, 'open');
       assert.ok(linkQueryRefusals! >= 5);
-      assert.match(await (await fetch(`${root}/readyz?verbose`)).text(), /^\[\+\] service: .*; REFUSED: the queries/m);
+      assert.match(await (await fetch(`${root}/readyz?verbose`)).text(), /^\[!\] service: .*; REFUSED: the queries/m);
       const metrics = await (await fetch(`${root}/metrics`)).text();
       assert.match(metrics, /^lance_alarms_total\{code="link-queries-refused"\} 1$/m);
       firingWithin2Minutes(metrics, 'LanceLinkQueriesRefused', [{ alertname: 'LanceLinkQueriesRefused' }]);

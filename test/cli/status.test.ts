@@ -9,22 +9,13 @@ import { after, before, test } from 'node:test';
 import { languages, textsIn } from '../../src/cli/texts.ts';
 import type { DaemonStatus } from '../../src/http/api/status.ts';
 import { bidPath } from '../../src/wire/bid.ts';
-import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
+import { type Daemon, freePort, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
 let played: Played;
 let environment: Record<string, string>;
 let daemon: Daemon;
 let root: string;
 const apiToken = 'a-token-of-the-viewer';
-
-/** A port that was free a moment ago: the commands have to know it. */
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => probe.once('listening', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
 
 before(async () => {
   played = await openStage(21);
@@ -65,7 +56,7 @@ test('an open desk says what it is about, in one screen', async () => {
   // The answer comes first, then what is made of it.
   assert.ok(status.lastAnswerAt != null && status.lastAnswerAt >= status.lastBidAt - 1_000);
   const ready = await (await fetch(`${root}/readyz?verbose`)).text();
-  assert.match(ready, /^\[\+\] service: last answered \d+ (?:s|min) ago, at \d{4}-/m);
+  assert.match(ready, /^\[[+!]\] service: last answered \d+ (?:s|min) ago, at \d{4}-/m);
   const metrics = await (await fetch(`${root}/metrics`)).text();
   const gauge = /^lance_service_last_answer_timestamp_seconds (\S+)$/m.exec(metrics);
   assert.ok(Math.abs(Number(gauge?.[1]) * 1_000 - Date.now()) < 600_000, gauge?.[0]);

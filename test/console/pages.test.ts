@@ -155,13 +155,14 @@ test('no page shows the markup of others, or turns its direction', () => {
         { ...given, kind: 'paused' as const },
         { ...given, kind: 'cap-set' as const, name: text, limitCents: 5 },
       ];
+      const raises = [{ name: text, limitCents: 5, by: text, reason: text, at: 1, until: 2 }];
       const found = withText(page, text, ['state', 'next']);
       const made = [
         nowPage(shown, { ...facts, status: closed }),
         nowPage(shown, { ...facts, status: paused }),
         requestPage(shown, seen, null),
         requestsPage(shown, { filters: { code: text, since: text }, found, isFirst: false, problem: text }),
-        controlsPage(shown, { orders, more: true } as Parameters<typeof controlsPage>[1]),
+        controlsPage(shown, { orders, more: true, raises } as Parameters<typeof controlsPage>[1]),
         problemPage(shown, { title: text, text }),
         orderPage(shown, 'resume', { pause: { by: text, reason: text, since: 1 }, reason: '', problem: null }),
       ];

@@ -257,6 +257,22 @@ test('livez is progress; readyz names what is missing', async (context) => {
   assert.match(await wrong.text(), /role is one of ingress, engine/);
 });
 
+test('what is to be put right in a ready process has a mark of its own', async (context) => {
+  let isIll = true;
+  const { root } = await start(context, {
+    checks: [
+      {
+        ...{ name: 'partitions', role: 'engine', missing: () => null },
+        ...{ note: () => 'auctions/3 is closed', isIll: () => isIll },
+      },
+    ],
+  });
+  const asked = async () => (await fetch(`${root}/readyz?verbose`)).text();
+  assert.equal(await asked(), '[!] partitions: auctions/3 is closed\nready\n');
+  isIll = false;
+  assert.equal(await asked(), '[+] partitions: auctions/3 is closed\nready\n');
+});
+
 test('who ordered what is said to this machine alone (stranger, issue 15)', async (context) => {
   const note = (names: boolean) => (names ? 'pause by ana (fraude)' : 'said to whoever asks from this machine');
   const { root } = await start(context, {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Control, RuleBookEntry } from '../../src/bidding/ports.ts';
 import { isApprovalNeeded } from '../../src/bidding/rule-book.ts';
 import { Fault } from '../../src/errors.ts';
-import { type ControlParts, setCap } from '../../src/operating/controls.ts';
+import { type ControlParts, setCap, waitingRaises } from '../../src/operating/controls.ts';
 import { type RuleOrderParts, setApproval } from '../../src/operating/rule-orders.ts';
 import { createManualClock } from '../bidding/manual-clock.ts';
 
@@ -46,6 +46,7 @@ function desk() {
     loseBook: () => {
       isBookThere = false;
     },
+    waiting: () => waitingRaises(parts),
     approval: async (by: string, needed: boolean, of?: 'caps') =>
       (await setApproval(parts, { by, via: 'api' }, needed, of)).kind,
     cap: async (by: string, limitCents: number | null, via: 'api' | 'offline' = 'api') =>
@@ -115,6 +116,38 @@ test('a later order of the same person for the same cap takes the raise back tha
   const before = entries.length;
   assert.equal(await cap('carla', 40), 'stored');
   assert.equal(entries.length, before, 'who has no open raise writes nothing beside the order');
+});
+
+test('what waits for another person can be read until it was done, taken back, or has expired', async () => {
+  const { approval, cap, waiting, pass } = desk();
+  await cap('ana', 200);
+  await approval('ana', true, 'caps');
+  assert.deepEqual(await waiting(), []);
+  await cap('ana', 500);
+  pass(1_000);
+  await cap('bruno', null);
+  const [at, later] = [start, start + 1_000];
+  const common = { name: 'dia', reason: null };
+  assert.deepEqual(await waiting(), [
+    { ...common, limitCents: 500, by: 'ana', at, until: at + dayMs },
+    { ...common, limitCents: null, by: 'bruno', at: later, until: later + dayMs },
+  ]);
+  pass(dayMs - 1_000);
+  assert.deepEqual(
+    (await waiting()).map(({ by }) => by),
+    ['bruno'],
+    'a day after it was ordered',
+  );
+  await cap('bruno', 100);
+  assert.deepEqual(await waiting(), [], 'taken back');
+  await cap('ana', 300);
+  await cap('bruno', 300);
+  assert.deepEqual(await waiting(), [], 'done');
+  await cap('ana', 900);
+  assert.equal((await waiting()).length, 1);
+  await approval('ana', false, 'caps');
+  await approval('bruno', false, 'caps');
+  assert.deepEqual(await waiting(), [], 'nobody has to be waited for');
 });
 
 test('a cap is lowered though nobody can read what raises wait', async () => {

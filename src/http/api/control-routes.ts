@@ -85,7 +85,7 @@ export const obeyedSchema = answerNamed(
   'An order that is stored, and who obeys it',
 );
 
-const standingSchema = answerNamed(
+export const standingSchema = answerNamed(
   z.object({
     revision: said(revision, 'Of the controls: it grows with each change', 17),
     pause: saidOfParts(
@@ -103,6 +103,21 @@ const standingSchema = answerNamed(
         }),
       ),
       'Caps set by hand',
+    ),
+    raises: saidOfParts(
+      z
+        .array(
+          z.object({
+            name: said(z.string(), 'Name of the cap', 'mesa'),
+            limitCents: said(cents.nullable(), 'What it is to be raised to; null: it is to be taken away', 50_000_000),
+            by: said(z.string(), 'Who ordered it first; another identity has to order the same', 'ana'),
+            reason: said(z.string().nullable(), 'Why; null: nobody said', 'fim do mês'),
+            at: said(time, 'When it was ordered', exampleTime),
+            until: said(time, 'How long it waits for another identity', exampleTime + 86_400_000),
+          }),
+        )
+        .optional(),
+      'Caps that somebody wants raised while two identities have to, the oldest first; absent: an earlier version says it',
     ),
     processes: saidOfParts(
       z.array(
@@ -232,14 +247,14 @@ export function addControlRoutes(app: ApiApp, parts: ControlRouteParts): void {
       onRequest: guard.only(),
       schema: {
         tags,
-        summary: 'The pause, the caps by hand, and which processes obey',
+        summary: 'The pause, the caps by hand, raises of caps that wait for another identity, and which processes obey',
         response: { 200: answered(standingSchema, 'What holds now'), ...problemResponses },
       },
     },
     async () => {
-      const { pause: held, caps, processes, ...rest } = await controlStanding(parts);
+      const { pause: held, caps, raises, processes, ...rest } = await controlStanding(parts);
       const shown = held === null ? null : { ...held, via: held.via ?? null };
-      return { ...rest, pause: shown, caps: [...caps], processes: [...processes] };
+      return { ...rest, pause: shown, caps: [...caps], raises: [...raises], processes: [...processes] };
     },
   );
   app.get(

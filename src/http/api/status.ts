@@ -127,6 +127,23 @@ export const statusSchema = answerNamed(
       'When this process last wrote the first byte of a bid, also of one sent again; null: not since it started',
       exampleTime,
     ),
+    capRaises: saidOfParts(
+      z
+        .array(
+          z.object({
+            name: said(z.string(), 'Name of the cap', 'mesa'),
+            limitCents: said(
+              cents.nullable(),
+              'What it is to be raised to; null: taken away, or not told without a token',
+              50_000_000,
+            ),
+            by: said(z.string().nullable(), 'Who ordered it; null: told only to those with a token', 'ana'),
+            until: said(time, 'How long it waits for another identity to order the same', exampleTime + 86_400_000),
+          }),
+        )
+        .optional(),
+      'Raises of caps by hand that wait for another identity, as read in the last seconds; absent: an earlier version says it',
+    ),
     pausedAt: said(
       time.nullable().optional(),
       'When the pause was ordered that this process obeys; null: none holds, or the controls are not known',
