@@ -1,14 +1,42 @@
 /** Two desks on one log, ordered over the API of one of them: the other obeys within a second, and lets no revoked token in. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer, request as forward } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bidPath } from '../../src/wire/bid.ts';
+import { clientId, clientSecret, openBrowser, startProvider } from '../http/openid.ts';
 import { stackEnvironment } from '../stack/stack.ts';
 import { describeOnStack } from '../stack/suite.ts';
 import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
+
+/** In front of several processes: the first request goes to the first, the next to the next. `taken`: which one got which path. */
+async function openBalancer(origins: () => readonly string[]) {
+  const taken: [desk: number, path: string][] = [];
+  const server = createServer((request, response) => {
+    const desk = taken.length % origins().length;
+    taken.push([desk, request.url!.split('?', 1)[0]!]);
+    const { method, headers } = request;
+    const onward = forward(new URL(request.url!, origins()[desk]), { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on('error', () => response.destroy());
+    request.pipe(onward);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    taken,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
 
 /** Long enough for bids on a loaded machine. */
 const windowMs = 10_000;
@@ -18,6 +46,8 @@ await describeOnStack('two desks ordered over one API', (stack) => {
   let stage: Played;
   let desks: readonly Daemon[] = [];
   let environment: Record<string, string>;
+  let balancer: Awaited<ReturnType<typeof openBalancer>>;
+  const ends: (() => void)[] = [];
 
   before(async () => {
     stage = await openStage(31, windowMs);
@@ -30,6 +60,15 @@ await describeOnStack('two desks ordered over one API', (stack) => {
       ...{ ...stage.environment, LANCE_LANG: 'en', LANCE_CONFIG: path, LANCE_API_TOKENS: `ana:admin:${hash}` },
       ...stackEnvironment(stack),
     };
+    balancer = await openBalancer(() => desks.map(({ url }) => new URL(url).origin));
+    const people = { bia: { email: 'bia@desk.example', email_verified: true, groups: ['desk-risk'] } };
+    const ending = { after: (end: () => void) => void ends.push(end) } as Parameters<typeof startProvider>[0];
+    const issuer = await startProvider(ending, people, `${balancer.origin}/v1/login/callback`);
+    const oidc = {
+      ...{ issuer, clientId, clientSecret, redirectBase: balancer.origin, scopes: ['openid', 'email', 'groups'] },
+      roles: [{ value: 'desk-risk', role: 'risk' }],
+    };
+    writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), oidc }));
     const first = await startDaemon(environment);
     // Where views are in files each process has a directory of its own.
     desks = [first, await startDaemon({ ...environment, LANCE_DATA_DIR: join(stage.directory, 'second') })];
@@ -37,6 +76,8 @@ await describeOnStack('two desks ordered over one API', (stack) => {
   });
   after(async () => {
     for (const desk of desks) await desk.stop();
+    for (const end of ends) end();
+    balancer?.close();
     await stage.close();
   });
 
@@ -111,6 +152,39 @@ await describeOnStack('two desks ordered over one API', (stack) => {
       'x',
     );
     assert.deepEqual([away.code, /No desk answers/.test(away.stderr)], [69, true]);
+  });
+
+  test('a log-in that is begun at one desk is finished at the other, and counts at both', async (context) => {
+    const { origin, taken } = balancer;
+    const browser = openBrowser();
+    taken.length = 0;
+    const { response } = await browser.logIn(`${origin}/v1/login?to=/v1/openapi.json`, 'bia');
+    assert.equal(response.status, 200, JSON.stringify(taken));
+    const deskOf = (path: string) => taken.find(([, asked]) => asked === path)?.[0];
+    assert.deepEqual([deskOf('/v1/login'), deskOf('/v1/login/callback')], [0, 1]);
+    const cookie = `lance_session=${browser.jar.get(`${origin} lance_session`)}`;
+    const identityAt = async (desk: number) => {
+      const answer = await fetch(`${rootOf(desk)}/v1/identity`, { headers: { cookie } });
+      return { status: answer.status, body: (await answer.json()) as { name: string; csrfToken: string } };
+    };
+    assert.equal((await identityAt(1)).status, 200, 'where it was finished');
+    const heardMs = await until(async () => (await identityAt(0)).status === 200, 5_000);
+    context.diagnostic(`the session counts at the other desk after ${Math.round(heardMs)} ms`);
+    const [{ body }, other] = [await identityAt(0), await identityAt(1)];
+    assert.deepEqual([body.name, other.body.csrfToken], ['bia@desk.example', body.csrfToken]);
+    // What one desk has told a page is taken by the other.
+    const ordered = async (desk: number, path: string, sent: object) =>
+      fetch(`${rootOf(desk)}/v1/${path}`, {
+        method: 'POST',
+        headers: { cookie, 'x-csrf-token': body.csrfToken, 'content-type': 'application/json' },
+        body: JSON.stringify(sent),
+      });
+    assert.equal((await ordered(0, 'controls/pause', { reason: 'teste' })).status, 200);
+    assert.equal((await ordered(1, 'controls/resume', { reason: 'visto' })).status, 200);
+    assert.equal((await ordered(1, 'logout', {})).status, 200);
+    const gone = (desk: number) => until(async () => (await identityAt(desk)).status === 401, 5_000);
+    const endedMs = Math.max(...(await Promise.all([gone(0), gone(1)])));
+    context.diagnostic(`over on both after ${Math.round(endedMs)} ms`);
   });
 
   test('a token is given out on one desk, works on the other, and is revoked on both within 5 seconds', async (context) => {
