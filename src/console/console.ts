@@ -169,7 +169,8 @@ function createLooks({ guard, login }: ConsoleParts) {
     const asked = new URLSearchParams(request.url.split('?', 2)[1]).get('lang');
     if (asked === 'pt' || asked === 'en') {
       const settings = pageSettings(request, login);
-      void reply.header('set-cookie', cookieOf(settings, languageName, asked, languageMs, 'Strict'));
+      // Sent along when a person comes back from the provider, which is another site.
+      void reply.header('set-cookie', cookieOf(settings, languageName, asked, languageMs));
       return asked;
     }
     const kept = cookieIn(request, cookieName(pageSettings(request, login), languageName));

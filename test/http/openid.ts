@@ -8,10 +8,14 @@ import { Provider } from 'oidc-provider';
 export const clientId = 'lance';
 export const clientSecret = 'a-secret-of-the-client';
 
-async function listen(context: TestContext, listener: (issuer: string) => RequestListener): Promise<string> {
+async function listen(
+  context: Pick<TestContext, 'after'>,
+  listener: (issuer: string) => RequestListener,
+  host = '127.0.0.1',
+): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer = `http://${host}:${(server.address() as AddressInfo).port}`;
   server.on('request', listener(issuer));
   context.after(() => {
     server.closeAllConnections();
@@ -31,14 +35,15 @@ export async function freePort(): Promise<number> {
 
 const rsa = () => generateKeyPairSync('rsa', { modulusLength: 2_048 });
 
-/** People by what they are called at their log-in, with their claims. */
+/** People by what they are called at their log-in, with their claims. `host`: how it calls this machine. */
 export async function startProvider(
-  context: TestContext,
+  context: Pick<TestContext, 'after'>,
   people: Readonly<Record<string, object>>,
   redirectUri: string,
+  host = '127.0.0.1',
 ): Promise<string> {
   const { privateKey } = rsa();
-  return listen(context, (issuer) =>
+  const provider = (issuer: string) =>
     new Provider(issuer, {
       clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: [redirectUri] }],
       cookies: { keys: ['a-key-of-the-cookies'] },
@@ -50,8 +55,8 @@ export async function startProvider(
         people[id] === undefined ? undefined : { accountId: id, claims: () => ({ sub: id, ...people[id] }) },
       ttl: { AccessToken: 600, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
       features: { devInteractions: { enabled: true } },
-    }).callback(),
-  );
+    }).callback();
+  return listen(context, provider, host);
 }
 
 export type Lie = {
