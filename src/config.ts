@@ -456,7 +456,6 @@ function canonical(value: unknown): string {
 function configOf(read: Sections, store: StorePlace): Config {
   const { bidding, economics, pricing, service } = read;
   const contacts = Object.freeze(contactsOf(read.contacts));
-  const content = canonical({ bidding, contacts, economics, pricing });
   const tokenCommand = service.tokenCommand === null ? null : Object.freeze(splitCommand(service.tokenCommand));
   return Object.freeze({
     store,
@@ -475,8 +474,14 @@ function configOf(read: Sections, store: StorePlace): Config {
     oidc: loginOf(read.oidc),
     pseudonymKey: read.pseudonymKey,
     audit: read.audit,
-    settings: Object.freeze({ hash: createHash('sha256').update(content).digest('hex'), content }),
+    settings: settingsOf({ bidding, contacts, economics, pricing }),
   });
+}
+
+/** What decisions depend on beside the rules, as it is kept with them. */
+function settingsOf(read: Pick<Config, 'bidding' | 'contacts' | 'economics' | 'pricing'>): Config['settings'] {
+  const content = canonical(read);
+  return Object.freeze({ hash: createHash('sha256').update(content).digest('hex'), content });
 }
 
 /** Reads the settings of `wanted` out of the layers. Every fault of every setting goes to `faults`. */
@@ -653,6 +658,39 @@ export function readModel(
   const content = canonical(found);
   const hash = createHash('sha256').update(content).digest('hex');
   return { kind: 'model', model: { ...found, settings: { hash, content } } };
+}
+
+/** Sections that say what a loan is worth and how a rate is chosen. `source`: their canonical JSON, and its hash. */
+export type EconomicsSettings = Pick<Config, 'economics' | 'pricing'> & { hash: string; source: string };
+
+export function economicsOf({ economics, pricing }: Pick<Config, 'economics' | 'pricing'>): EconomicsSettings {
+  const source = canonical({ economics, pricing });
+  return { economics, pricing, source, hash: createHash('sha256').update(source).digest('hex') };
+}
+
+/** The same of a source that was kept; what an earlier version did not know has its default. Null: this version does not take it. */
+export function readEconomics(source: string, readFile: ReadFile): EconomicsSettings | null {
+  const faults: string[] = [];
+  const kept = parseJson(source);
+  if (kept.kind === 'malformed' || !isPlain(kept.value)) return null;
+  const { economics, pricing } = sections;
+  const wanted = { economics, pricing };
+  const base = readLayer('defaults', defaultFile, readFile, faults);
+  const layers: Layers = { settings: mergePlain(base, kept.value), unread: new Set(), nameOf };
+  const read = readSettings(wanted, layers, faults);
+  faults.push(...crossFaults(read));
+  return faults.length > 0 ? null : economicsOf(read as Required<typeof read>);
+}
+
+/** The same configuration with these economics. */
+export function withEconomics(config: Config, { economics, pricing }: Pick<Config, 'economics' | 'pricing'>): Config {
+  const { bidding, contacts } = config;
+  return Object.freeze({
+    ...config,
+    economics,
+    pricing,
+    settings: settingsOf({ bidding, contacts, economics, pricing }),
+  });
 }
 
 /** Reads only the pseudonym key, for commands that open what is sealed in files; null: none is given. */

@@ -45,7 +45,7 @@ import { ageOf } from './cli/age.ts';
 import { remedyOf } from './cli/bidding-remedy.ts';
 import { biddingEn } from './cli/bidding-texts-en.ts';
 import { statusEn } from './cli/status-texts-en.ts';
-import type { Config } from './config.ts';
+import { type Config, type EconomicsSettings, economicsOf, withEconomics } from './config.ts';
 import { addConsole, type ConsoleParts } from './console/console.ts';
 import type { Chance, Clock, Timer } from './domain/clock.ts';
 import type { EpochMs } from './domain/glossary.ts';
@@ -66,6 +66,7 @@ import { createLagGauge, type LagGauge } from './http/lag.ts';
 import { createMetrics, type GaugeSample, type Metrics } from './http/metrics.ts';
 import { createServer, type ReadinessCheck } from './http/server.ts';
 import { type ControlParts, type WaitingRaise, waitingRaises } from './operating/controls.ts';
+import { economicsStanding, settleEconomics } from './operating/economics.ts';
 import { type TokenWatch, watchTokens } from './operating/tokens.ts';
 import { createFlowDesk, type FlowDesk, type FlowDurableStep } from './origination/desk.ts';
 import { createFlowFront } from './origination/front.ts';
@@ -128,6 +129,8 @@ export type EngineParts = {
   /** Null where the settings name none. */
   identityProvider: IdentityProvider | null;
   ruleWatch: RuleWatch;
+  /** Of a source that was kept; null: this version does not take it. */
+  readEconomics: (source: string) => EconomicsSettings | null;
   /** Of this program, as its package says. */
   version: string;
   /** False freezes the statistics. */
@@ -188,16 +191,17 @@ export const snapshotSettings: SnapshotSettings = {
 };
 
 export async function startEngine(given: EngineParts): Promise<Engine> {
-  const { config, journal } = given;
+  const { journal } = given;
+  await enterHouse({ ...given, ...given.store });
+  await claimKey(given.store.log, given.vault, given.instance);
+  const logId = await claimLogId(given.store.log, given.instance);
+  const { config, awaited } = await decidingConfig(given);
   const { queryBudget: budget } = given.store;
   const queries = withinBudget({ ...given, budget, perDay: config.bidding.directQueriesPerDay });
   const authorisations = createAuthorisations({ always: config.bidding.askWithoutAuthorisation });
   const keyOf = (cpf: string) => workerKeyOf(given.vault, cpf);
   const service = { ...given.service, ...noting(queries, authorisations, keyOf) };
-  const parts: DeskParts = { ...given, service, authorisations };
-  await enterHouse({ ...parts, ...parts.store });
-  await claimKey(parts.store.log, parts.vault, parts.instance);
-  const logId = await claimLogId(parts.store.log, parts.instance);
+  const parts: DeskParts = { ...given, config, service, authorisations };
   const restored = await noBidReceivedBefore(parts.store);
   const metrics = createMetrics();
   const startedAt = parts.clock.now();
@@ -221,6 +225,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     watch: parts.ruleWatch,
     approval: config.rules.approval,
     policyOf: createPolicyMaker(config),
+    unreadable: awaited?.isReadable === false ? unreadableEconomics(awaited) : null,
     onEvent: ruleJournal(tellers),
   });
   const orders = createOrderJournal(journal);
@@ -235,15 +240,25 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const refusals = createRefusals(() => performance.now());
   const door = parts.readBody === null ? null : doorOf(parts, parts.readBody, tellers, refusals);
   const raises = watchRaises({ ...parts, ...parts.store }, tellers);
+  const economics = watchEconomics({ ...parts, ...parts.store }, awaited, tellers);
   const checks = [
-    ...(desk === null ? [] : readinessChecks(desk, flowDesk, rules, orders, serviceNote(parts, lasts))),
+    ...(desk === null ? [] : readinessChecks(desk, flowDesk, rules, orders, serviceNote(parts, lasts), economics)),
     ...(door === null ? [] : [webhookCheck(parts, door, refusals)]),
   ];
   const tokenWatch = watchTokens({ ...parts, ...parts.store }, (fault) => tellFault(tellers, fault));
   const sessions = config.oidc === null ? null : { origin: config.oidc.redirectBase };
   const guard = createGuard(config.api.tokens, tokenWatch, () => parts.clock.now(), sessions);
   const api = apiOf(parts, tokenWatch, logId);
-  const status = () => statusOf({ ...parts, desk, rules, checks, lasts, startedAt, capRaises: raises.waiting });
+  const status = () =>
+    statusOf({
+      ...parts,
+      desk,
+      rules,
+      checks,
+      lasts,
+      startedAt,
+      waits: { capRaises: raises.waiting, economics: economics.awaited },
+    });
   const server = createServer({
     door,
     status: () => withoutPerson(status()),
@@ -290,6 +305,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   keeper?.start();
   await tokenWatch.start();
   await raises.start();
+  await economics.start();
   server.open();
   const house = parts.soleOwner ? null : watchHouse({ ...parts, ...parts.store, shows: desk === null });
   journal.info('started', { instance: parts.instance, port, ruleSet: rules.status().hash });
@@ -305,6 +321,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
       house?.stop();
       tokenWatch.stop();
       raises.stop();
+      economics.stop();
       await server.close();
       doorTime?.stop();
       await keeper?.stop();
@@ -717,6 +734,86 @@ function ruleJournal({ metrics, journal }: Tellers): (event: RuleEvent) => void 
   };
 }
 
+type Awaited = { hash: string; used: string; isReadable: boolean };
+
+/**
+ * The configuration that decides. A process whose economics two persons would have to stand for first decides by those used before; one
+ * that bids for nothing decides nothing. `isReadable` false: this version does not take them, and nothing may be decided.
+ */
+async function decidingConfig(given: EngineParts): Promise<{ config: Config; awaited: Awaited | null }> {
+  const { config, readEconomics, store, clock } = given;
+  if (!config.roles.includes('desk')) return { config, awaited: null };
+  const { hash, source } = economicsOf(config);
+  const isSame = (kept: string) => readEconomics(kept)?.hash === hash;
+  const settled = await settleEconomics({ ruleBook: store.ruleBook, clock }, { hash, source }, isSame);
+  if (settled.kind === 'own') return { config, awaited: null };
+  const used = readEconomics(settled.used.source);
+  const awaited = { hash, used: settled.used.hash, isReadable: used !== null };
+  return { config: used === null ? config : withEconomics(config, used), awaited };
+}
+
+function unreadableEconomics({ hash, used }: Awaited): string {
+  return `this version does not take the economics ${used.slice(0, shownHash)} that decided until now, and two persons have to stand for those of the settings: lance economics approve ${hash.slice(0, shownHash)}, each with a token of their own; then restart`;
+}
+
+function awaitedText({ hash, used, approved }: NonNullable<DaemonStatus['economics']>): string {
+  const [own, before] = [hash.slice(0, shownHash), used.slice(0, shownHash)];
+  return approved
+    ? `economics ${own} of the settings are approved, and decide from a restart on; until then ${before} decide`
+    : `economics ${own} of the settings wait for two persons, and ${before} decide: lance economics show, then lance economics approve ${own}, each with a token of their own`;
+}
+
+type EconomicsWatch = {
+  start: () => Promise<void>;
+  stop: () => void;
+  awaited: () => NonNullable<DaemonStatus['economics']> | null;
+};
+
+/** Whether the economics that this process had to leave aside are approved by now, which counts from its next start on. */
+function watchEconomics(
+  { ruleBook, clock }: Pick<ControlParts, 'ruleBook' | 'clock'>,
+  held: Awaited | null,
+  tellers: Tellers,
+): EconomicsWatch {
+  let approved = false;
+  let timer: Timer | null = null;
+  let stopped = false;
+  const awaited = () => (held === null ? null : { hash: held.hash, used: held.used, approved });
+
+  async function look(): Promise<void> {
+    try {
+      const { waiting } = await economicsStanding({ ruleBook });
+      const wasApproved = approved;
+      approved = waiting.find(({ hash }) => hash === held?.hash)?.approved === true;
+      const now = awaited();
+      if (now !== null && approved && !wasApproved)
+        tellers.journal.info('economics-approved', { text: awaitedText(now) });
+    } catch (fault) {
+      if (!(fault instanceof Fault)) throw fault;
+      tellFault(tellers, fault);
+    }
+  }
+
+  async function lookAndGoOn(): Promise<void> {
+    await look();
+    if (!stopped && !approved) timer = clock.after(raisesLookMs, () => void lookAndGoOn());
+  }
+
+  return {
+    start: async () => {
+      const now = awaited();
+      if (now === null) return;
+      tellers.journal.warn('economics-await-approval', { text: awaitedText(now) });
+      await lookAndGoOn();
+    },
+    stop: () => {
+      stopped = true;
+      timer?.cancel();
+    },
+    awaited,
+  };
+}
+
 /** A raise is in the rule book, which no control tells of. */
 const raisesLookMs = 5_000;
 
@@ -827,6 +924,7 @@ function readinessChecks(
   rules: RuleDesk,
   orders: OrderJournal,
   service: { text: () => string; isIll: () => boolean },
+  economics: EconomicsWatch,
 ): ReadinessCheck[] {
   return [
     {
@@ -888,11 +986,13 @@ function readinessChecks(
       },
       note: (names) => {
         const { hash, refusal, notFollowed, rollback } = rules.status();
-        const followed = `${hash?.slice(0, shownHash) ?? 'none'} is followed${rollback === null ? '' : rollbackText(rollback, names)}`;
+        const held = economics.awaited();
+        const waits = held === null ? '' : `; ${awaitedText(held)}`;
+        const followed = `${hash?.slice(0, shownHash) ?? 'none'} is followed${rollback === null ? '' : rollbackText(rollback, names)}${waits}`;
         if (refusal !== null) return `${followed}; the folder is refused`;
         return notFollowed === null ? followed : `${followed}; ${notFollowed.slice(0, shownHash)} in the folder is not`;
       },
-      isIll: () => rules.status().refusal !== null,
+      isIll: () => rules.status().refusal !== null || economics.awaited() !== null,
     },
     {
       name: 'control',
@@ -943,7 +1043,7 @@ function statusOf(
     checks: readonly ReadinessCheck[];
     lasts: Lasts;
     startedAt: EpochMs;
-    capRaises: () => readonly WaitingRaise[];
+    waits: { capRaises: () => readonly WaitingRaise[]; economics: () => DaemonStatus['economics'] };
   },
 ): DaemonStatus {
   const { instance, version, config, clock, desk, rules, checks, lasts, startedAt } = parts;
@@ -974,7 +1074,8 @@ function statusOf(
           },
     lastBidAt: lasts.bidAt,
     lastSentAt: lasts.sentAt,
-    capRaises: parts.capRaises().map(({ name, limitCents, by, until }) => ({ name, limitCents, by, until })),
+    economics: parts.waits.economics() ?? null,
+    capRaises: parts.waits.capRaises().map(({ name, limitCents, by, until }) => ({ name, limitCents, by, until })),
     pausedAt: status?.pausedAt ?? null,
     lastWinAt: lasts.winAt,
     lastAnswerAt: parts.serviceAnsweredAt(),

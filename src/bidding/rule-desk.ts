@@ -80,6 +80,8 @@ export function createRuleDesk(world: {
   /** A set has to be approved by two persons before it is followed; so it is as well where the book says so. */
   approval: boolean;
   policyOf: (ruleSet: RuleSet) => Policy;
+  /** Why no set can decide here, whichever it is; null: they can. */
+  unreadable?: string | null;
   onEvent: (event: RuleEvent) => void;
 }): RuleDesk {
   const { watch, ruleBook, control, clock, onEvent } = world;
@@ -119,7 +121,7 @@ export function createRuleDesk(world: {
   }
 
   function policy(at: EpochMs): Policy | null {
-    const order = isDeaf() ? null : orderAt(at);
+    const order = isDeaf() || world.unreadable != null ? null : orderAt(at);
     return order === null ? null : (ready.get(order.hash) ?? null);
   }
 
@@ -387,7 +389,7 @@ export function createRuleDesk(world: {
       const none = 'no rule set was ever followed here: approve the one in the folder';
       const unheard = 'which one to follow is not known while the controls cannot be read';
       const unready = hash === null ? none : ready.has(hash) ? null : (lacking.get(hash) ?? 'it is being fetched');
-      const missing = isUnheard ? unheard : unready;
+      const missing = world.unreadable ?? (isUnheard ? unheard : unready);
       const isFollowed = folderHash === null || orders.at(-1)?.hash === folderHash;
       const notFollowed = isFollowed ? null : folderHash;
       return { hash, missing, refusal, heldBack, notFollowed, rollback };

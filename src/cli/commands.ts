@@ -22,6 +22,7 @@ import { capDesk, pauseDesk, resumeDesk } from './control.ts';
 import { tellControlHistory } from './controls-history.ts';
 import { tellControlStanding } from './controls-show.ts';
 import { runDoctor } from './doctor.ts';
+import { approveEconomicsOf, showEconomics } from './economics-approve.ts';
 import { proposeEconomics } from './economics-propose.ts';
 import { exportDesk, undoExport } from './export.ts';
 import { addThawing, registerFlows } from './flows-commands.ts';
@@ -458,6 +459,15 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     .action(async (file: string, { to, dir, json }: { to: string; dir?: string; json: boolean }) => {
       process.exitCode = await proposeEconomics(world, file, { to, directory: folderOf(dir), json });
     });
+  const { help: ofEconomics } = format.texts.economics;
+  add(economics, 'show', ofEconomics.show, 'lance economics show')
+    .option('--json', help.json, false)
+    .action(({ json }: { json: boolean }) => showEconomics(world, json));
+  add(economics, 'approve', ofEconomics.approve, 'lance economics approve 5d1c0e88fa21')
+    .argument('<hash>', ofEconomics.hash)
+    .option('--by <name>', help.orderer, read.said)
+    .option('--comment <text>', format.texts.rules.help.activation.comment, read.said)
+    .action((hash: string, options: { by?: string; comment?: string }) => approveEconomicsOf(world, hash, options));
   add(program, 'sandbox', help.sandbox, 'lance sandbox --port 9090')
     .option('--port <n>', help.port, read.port, 0)
     .option('--host <address>', help.host, read.host, '127.0.0.1')

@@ -21,6 +21,12 @@ import {
   setCap,
 } from '../operating/controls.ts';
 import {
+  approveEconomics,
+  type EconomicsOutcome,
+  type EconomicsStanding,
+  economicsStanding,
+} from '../operating/economics.ts';
+import {
   type ResolveOrder,
   type ResolveOutcome,
   resolveRequest,
@@ -88,6 +94,8 @@ export type DeskControl = {
   activate: (set: string, comment: string | null) => Promise<ActivateOutcome>;
   rollBack: (set: string | null, comment: string | null) => Promise<RollBackOutcome>;
   setApproval: (needed: boolean, of?: ApprovalOf) => Promise<ApprovalOutcome>;
+  economics: () => Promise<EconomicsStanding>;
+  approveEconomics: (hash: string, comment: string | null) => Promise<EconomicsOutcome>;
   ruleHistory: () => Promise<readonly RuleHistoryEntry[]>;
   keptSet: (set: string) => Promise<KeptSet | SetUnknown>;
   createToken: (order: TokenOrder) => Promise<TokenCreated>;
@@ -190,6 +198,8 @@ function storeDesk(
     activate: (set, comment) => activateSet(rules, signed(who, comment), set),
     rollBack: (set, comment) => rollBack(rules, signed(who, comment), set),
     setApproval: (needed, of) => setApproval(rules, who, needed, of),
+    economics: () => economicsStanding(parts),
+    approveEconomics: (hash, comment) => approveEconomics(parts, signed(who, comment), hash),
     ruleHistory: () => ruleHistory(parts),
     keptSet: (set) => keptSet(parts, set),
     createToken: (order) => createToken(parts, who, order),

@@ -192,6 +192,14 @@ export const doctorEn: Texts['doctor'] = {
       `set ${hash} decides; the set of ${path}, ${folder}, does not: two persons have to stand for it${alsoTaken(figures)}`,
       `lance rules approve ${folder}, with the token of each person (LANCE_URL, LANCE_TOKEN)`,
     ],
+    'economics-unapproved': ({ hash, used }) => [
+      `economics ${used} decide; those of the settings, ${hash}, do not: two persons have to stand for them`,
+      `see lance economics show; lance economics approve ${hash}, with the token of each person (LANCE_URL, LANCE_TOKEN)`,
+    ],
+    'economics-approved': ({ hash, used }) => [
+      `economics ${used} decide; those of the settings, ${hash}, are approved`,
+      'restart each process to decide by them',
+    ],
     'rules-new': ({ hash, path, folder, ...figures }) => [
       `set ${hash} decides; the set of ${path}, ${folder}, does not: no desk has taken it from there yet${alsoTaken(figures)}`,
       'a desk that runs with this folder does; see LANCE_RULES_DIR',

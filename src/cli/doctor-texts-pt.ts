@@ -204,6 +204,14 @@ export const doctorPt = {
       `o conjunto ${hash} decide; o de ${path}, ${folder}, não: falta a aprovação de duas pessoas${alsoTaken(figures)}`,
       `lance rules approve ${folder}, com o token de cada pessoa (LANCE_URL, LANCE_TOKEN)`,
     ],
+    'economics-unapproved': ({ hash, used }: DoctorFigures) => [
+      `decide a economia ${used}; a da configuração, ${hash}, não: falta a aprovação de duas pessoas`,
+      `veja lance economics show; lance economics approve ${hash}, com o token de cada pessoa (LANCE_URL, LANCE_TOKEN)`,
+    ],
+    'economics-approved': ({ hash, used }: DoctorFigures) => [
+      `decide a economia ${used}; a da configuração, ${hash}, está aprovada`,
+      'reinicie cada processo para decidir por ela',
+    ],
     'rules-new': ({ hash, path, folder, ...figures }: DoctorFigures) => [
       `o conjunto ${hash} decide; o de ${path}, ${folder}, não: nenhuma mesa o leu dali ainda${alsoTaken(figures)}`,
       'uma mesa que rode com esta pasta o lê; veja LANCE_RULES_DIR',

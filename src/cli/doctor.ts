@@ -12,7 +12,7 @@ import { judgeKey } from '../bidding/key-check.ts';
 import { type EventLog, lastChanges, toldPause, type Views } from '../bidding/ports.ts';
 import { mayFollow, proposalOf, rollbackFrom, rollbackIn } from '../bidding/rule-book.ts';
 import { modeForOthers, type StorePlace } from '../config/store-place.ts';
-import { type Config, type Place, secretsOf } from '../config.ts';
+import { type Config, economicsOf, type Place, secretsOf } from '../config.ts';
 import type { ChainVerdict } from '../domain/audit.ts';
 import { fullCap, operatorKeyStart } from '../domain/cap-book.ts';
 import { dayOf } from '../domain/clock.ts';
@@ -20,6 +20,7 @@ import type { RequestState } from '../domain/states.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { countLetters } from '../http/letters.ts';
+import { economicsStanding } from '../operating/economics.ts';
 import { living } from '../operating/living.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { confirmRules, reasonsAgainst } from '../rules/verdict.ts';
@@ -146,6 +147,23 @@ async function checkFollowed(
     return [found('rules', 'fail', isKnown ? 'rules-held-back' : 'rules-held-back-new', figures)];
   }
   return [found('rules', 'warn', isKnown ? 'rules-left' : 'rules-new', figures)];
+}
+
+/** Economics of the settings that wait for two persons, or for a restart; nothing where these decide. */
+async function checkEconomics(world: CommandWorld, { ruleBook }: DeskReader): Promise<Finding[]> {
+  let own: string;
+  try {
+    own = economicsOf(world.model()).hash;
+  } catch (fault) {
+    // Named among the faults of the configuration already.
+    if (!(fault instanceof Fault)) throw fault;
+    return [];
+  }
+  const { used, waiting } = await economicsStanding({ ruleBook });
+  const held = waiting.find(({ hash }) => hash === own);
+  if (used === null || held === undefined) return [];
+  const figures = { hash: own.slice(0, hashLength), used: used.slice(0, hashLength) };
+  return [found('rules', 'warn', held.approved ? 'economics-approved' : 'economics-unapproved', figures)];
 }
 
 function lossFigures(taken: HeldBack | null): Record<string, string | number> {
@@ -345,6 +363,7 @@ async function examineStore(
     const unkept = await checkKept(reader);
     findings.push(...unkept);
     if (unkept.length === 0) findings.push(...(await checkFollowed(reader, place, inFolder)));
+    if (unkept.length === 0) findings.push(...(await checkEconomics(world, reader)));
     const holder = await holderOf(world, reader, store);
     findings.push(...(await checkDaemon(world, reader, store, holder)));
     findings.push(...(await checkLosses(world, reader)));

@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import { Fault, type FaultCode } from '../errors.ts';
 import { capUseSchema, obeyedSchema, orderPage, standingSchema } from '../http/api/control-routes.ts';
+import { economicsApprovedSchema, economicsSchema } from '../http/api/economics-routes.ts';
 import { resolvedSchema, thawedSchema } from '../http/api/ending-routes.ts';
 import {
   approvalSchema,
@@ -155,6 +156,16 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
         needed,
         ...(of === undefined ? {} : { of }),
       });
+      return answer.done === null ? (answer.outcome as never) : answer.done;
+    },
+    economics: async () => (await read(economicsSchema, 'economics')) as never,
+    approveEconomics: async (hash, comment) => {
+      const answer = await asked(
+        economicsApprovedSchema,
+        'POST',
+        `economics/${part(hash)}/approve`,
+        commented(comment),
+      );
       return answer.done === null ? (answer.outcome as never) : answer.done;
     },
     ruleHistory: async () => (await read(ruleHistorySchema, 'rules/history')).entries as never,

@@ -132,14 +132,18 @@ export async function setApproval(
   const { terminal, format } = world;
   const { activation } = format.texts.rules;
   const outcome = await withOrderer(world, orderer, (desk) =>
-    desk.setApproval(word === 'on', of === 'caps' ? of : undefined),
+    desk.setApproval(word === 'on', of === 'rules' ? undefined : of),
   );
   switch (outcome.kind) {
     case 'approval-on':
-      terminal.write(of === 'caps' ? activation.capApprovalOn : activation.approvalOn);
+      terminal.write(
+        { rules: activation.approvalOn, caps: activation.capApprovalOn, economics: activation.economicsOn }[of],
+      );
       return;
     case 'approval-off':
-      terminal.write(of === 'caps' ? activation.capApprovalOff : activation.approvalOff);
+      terminal.write(
+        { rules: activation.approvalOff, caps: activation.capApprovalOff, economics: activation.economicsOff }[of],
+      );
       return;
     case 'approval-one-more':
       terminal.write(activation.approvalOneMore(of));
@@ -173,9 +177,9 @@ export async function tellRuleHistory(world: CommandWorld, json: boolean): Promi
     const nobody = kind === 'approval-required' ? activation.configuration : activation.folder;
     const who = by === null ? nobody : entry.via === 'offline' ? `${by} (offline)` : by;
     const isBack = kind === 'activated' && entry.rollback !== undefined;
-    const ofCaps = 'of' in entry ? activation.ofCaps : '';
+    const about = 'of' in entry && entry.of !== undefined ? activation.about[entry.of] : '';
     const comment = 'comment' in entry && entry.comment !== undefined ? `“${printable(entry.comment)}”` : '';
-    const what = [kind === 'proposed' ? counted(world, entry.changes) : ofCaps, comment].filter(Boolean).join(' ');
+    const what = [kind === 'proposed' ? counted(world, entry.changes) : about, comment].filter(Boolean).join(' ');
     return [format.time(at), hash, isBack ? activation.rolledBack : activation.kinds[kind], who, what];
   });
   terminal.write(tableText(activation.header, rows));

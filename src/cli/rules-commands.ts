@@ -173,7 +173,9 @@ function registerActivation(rules: Command, world: CommandWorld, add: Add, said:
     .action((word: string | undefined, options: Reasoned) => rollbackRules(world, word, commentedBy(options)));
   named('approval', 'lance rules approval on --by ana')
     .addArgument(new Argument('<word>', activation.approvalWord).choices(['on', 'off']))
-    .addOption(new Option('--of <what>', activation.approvalOf).choices(['rules', 'caps']).default('rules'))
+    .addOption(
+      new Option('--of <what>', activation.approvalOf).choices(['rules', 'caps', 'economics']).default('rules'),
+    )
     .action((word: 'on' | 'off', options: Orderer & { of: 'rules' | ApprovalOf }) => setApproval(world, word, options));
   add(rules, 'history', activation.history, 'lance rules history')
     .option('--json', help.json, false)

@@ -56,7 +56,7 @@ export const rulesEn: Texts['rules'] = {
       rollback: 'goes back to the set before, or to the one named',
       approval: 'two persons have to stand for a set: on, or off again, which two persons have to say',
       approvalWord: 'on or off',
-      approvalOf: 'of what: sets of rules, or caps by hand that are raised or removed',
+      approvalOf: 'of what: sets of rules, caps by hand that are raised or removed, or the economics of the settings',
       reason: 'the same as --comment',
       comment: 'why, kept with it and shown by history; a CPF in it is blotted out',
       history: 'what became of each set: who, when, what it changed',
@@ -179,10 +179,12 @@ export const rulesEn: Texts['rules'] = {
     approvalOn: 'Two persons have to stand for a set from now on.',
     approvalOff: 'Nobody has to approve a set.',
     approvalOneMore: (of) =>
-      `Recorded; another person has to say the same with a token within a day: lance rules approval off${of === 'caps' ? ' --of caps' : ''}. "on" takes it back.`,
+      `Recorded; another person has to say the same with a token within a day: lance rules approval off${of === 'rules' ? '' : ` --of ${of}`}. "on" takes it back.`,
     capApprovalOn: 'Two persons have to stand for each cap by hand that is raised or removed from now on.',
     capApprovalOff: 'One person may raise or remove a cap by hand.',
-    ofCaps: 'caps',
+    about: { caps: 'caps', economics: 'economics' },
+    economicsOn: 'Two persons have to stand for other economics in the settings from now on.',
+    economicsOff: 'A process decides by the economics of its settings; nobody has to approve them.',
     approvalConfigured:
       'Recorded; but the configuration still asks for approval: set rules.approval to false and restart.',
     changes: { added: 'new', removed: 'removed', changed: 'changed' },

@@ -57,7 +57,7 @@ export const rulesPt = {
       rollback: 'volta ao conjunto de antes, ou ao que se diz',
       approval: 'duas pessoas respondem por cada conjunto: on, ou off de novo, o que duas pessoas têm de dizer',
       approvalWord: 'on ou off',
-      approvalOf: 'do quê: conjuntos de regras, ou tetos postos à mão que sobem ou saem',
+      approvalOf: 'do quê: conjuntos de regras, tetos postos à mão que sobem ou saem, ou a economia da configuração',
       reason: 'o mesmo que --comment',
       comment: 'por quê, guardado junto e mostrado por history; um CPF nele é apagado',
       history: 'o que foi feito de cada conjunto: quem, quando, o que mudou',
@@ -181,11 +181,13 @@ export const rulesPt = {
     configuration: '(configuração)',
     approvalOn: 'De agora em diante duas pessoas respondem por cada conjunto.',
     approvalOff: 'Nenhum conjunto precisa de aprovação.',
-    approvalOneMore: (of: 'rules' | 'caps') =>
-      `Registrado; falta outra pessoa dizer o mesmo com um token em até um dia: lance rules approval off${of === 'caps' ? ' --of caps' : ''}. "on" desfaz.`,
+    approvalOneMore: (of: 'rules' | 'caps' | 'economics') =>
+      `Registrado; falta outra pessoa dizer o mesmo com um token em até um dia: lance rules approval off${of === 'rules' ? '' : ` --of ${of}`}. "on" desfaz.`,
     capApprovalOn: 'De agora em diante duas pessoas respondem por cada teto posto à mão que sobe ou sai.',
     capApprovalOff: 'Uma pessoa basta para subir ou tirar um teto posto à mão.',
-    ofCaps: 'tetos',
+    about: { caps: 'tetos', economics: 'economia' },
+    economicsOn: 'De agora em diante duas pessoas respondem por outra economia na configuração.',
+    economicsOff: 'O processo decide pela economia da sua configuração; ninguém precisa aprová-la.',
     approvalConfigured:
       'Registrado; mas a configuração ainda exige aprovação: ponha rules.approval em false e reinicie.',
     changes: { added: 'novo', removed: 'removido', changed: 'mudado' },

@@ -30,6 +30,7 @@ export const statusEn: Texts['status'] = {
     answers: 'answers',
     caps: 'caps',
     waits: 'waits',
+    economics: 'economics',
   },
   open: 'OPEN',
   openUnheard: (since) =>
@@ -54,6 +55,10 @@ export const statusEn: Texts['status'] = {
     `REFUSED, the set above decides on: ${hash} would take away ${takenAwayText(taken)} (put the files back; where that is meant: lance rules activate ${hash} --by NAME --reason TEXT)`,
   goneBack: ({ hash, from, by }, review) =>
     `from ${from}${by === null ? '' : ` by ${by}`}; ${review.kind === 'reviewed' ? `${review.by ?? 'somebody else'} has looked at it` : `somebody else has to look at it by ${review.until}: lance rules approve ${hash}, with a token of their own`}; the folder waits for lance rules activate`,
+  economicsAwaited: (hash, used, approved) =>
+    approved
+      ? `${hash} of the settings are approved: restart the process to decide by them; until then ${used} decide`
+      : `${hash} of the settings wait for two persons, ${used} decide: lance economics show`,
   folderNotFollowed: (hash) =>
     `holds ${hash}, which is not followed: see lance rules history, and lance doctor for what to do`,
   requests: ({ open, parked, frozen }) => `${open} open, ${parked} waiting for a margin, ${frozen} frozen`,

@@ -51,6 +51,7 @@ export const statusPt = {
     answers: 'respostas',
     caps: 'tetos',
     waits: 'espera',
+    economics: 'economia',
   },
   open: 'ABERTOS',
   openUnheard: (since: string) =>
@@ -77,6 +78,10 @@ export const statusPt = {
     `RECUSADA, o conjunto acima continua decidindo: ${hash} tiraria ${takenAwayPt(taken)} (devolva os arquivos; se for isso mesmo: lance rules activate ${hash} --by NOME --reason TEXTO)`,
   goneBack: ({ hash, from, by }: GoneBack, review: Review) =>
     `de ${from}${by === null ? '' : ` por ${by}`}; ${review.kind === 'reviewed' ? `${review.by ?? 'outra pessoa'} já conferiu` : `outra pessoa tem de conferir até ${review.until}: lance rules approve ${hash}, com um token seu`}; a pasta espera lance rules activate`,
+  economicsAwaited: (hash: string, used: string, approved: boolean) =>
+    approved
+      ? `${hash} da configuração está aprovada: reinicie o processo para decidir por ela; até lá decide ${used}`
+      : `${hash} da configuração espera duas pessoas, decide ${used}: lance economics show`,
   folderNotFollowed: (hash: string) =>
     `tem ${hash}, que não é seguido: veja lance rules history; o que fazer diz lance doctor`,
   requests: ({ open, parked, frozen }: Requests) =>

@@ -145,6 +145,7 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.rules, found.ruleSet?.slice(0, hashLength) ?? format.texts.none],
     [labels.back, backText(found)],
     [labels.folder, folderText(found)],
+    [labels.economics, economicsText(found)],
     [
       labels.partitions,
       [
@@ -170,6 +171,12 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
   ];
   const width = screenWidth - Math.max(...Object.values(labels).map((label) => label.length)) - 2;
   return labelledText(rows.map(([label, text]) => [label, text === null ? null : wrapped(text, width)]));
+
+  function economicsText({ economics }: DaemonStatus): string | null {
+    if (economics == null) return null;
+    const { hash, used, approved } = economics;
+    return status.economicsAwaited(hash.slice(0, hashLength), used.slice(0, hashLength), approved);
+  }
 
   /** Of many problems the first: `rules check` names all. */
   function folderText({ rulesFolder: { refusal, heldBack, notFollowed } }: DaemonStatus): string | null {

@@ -4,6 +4,7 @@ import { backtestEn } from './backtest-texts-en.ts';
 import { biddingEn } from './bidding-texts-en.ts';
 import { demoEn } from './demo-texts-en.ts';
 import { doctorEn } from './doctor-texts-en.ts';
+import { economicsEn } from './economics-texts-en.ts';
 import { flowsEn } from './flows-texts-en.ts';
 import { impactEn } from './impact-texts-en.ts';
 import { learnEn } from './learn-texts-en.ts';
@@ -538,6 +539,7 @@ export const en: Texts = {
   backtest: backtestEn,
   card: modelCardEn,
   page: pageEn,
+  economics: economicsEn,
   performance: performanceEn,
   views: {
     help: {

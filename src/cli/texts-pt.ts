@@ -7,6 +7,7 @@ import { backtestPt } from './backtest-texts-pt.ts';
 import { biddingPt } from './bidding-texts-pt.ts';
 import { demoPt } from './demo-texts-pt.ts';
 import { doctorPt } from './doctor-texts-pt.ts';
+import { economicsPt } from './economics-texts-pt.ts';
 import { faultPt, jsonFaultPt } from './fault-texts-pt.ts';
 import { flowsPt } from './flows-texts-pt.ts';
 import { impactPt } from './impact-texts-pt.ts';
@@ -554,6 +555,7 @@ export const pt = {
   backtest: backtestPt,
   card: modelCardPt,
   page: pagePt,
+  economics: economicsPt,
   performance: performancePt,
   views: {
     help: {

@@ -144,7 +144,7 @@ function historyTable({ texts, format }: Shown, history: readonly RuleHistoryEnt
     const isBack = kind === 'activated' && entry.rollback !== undefined;
     return html`<tr role="row"><td role="cell" data-name="${words.when}">${timeText(at, format)}</td>
 <td role="cell" data-name="${words.set}">${'hash' in entry && short(entry.hash)}</td>
-<td role="cell" data-name="${words.what}"><span>${isBack ? activation.rolledBack : activation.kinds[kind]}${'of' in entry && html` (${activation.ofCaps})`}</span></td>
+<td role="cell" data-name="${words.what}"><span>${isBack ? activation.rolledBack : activation.kinds[kind]}${'of' in entry && entry.of !== undefined && html` (${activation.about[entry.of]})`}</span></td>
 <td role="cell" data-name="${words.who}"><span>${by === null ? nobody : outside(by)}${entry.via === 'offline' && ' (offline)'}</span></td>
 <td role="cell" data-name="${words.comment}">${'comment' in entry && entry.comment !== undefined && outside(entry.comment)}</td></tr>`;
   });

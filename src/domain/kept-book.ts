@@ -77,10 +77,16 @@ export type RuleBookEntry =
       via?: Via;
       completes?: true;
       withdraws?: true;
-    };
+    }
+  /**
+   * Sections `economics` and `pricing` of the settings, as canonical JSON with their hash. `used`: from here on a process decides by them,
+   * where others were used before. `proposed`: a process has them in its settings while two persons have to stand for a change.
+   */
+  | { kind: 'economics-used' | 'economics-proposed'; hash: string; source: string; at: EpochMs; by: null }
+  | { kind: 'economics-approved'; hash: string; at: EpochMs; by: string; via?: Via; comment?: string };
 
-/** What two persons may have to stand for: a set of rules, where it is not said, or a cap by hand that is raised. */
-export type ApprovalOf = 'caps';
+/** What two persons may have to stand for: a set of rules, where it is not said; a cap by hand that is raised; other economics in the settings. */
+export type ApprovalOf = 'caps' | 'economics';
 
 /** `source`: `RuleSet.source` of what is proposed. */
 export type NewRuleBookEntry =

@@ -183,7 +183,7 @@ export type ApprovalOutcome =
   | { kind: 'identity-needed' };
 
 /**
- * Whether two persons have to stand for a set, or for a cap by hand that is raised, said into the store, so that no process can leave it out of its configuration.
+ * Whether two persons have to stand for a set, a cap by hand that is raised or other economics of the settings, said into the store, so that no process can leave it out of its configuration.
  * One person may ask for it, and takes back by it what was said for its end; it takes two within a day to end it.
  */
 export async function setApproval(
@@ -207,7 +207,15 @@ export async function setApproval(
 }
 
 /** `followed`: it is about the set that is to be followed now. */
-export type RuleHistoryEntry = Exclude<RuleBookEntry, { kind: 'cap-raise' }> & { followed: boolean };
+type OfSets = Exclude<RuleBookEntry, { kind: 'cap-raise' | `economics-${string}` }>;
+export type RuleHistoryEntry = OfSets & { followed: boolean };
+
+const ofOthers: ReadonlySet<RuleBookEntry['kind']> = new Set([
+  'cap-raise',
+  'economics-used',
+  'economics-proposed',
+  'economics-approved',
+]);
 
 /** What became of which set, the latest first; without the sets themselves. */
 export async function ruleHistory({
@@ -218,7 +226,7 @@ export async function ruleHistory({
   const [followed, activated] = [await followedHash(control), new Set<RuleBookEntry>(activations(entries))];
   const shown = entries.filter((entry) => entry.kind !== 'activated' || activated.has(entry)).reverse();
   return shown
-    .flatMap((entry) => (entry.kind === 'cap-raise' ? [] : entry))
+    .filter((entry): entry is OfSets => !ofOthers.has(entry.kind))
     .map((entry) => ({ ...entry, followed: 'hash' in entry && entry.hash === followed }));
 }
 

@@ -4,7 +4,7 @@ import { isObject } from './place.ts';
 import { changesBetween, differingParts } from './set-changes.ts';
 
 /** `at`: where it stands, as `conditions.all[0].value`; null: it stands there in one of the two alone. */
-type ValueDifference = { at: string; before: Json | null; after: Json | null };
+export type ValueDifference = { at: string; before: Json | null; after: Json | null };
 export type SetDifference = ReturnType<typeof changesBetween>[number] & { values: readonly ValueDifference[] };
 
 /** Both as `RuleSet.source`. Of what was added or removed as a whole no value is told. */
@@ -19,6 +19,11 @@ export function differencesBetween(before: string, after: string): SetDifference
         was === undefined || is === undefined ? [] : [...differing(JSON.parse(was.text), JSON.parse(is.text), '')],
     };
   });
+}
+
+/** Of two canonical JSON texts. */
+export function valuesBetween(before: string, after: string): ValueDifference[] {
+  return [...differing(JSON.parse(before), JSON.parse(after), '')];
 }
 
 function isScalar(value: Json | undefined): boolean {

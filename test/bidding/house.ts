@@ -14,7 +14,7 @@ import { createVault } from '../../src/adapters/vault/vault.ts';
 import type { Policy } from '../../src/bidding/decide.ts';
 import type { RuleWatch } from '../../src/bidding/ports.ts';
 import type { BiddingSettings } from '../../src/config/sections.ts';
-import { type Config, readConfig } from '../../src/config.ts';
+import { type Config, readConfig, readEconomics } from '../../src/config.ts';
 import type { Vault } from '../../src/domain/vault.ts';
 import { type Engine, startEngine } from '../../src/engine.ts';
 import { bodyReader } from '../../src/http/door.ts';
@@ -158,6 +158,7 @@ export async function openHouse(options: {
     readBody: bodyReader({ vault, mapping: mapping.mapping, limits: config.http, terms: config.bidding }),
     identityProvider: config.oidc === null ? null : createIdentityProvider(config.oidc, () => performance.now()),
     ruleWatch,
+    readEconomics: (source) => readEconomics(source, (path) => readFileSync(path, 'utf8')),
     version: '0.0.0',
     learning: true,
     journal:

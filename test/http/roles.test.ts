@@ -24,6 +24,8 @@ const allowed: readonly [RegExp, readonly Role[]][] = [
   [/^GET \/v1\/rules\/(diff|sets\/\{set\})$/, seeing],
   [/^POST \/v1\/rules\/rollback$/, seeing],
   [/^POST \/v1\/rules\/(sets|sets\/\{set\}\/(approve|activate)|approval|snoozes|snoozes\/resume)$/, deciding],
+  [/^GET \/v1\/economics$/, seeing],
+  [/^POST \/v1\/economics\/\{hash\}\/approve$/, deciding],
   [/^POST \/v1\/logout$/, everybody],
   [/ \/v1\/tokens/, ['admin']],
   [/^POST \/v1\/bids\/\{requestId\}\/(worker|resolve|thaw)$/, working],

@@ -26,6 +26,9 @@ const ordersOfRules: ReadonlySet<unknown> = new Set<RuleBookEntry['kind']>([
   'activated',
   'approval-lift',
   'cap-raise',
+  'economics-used',
+  'economics-proposed',
+  'economics-approved',
 ]);
 /** Orders of the command line that need no key: they end what nothing else ends. Everything else that it appends, it signs. */
 const keyless: ReadonlySet<unknown> = new Set<(AuctionRecord | FlowRecord)['kind']>(['resolved', 'unfrozen']);

@@ -20,6 +20,7 @@ import { type Bodies, codingOf } from '../bodies.ts';
 import type { Guard } from './auth.ts';
 import { addBidRoutes, type BidRouteParts } from './bid-routes.ts';
 import { addControlRoutes, type ControlRouteParts } from './control-routes.ts';
+import { addEconomicsRoutes } from './economics-routes.ts';
 import { addEndingRoutes, type EndingRouteParts } from './ending-routes.ts';
 import { fieldName } from './fields.ts';
 import { addFlowRoutes, type FlowRouteParts } from './flow-routes.ts';
@@ -103,6 +104,7 @@ function addOperations(app: ApiApp, parts: ApiParts & Shared): void {
   addEndingRoutes(app, parts);
   addControlRoutes(app, parts);
   addRuleRoutes(app, parts);
+  addEconomicsRoutes(app, parts);
   addTokenRoutes(app, parts);
   addLoginRoutes(app, parts);
 }

@@ -111,7 +111,11 @@ export const ruleHistorySchema = answerNamed(
           by: said(z.string().nullable(), 'Who; null: the folder or the configuration', 'ana'),
           via: via.optional(),
           hash: said(z.string().optional(), 'SHA-256 of the set, where it is about one', exampleHash),
-          of: said(z.enum(['caps']).optional(), 'Of an approval: it is about caps that are raised', 'caps'),
+          of: said(
+            z.enum(['caps', 'economics']).optional(),
+            'Of an approval: it is about caps that are raised, or economics of the settings; absent: about sets',
+            'caps',
+          ),
           comment: said(z.string().optional(), 'Why, where somebody said so', 'novo teto'),
           until: said(
             time.optional(),
@@ -272,8 +276,8 @@ const approvalBody = order(
   z.strictObject({
     needed: said(z.boolean(), 'true: from now on two identities have to stand for it. Two have to say false', true),
     of: said(
-      z.enum(['rules', 'caps']).default('rules'),
-      'For what: `rules`, a set that is to be followed; `caps`, a cap by hand that is raised or taken away',
+      z.enum(['rules', 'caps', 'economics']).default('rules'),
+      'For what: `rules`, a set that is to be followed; `caps`, a cap by hand that is raised or taken away; `economics`, other values in the sections `economics` and `pricing` of the settings',
       'caps',
     ),
   }),
@@ -321,7 +325,12 @@ export const snoozesSchema = answerNamed(
   'Snoozes',
   'Rules that are asleep',
 );
-const commentBody = order(z.strictObject({ comment }), 'CommentedOrder', 'Why; an empty object says nothing of it', {});
+export const commentBody = order(
+  z.strictObject({ comment }),
+  'CommentedOrder',
+  'Why; an empty object says nothing of it',
+  {},
+);
 
 export function addRuleRoutes(
   app: ApiApp,
@@ -540,27 +549,27 @@ export function addRuleRoutes(
       schema: {
         tags,
         summary:
-          'Whether two identities have to stand for a set, or for a cap that is raised; one may ask for it, it takes two to end it',
+          'Whether two identities have to stand for a set, for a cap that is raised, or for other economics of the settings; one may ask for it, it takes two to end it',
         body: approvalBody,
         response: { 200: answered(approvalSchema, 'Whether they have to'), ...problemResponses },
       },
     },
     async (request, reply) => {
       const { needed, of } = request.body;
-      const outcome = await setApproval(rules, guard.identityOf(request), needed, of === 'caps' ? of : undefined);
+      const outcome = await setApproval(rules, guard.identityOf(request), needed, of === 'rules' ? undefined : of);
       return outcome.kind === 'identity-needed' ? problem(reply, 'forbidden', identityNeeded, [], outcome) : outcome;
     },
   );
 }
 
-function commented(who: Identity, text: string | null): Signed {
+export function commented(who: Identity, text: string | null): Signed {
   return signed(who, text === null ? null : withoutCpf(text));
 }
 
-const identityNeeded = 'Who approves has to be known by a token.';
+export const identityNeeded = 'Who approves has to be known by a token.';
 
 /** What is answered is written out at once: nobody changes it. */
-function mutable<T>(value: T): Mutable<T> {
+export function mutable<T>(value: T): Mutable<T> {
   return value as Mutable<T>;
 }
 type Mutable<T> = T extends object ? { -readonly [K in keyof T]: Mutable<T[K]> } : T;

@@ -127,6 +127,21 @@ export const statusSchema = answerNamed(
       'When this process last wrote the first byte of a bid, also of one sent again; null: not since it started',
       exampleTime,
     ),
+    economics: saidOfParts(
+      z
+        .object({
+          hash: said(
+            z.string(),
+            "SHA-256 of the sections `economics` and `pricing` of the process's settings",
+            'a'.repeat(64),
+          ),
+          used: said(z.string(), 'Of those that it decides by, which were used before', 'b'.repeat(64)),
+          approved: said(z.boolean(), 'Two identities stand for them by now: they decide from a restart on', false),
+        })
+        .nullable()
+        .optional(),
+      'The settings have other economics than the process decides by, for two identities have to stand for a change; null: they have not',
+    ),
     capRaises: saidOfParts(
       z
         .array(
