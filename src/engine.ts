@@ -59,7 +59,7 @@ import { addressesOf } from './http/address.ts';
 import type { ApiParts } from './http/api/api.ts';
 import { createGuard } from './http/api/auth.ts';
 import { createBidReader } from './http/api/bid-reader.ts';
-import type { DaemonStatus } from './http/api/status.ts';
+import { type DaemonStatus, isTurnedAway } from './http/api/status.ts';
 import { type BodyReader, bodyReader, createDoor, type Door } from './http/door.ts';
 import { createRepeatLimit, type Journal } from './http/journal.ts';
 import { createLagGauge, type LagGauge } from './http/lag.ts';
@@ -120,6 +120,8 @@ export type EngineParts = {
   service: Service & LoanService;
   /** When the service last answered anything at all, also with a refusal; null: not since the start. */
   serviceAnsweredAt: () => EpochMs | null;
+  /** The HTTP status of that answer. */
+  serviceAnsweredStatus: () => number | null;
   vault: Vault;
   clock: SteadyClock;
   chance: Chance;
@@ -1020,10 +1022,16 @@ function serviceNote(parts: EngineParts, lasts: Lasts): { text: () => string; is
   return { text: () => serviceText(parts, lasts), isIll };
 }
 
-function answerText({ serviceAnsweredAt, clock }: Pick<EngineParts, 'serviceAnsweredAt' | 'clock'>): string {
+function answerText({
+  serviceAnsweredAt,
+  serviceAnsweredStatus,
+  clock,
+}: Pick<EngineParts, 'serviceAnsweredAt' | 'serviceAnsweredStatus' | 'clock'>): string {
   const at = serviceAnsweredAt();
   if (at === null) return 'has not answered since the start';
-  return `last answered ${statusEn.ago(ageOf(clock.now() - at))}, at ${new Date(at).toISOString()}`;
+  const status = serviceAnsweredStatus();
+  const refused = status !== null && isTurnedAway(status) ? `, ${statusEn.turnedAway(status)}` : '';
+  return `last answered ${statusEn.ago(ageOf(clock.now() - at))}, at ${new Date(at).toISOString()}${refused}`;
 }
 
 /** `names`: who asks may read colleagues' names. */
@@ -1079,6 +1087,7 @@ function statusOf(
     pausedAt: status?.pausedAt ?? null,
     lastWinAt: lasts.winAt,
     lastAnswerAt: parts.serviceAnsweredAt(),
+    lastAnswerStatus: parts.serviceAnsweredStatus(),
     serviceAskedMs: config.bidding.timeWitness === 'service' ? askIdleEveryMs : null,
     ...lasts.lately.told(),
     caps: lasts.lately.caps(clock.now(), status?.capsByHand ?? null),

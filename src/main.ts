@@ -970,6 +970,7 @@ async function openEngine(parts: {
     store,
     service,
     serviceAnsweredAt: service.answeredAt,
+    serviceAnsweredStatus: service.answeredStatus,
     vault,
     clock: deskClock,
     chance: Math.random,

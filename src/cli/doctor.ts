@@ -927,8 +927,8 @@ export async function runDoctor(world: CommandWorld, json: boolean): Promise<num
     }
     const [text, remedy] = doctor.findings[finding](shownFigures(finding, figures, format.texts));
     const label = `${doctor.levels[level].padEnd(levelWidth)}  ${doctor.checks[check].padEnd(nameWidth)}`;
-    const said = remedy === undefined ? (text ?? null) : `${text}\n${doctor.remedy}: ${remedy}`;
-    terminal.write(labelledText([[label, said]]));
+    const said = remedy === undefined ? text : `${text}\n${doctor.remedy}: ${remedy}`;
+    terminal.write(labelledText([[label, said === undefined ? null : format.localTimes(said)]]));
   }
   const fails = count('fail');
   const warns = count('warn');

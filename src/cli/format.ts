@@ -19,9 +19,13 @@ export type Format = {
   time: (at: number | null) => string;
   /** The same to the minute, for tables. */
   minute: (at: number) => string;
+  /** What a process says of itself has times as its log has them, in UTC: on a screen all of them are of one clock. */
+  localTimes: (text: string) => string;
   /** A day that the service wrote as YYYY-MM-DD, and what follows it. */
   day: (text: string) => string;
 };
+
+const isoTime = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z/g;
 
 export function createFormat(language: Language): Format {
   const texts = textsIn(language);
@@ -54,6 +58,7 @@ export function createFormat(language: Language): Format {
     number,
     time: (at) => (at === null ? texts.none : time(at, false)),
     minute: (at) => time(at, true),
+    localTimes: (text) => text.replace(isoTime, (found) => time(Date.parse(found), false)),
     day: (text) => (language === 'pt' ? text.replace(/^(\d{4})-(\d\d)-(\d\d)/, '$3/$2/$1') : text),
   };
 }

@@ -102,6 +102,8 @@ export const statusPt = {
     of: number,
   ) =>
     `${ended} das últimas ${of} solicitações que teriam lance pararam em um teto; a última, em ${name}${byHand ? ' (definido manualmente)' : ' (das regras)'}${used === null ? '' : `: ${used} de ${limit} usados`}`,
+  turnedAway: (code: number) =>
+    `com HTTP ${code}: ele, ou algo na frente dele, pode estar recusando esta máquina; o próximo lance ou consulta dirá`,
   unanswered: 'não respondeu desde o início do processo',
   serviceSilent: (text: string) =>
     `${text}, embora a hora lhe seja perguntada a cada minuto: veja LANCE_BASE_URL e a rede até ele`,

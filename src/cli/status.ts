@@ -1,7 +1,7 @@
 /** `lance status`: why no bids flow, if they do not, and the essentials of a running process, as it says itself. */
 import { type Pause, toldPause } from '../bidding/ports.ts';
 import { type Rollback, rollbackIn } from '../bidding/rule-book.ts';
-import type { DaemonStatus } from '../http/api/status.ts';
+import { type DaemonStatus, isTurnedAway } from '../http/api/status.ts';
 import { type WaitingRaise, waitingRaises } from '../operating/controls.ts';
 import { living } from '../operating/living.ts';
 import { ageOf } from './age.ts';
@@ -170,7 +170,9 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     ...(found.capRaises ?? []).map((raise): readonly [string, string] => [labels.waits, raiseText(format, raise)]),
   ];
   const width = screenWidth - Math.max(...Object.values(labels).map((label) => label.length)) - 2;
-  return labelledText(rows.map(([label, text]) => [label, text === null ? null : wrapped(text, width)]));
+  return labelledText(
+    rows.map(([label, text]) => [label, text === null ? null : wrapped(format.localTimes(text), width)]),
+  );
 
   function economicsText({ economics }: DaemonStatus): string | null {
     if (economics == null) return null;
@@ -221,13 +223,15 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
   }
 
   /** Of an earlier version nobody knows. */
-  function serviceText({ at, startedAt, lastAnswerAt, serviceAskedMs }: DaemonStatus): string | null {
+  function serviceText({ at, startedAt, lastAnswerAt, lastAnswerStatus, serviceAskedMs }: DaemonStatus): string | null {
     if (lastAnswerAt === undefined) return null;
     const silentMs = at - (lastAnswerAt ?? startedAt);
     const isSilent = serviceAskedMs != null && silentMs >= missedAnswers * serviceAskedMs;
     const text =
       lastAnswerAt === null ? status.unanswered : status.answered(ageOf(silentMs), format.minute(lastAnswerAt));
-    return isSilent ? status.serviceSilent(text) : text;
+    if (isSilent) return status.serviceSilent(text);
+    const isRefused = lastAnswerStatus != null && isTurnedAway(lastAnswerStatus);
+    return isRefused ? `${text}, ${status.turnedAway(lastAnswerStatus)}` : text;
   }
 
   /** To the millisecond, to be set against the pause. */

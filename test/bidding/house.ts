@@ -151,6 +151,7 @@ export async function openHouse(options: {
     store,
     service,
     serviceAnsweredAt: () => null,
+    serviceAnsweredStatus: () => null,
     vault,
     clock,
     chance: Math.random,

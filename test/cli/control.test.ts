@@ -300,7 +300,7 @@ test('without a live process a pause is stored, and said so', async () => {
   );
   assert.match(
     (await lance(played.environment, 'doctor')).stdout,
-    /nenhuma mesa está rodando aqui \(trava livre\); o último registro é de \d{4}-/,
+    /nenhuma mesa está rodando aqui \(trava livre\); o último registro é de \d\d\/\d\d\/\d{4} /,
   );
   daemon = await startDaemon(played.environment);
   played.sandbox.connect(daemon.url);

@@ -25,6 +25,12 @@ test('money, rates and times follow the language', () => {
   // In 2018 there was summer time.
   assert.equal(en.minute(Date.UTC(2018, 11, 19, 2, 30)), '2018-12-19 00:30 -02');
   assert.equal(pt.time(null), '–');
+  const said = 'none ran after 2026-06-19T02:30:00.007Z (x); until 2026-06-19T02:31:00Z';
+  assert.equal(
+    pt.localTimes(said),
+    'none ran after 18/06/2026 23:30:00,007 -03 (x); until 18/06/2026 23:31:00,000 -03',
+    'one clock on one screen',
+  );
 });
 
 test('money keeps every cent', () => {

@@ -32,6 +32,8 @@ after(async () => {
   await played.close();
 });
 
+const flat = (text: string) => text.replaceAll(/\s+/g, ' ');
+
 /** One screen of a terminal. */
 function assertScreen(text: string): void {
   const lines = text.trimEnd().split('\n');
@@ -100,6 +102,18 @@ test('a service that is asked for its time and does not answer is pointed out', 
         assert.equal(/see\s+LANCE_BASE_URL/.test(stdout), isTold, stdout);
         assertScreen(stdout);
       }
+    }
+    for (const [lastAnswerStatus, isTold] of [
+      [404, false],
+      [200, false],
+      [403, true],
+      [503, true],
+    ] as const) {
+      told = { lastAnswerAt: running.at - 20_000, serviceAskedMs: 60_000, startedAt: running.at, lastAnswerStatus };
+      const { stdout } = await lance({ LANCE_URL: url, LANCE_LANG: 'en' }, 'status');
+      const isSaid = flat(stdout).includes(`with HTTP ${lastAnswerStatus}: it, or something in front of it, may turn`);
+      assert.equal(isSaid, isTold, stdout);
+      assertScreen(stdout);
     }
   } finally {
     server.close();

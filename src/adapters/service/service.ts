@@ -108,17 +108,22 @@ function bidAnswerOf(result: Exchange, outcomes: OutcomeTable, now: EpochMs, ske
 
 /**
  * The ports, and `close`, which ends all connections at once: what is under way then is `unknown` or `unreachable`. `answeredAt`: when
- * anything at all was last answered, also with a refusal; null: not yet.
+ * anything at all was last answered, also with a refusal; null: not yet. `answeredStatus`: with which HTTP status.
  */
 export function createService(
   options: ServiceOptions,
   surroundings: ServiceSurroundings,
-): Service & LoanService & { answeredAt: () => EpochMs | null; close: () => Promise<void> } {
+): Service &
+  LoanService & { answeredAt: () => EpochMs | null; answeredStatus: () => number | null; close: () => Promise<void> } {
   const { clock, outcomes } = surroundings;
   // Monotonic: how long ago that was does not change with the time of day.
   let answeredAtMs: number | null = null;
+  let answeredStatus: number | null = null;
   const observe = (event: ServiceEvent) => {
-    if (event.kind === 'exchanged' && event.status !== null) answeredAtMs = clock.monotonicMs();
+    if (event.kind === 'exchanged' && event.status !== null) {
+      answeredAtMs = clock.monotonicMs();
+      answeredStatus = event.status;
+    }
     surroundings.observe(event);
   };
   const lanes = createLanes(options);
@@ -217,6 +222,7 @@ export function createService(
     askTime,
     ready: () => tokens.blockedUntil() === null,
     answeredAt: () => (answeredAtMs === null ? null : Math.round(clock.now() - (clock.monotonicMs() - answeredAtMs))),
+    answeredStatus: () => answeredStatus,
     close: async () => {
       tokens.close();
       await Promise.all(Object.values(lanes).map((lane) => lane?.close()));

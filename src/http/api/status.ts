@@ -170,6 +170,11 @@ export const statusSchema = answerNamed(
       'When the service last answered anything at all, also with a refusal; null: not since the process started',
       exampleTime,
     ),
+    lastAnswerStatus: said(
+      measured(z.int(), 'a number as it stands, without a unit').nullable().optional(),
+      'Status of that answer; an idle process asks for the time alone, at the root; null: none yet',
+      404,
+    ),
     serviceAskedMs: said(
       measured(z.int(), 'ms').nullable().optional(),
       'How often an idle process asks the service for its time; null: it asks nothing',
@@ -226,6 +231,11 @@ export const statusSchema = answerNamed(
   'One process of the desk, as it is now',
 );
 export type DaemonStatus = z.infer<typeof statusSchema>;
+
+/** Statuses with which a network or a wall in front of the service turns a machine away, whatever it asks; a 404 at the root says nothing. */
+export function isTurnedAway(status: number): boolean {
+  return [401, 403, 407, 451].includes(status) || status >= 500;
+}
 
 export type StatusParts = { status: () => DaemonStatus; guard: Guard };
 

@@ -76,7 +76,9 @@ test('an answer to the question for the time counts, also a refusal, and its age
   const clock = { ...machine, now: () => machine.now() + aheadMs };
   const { service } = startClient(t, baseUrl, {}, clock);
   assert.equal(service.answeredAt(), null);
+  assert.equal(service.answeredStatus(), null);
   await service.askTime();
+  assert.equal(service.answeredStatus(), 503);
   for (const movedMs of [0, 3 * 3_600_000, -3 * 3_600_000]) {
     aheadMs = movedMs;
     const ageMs = clock.now() - service.answeredAt()!;
