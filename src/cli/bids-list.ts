@@ -11,7 +11,7 @@ import { deskForBids, type RemoteDesk } from './desk-control.ts';
 import { tableText } from './terminal.ts';
 import { type CommandWorld, type DeskReader, withReader } from './world.ts';
 
-/** Longer ones are cut to this; a row then fits 120 columns. Batch and terms go where there are fewer. */
+/** Longer ones are cut to this; a row then fits 120 columns. Batch, terms and position go where there are fewer. */
 const longestText = 6;
 
 /** Batch codes are UUIDs: their beginning is enough to tell batches apart; `--json` has them whole. */
@@ -109,7 +109,7 @@ async function writeBids(
     const codes = code === undefined ? [] : codesIn((await alike()).rows);
     const { named, areNear } = nearestCodes(code ?? '', await codes);
     if (named.length > 0) terminal.say(texts.list.codes(named, areNear));
-  } else terminal.write(tableText(texts.list.header, lines, { right: [4, 5, 6, 7], whole: [0], spare: [1, 6] }));
+  } else terminal.write(tableText(texts.list.header, lines, { right: [4, 5, 6, 7], whole: [0], spare: [1, 6, 7] }));
   if (lines.length === limit) terminal.say(texts.list.more(limit));
   for (const { partition, instance, why } of named) {
     terminal.say(texts.list.unasked(partition, texts.list.unaskedWhy[why], instance));

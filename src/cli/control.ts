@@ -4,6 +4,7 @@ import { Fault } from '../errors.ts';
 import { type ControlOutcome, isStoreFault, type Obeyed } from '../operating/controls.ts';
 import { causeText, remedyOf } from './bidding-remedy.ts';
 import { type DeskControl, type Orderer, withDesk, withOrderer } from './desk-control.ts';
+import { proseText } from './terminal.ts';
 import { type CommandWorld, isStoreHeld } from './world.ts';
 
 type ChangeTexts = {
@@ -45,7 +46,7 @@ export function tellControl(
       if (obeyedBy.length === 0 && world.remote() === null && isStoreHeld(world))
         throw new Fault('not-acknowledged', held(revision));
       const { told, stored } = textsOf(wasPaused);
-      terminal.write(obeyedBy.length === 0 ? stored(revision) : told(revision, obeyedBy.length));
+      terminal.write(proseText(obeyedBy.length === 0 ? stored(revision) : told(revision, obeyedBy.length)));
       return;
     }
     case 'cap-unknown':
@@ -137,7 +138,7 @@ export async function resumeDesk(
       unkept: control.changeUnkept,
     }));
   } finally {
-    if (closed !== null) world.terminal.write(closed);
+    if (closed !== null) world.terminal.write(proseText(closed));
   }
 }
 
@@ -189,6 +190,6 @@ export async function capDesk(
   const use = await withDesk(world, (desk) => desk.capUse(name));
   if (use === null) throw new Fault('not-found', texts.capNone(name));
   const used = format.money(use.usedCents);
-  if (use.limitCents !== null) terminal.write(texts.capUsage(name, used, format.money(use.limitCents)));
-  else terminal.write(texts.ruleCapUsage(name, used, use.bids));
+  if (use.limitCents !== null) terminal.write(proseText(texts.capUsage(name, used, format.money(use.limitCents))));
+  else terminal.write(proseText(texts.ruleCapUsage(name, used, use.bids)));
 }

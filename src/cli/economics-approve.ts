@@ -2,7 +2,7 @@
 import { printable } from '../domain/printable.ts';
 import { Fault } from '../errors.ts';
 import { type Orderer, withDesk, withOrderer } from './desk-control.ts';
-import { tableText } from './terminal.ts';
+import { proseText, tableText } from './terminal.ts';
 import type { CommandWorld } from './world.ts';
 
 const shownHash = 12;
@@ -17,14 +17,13 @@ export async function showEconomics(world: CommandWorld, json: boolean): Promise
   }
   const { economics } = format.texts;
   const { used, approvalNeeded, waiting } = standing;
-  terminal.write(used === null ? economics.noneUsed : economics.used(short(used)));
-  terminal.write(approvalNeeded ? economics.needed : economics.notNeeded);
+  terminal.write(proseText(used === null ? economics.noneUsed : economics.used(short(used))));
+  terminal.write(proseText(approvalNeeded ? economics.needed : economics.notNeeded));
   for (const { hash, at, approved, approvals, differences } of waiting) {
     const people = approvals.map(({ by }) => printable(by)).join(', ');
     const name = short(hash);
-    terminal.write(
-      `\n${approved ? economics.approved(name, people) : economics.waits(name, format.minute(at), people)}`,
-    );
+    const waits = economics.waits(name, format.minute(at), people);
+    terminal.write(`\n${proseText(approved ? economics.approved(name, people) : waits)}`);
     const rows = differences.map(({ at: where, before, after }) => [
       where,
       JSON.stringify(before),
@@ -44,10 +43,10 @@ export async function approveEconomicsOf(
   const outcome = await withOrderer(world, orderer, (desk) => desk.approveEconomics(word, comment));
   switch (outcome.kind) {
     case 'economics-approved':
-      world.terminal.write(economics.done(short(outcome.hash)));
+      world.terminal.write(proseText(economics.done(short(outcome.hash))));
       return;
     case 'one-more':
-      world.terminal.write(economics.oneMore(short(outcome.hash)));
+      world.terminal.write(proseText(economics.oneMore(short(outcome.hash))));
       return;
     case 'set-unknown':
       throw new Fault('not-found', economics.unknown(word));

@@ -7,7 +7,7 @@ import { Fault } from '../errors.ts';
 import type { ActivateOutcome, ApproveOutcome, RollBackOutcome, SetUnknown } from '../operating/rule-orders.ts';
 import { lateText } from './control.ts';
 import { type Orderer, withDesk, withOrderer } from './desk-control.ts';
-import { tableText } from './terminal.ts';
+import { proseText, tableText } from './terminal.ts';
 import type { CommandWorld } from './world.ts';
 
 /** The order of somebody, and why. */
@@ -53,7 +53,7 @@ export async function proposeRules(
     return outcome.compiles ? 1 : 65;
   }
   const { hash, changes, next } = outcome;
-  terminal.write(activation.proposed(short(hash), counted(world, changes), next));
+  terminal.write(proseText(activation.proposed(short(hash), counted(world, changes), next)));
   return 0;
 }
 
@@ -69,18 +69,18 @@ function tell(world: CommandWorld, word: string, outcome: ApproveOutcome | Activ
           'not-acknowledged',
           activation.late(short(hash), format.time(liveAt), lateText(world, outcome)),
         );
-      terminal.write(activation.announced(short(hash), format.time(liveAt), knownBy));
-      if (reviewBy !== undefined) terminal.write(activation.review(short(hash), format.time(reviewBy)));
+      terminal.write(proseText(activation.announced(short(hash), format.time(liveAt), knownBy)));
+      if (reviewBy !== undefined) terminal.write(proseText(activation.review(short(hash), format.time(reviewBy))));
       return;
     }
     case 'followed-already':
-      terminal.write(activation.followedAlready(short(outcome.hash)));
+      terminal.write(proseText(activation.followedAlready(short(outcome.hash))));
       return;
     case 'one-more':
-      terminal.write(activation.oneMore(short(outcome.hash)));
+      terminal.write(proseText(activation.oneMore(short(outcome.hash))));
       return;
     case 'reviewed':
-      terminal.write(activation.reviewed(short(outcome.hash)));
+      terminal.write(proseText(activation.reviewed(short(outcome.hash))));
       return;
     case 'same-person':
       throw new Fault('not-allowed', activation.samePerson(short(outcome.hash), outcome.people.join(', ')));
@@ -137,19 +137,23 @@ export async function setApproval(
   switch (outcome.kind) {
     case 'approval-on':
       terminal.write(
-        { rules: activation.approvalOn, caps: activation.capApprovalOn, economics: activation.economicsOn }[of],
+        proseText(
+          { rules: activation.approvalOn, caps: activation.capApprovalOn, economics: activation.economicsOn }[of],
+        ),
       );
       return;
     case 'approval-off':
       terminal.write(
-        { rules: activation.approvalOff, caps: activation.capApprovalOff, economics: activation.economicsOff }[of],
+        proseText(
+          { rules: activation.approvalOff, caps: activation.capApprovalOff, economics: activation.economicsOff }[of],
+        ),
       );
       return;
     case 'approval-one-more':
-      terminal.write(activation.approvalOneMore(of));
+      terminal.write(proseText(activation.approvalOneMore(of)));
       return;
     case 'approval-configured':
-      terminal.write(activation.approvalConfigured);
+      terminal.write(proseText(activation.approvalConfigured));
       return;
     case 'identity-needed':
       throw new Fault('not-allowed', activation.identityNeeded);

@@ -51,6 +51,16 @@ function wordsOf(text: string): string[] {
   return text.split(/(?<!R\$)\s+(?!%)/).filter((each) => each !== '');
 }
 
+/** Within a word: after a hyphen, and between the parts of a code, such as `fact-missing:margin.availableReais`. */
+const breaks = /(?<=.-)|(?<=[a-z][:.])(?=[a-z])/gi;
+
+/** Where a word is broken at last so that its beginning fits; null: nowhere. */
+function lastBreak(word: string, width: number): number | null {
+  let found: number | null = null;
+  for (const { index } of word.matchAll(breaks)) if (index > 0 && index <= width) found = index;
+  return found;
+}
+
 /** Lines of at most `width` characters, broken between words; a word that is longer by itself is broken where it has to be. */
 export function wrapText(text: string, width: number): string[] {
   if (text.length <= width) return [text];
@@ -64,8 +74,7 @@ export function wrapText(text: string, width: number): string[] {
     if (current !== '') lines.push(current);
     current = word;
     for (; current.length > width; current = current.slice(lines.at(-1)!.length)) {
-      const hyphen = current.lastIndexOf('-', width - 1);
-      lines.push(current.slice(0, hyphen > 0 ? hyphen + 1 : width));
+      lines.push(current.slice(0, lastBreak(current, width) ?? width));
     }
   }
   if (current !== '') lines.push(current);
@@ -134,11 +143,14 @@ function fittedWidths({ lines, columns, right, whole }: Table, room: number): Re
   const longest = (column: number, lengthOf: (cell: string) => number) =>
     lines.reduce((most, line) => Math.max(most, lengthOf(line[column]!)), 0);
   const widths = new Map(columns.map((column) => [column, longest(column, (cell) => cell.length)]));
+  /** Of figures only the name of the column may be broken. */
+  const widthBelow = (column: number) => lines.slice(1).reduce((most, line) => Math.max(most, line[column]!.length), 0);
   if (sum([...widths.values()]) <= room) return widths;
   const least = new Map(
     columns.map((column) => {
       const width = widths.get(column)!;
-      if (right.includes(column) || whole.includes(column)) return [column, width];
+      if (whole.includes(column)) return [column, width];
+      if (right.includes(column)) return [column, Math.max(widthBelow(column), longestWord(lines[0]![column]!))];
       return [column, Math.min(width, Math.max(leastColumn, longest(column, longestWord)))];
     }),
   );
@@ -155,10 +167,10 @@ function fittedWidths({ lines, columns, right, whole }: Table, room: number): Re
   return widths;
 }
 
-/** A word ends at a space or after a hyphen. */
+/** A word ends at a space, or where it may be broken. */
 function longestWord(cell: string): number {
   return wordsOf(cell)
-    .flatMap((word) => word.split(/(?<=-)/))
+    .flatMap((word) => word.split(breaks))
     .reduce((most, word) => Math.max(most, word.length), 0);
 }
 

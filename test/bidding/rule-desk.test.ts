@@ -45,7 +45,7 @@ type Life = {
 async function live(
   directory: string,
   folder: Folder,
-  special: { approval?: boolean; restMs?: number } = {},
+  special: { approval?: boolean; restMs?: number; unreadable?: string } = {},
 ): Promise<Life> {
   const onFault = (fault: Error): never => {
     throw fault;
@@ -58,6 +58,7 @@ async function live(
     watch,
     clock,
     approval: special.approval ?? false,
+    unreadable: special.unreadable ?? null,
     policyOf: policyNaming,
     onEvent: (event) => events.push(event),
   });
@@ -96,6 +97,17 @@ async function live(
 const a = setNamed('a').hash;
 const b = setNamed('b').hash;
 const bad = { path: 'rules.json', text: '{"rules": [' };
+
+test('nothing is decided where this version does not take the economics that two persons stand for', async () => {
+  const unreadable = 'this version does not take the economics';
+  const life = await live('unreadable', createFolder(filesNamed('a')), { unreadable });
+  try {
+    assert.equal(life.desk.policy(clock.now()), null);
+    assert.equal(life.desk.status().missing, unreadable);
+  } finally {
+    await life.close();
+  }
+});
 
 test('a change is followed from the announced time on, a bad one never, and the last good set also after a restart', async () => {
   const folder = createFolder(filesNamed('a'));

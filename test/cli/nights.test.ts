@@ -81,6 +81,8 @@ type NightOptions = {
   more?: Record<string, string>;
   windowMs?: number;
   bidding?: Record<string, number>;
+  /** Of the section `rules`. */
+  rules?: Record<string, boolean>;
   /** Of the desk's clock, before its start. */
   shiftMs?: number;
 };
@@ -93,7 +95,7 @@ async function withNight(seed: number, options: NightOptions, use: (night: Night
   const settings = JSON.parse(readFileSync(played.environment.LANCE_CONFIG!, 'utf8'));
   writeFileSync(
     played.environment.LANCE_CONFIG!,
-    JSON.stringify({ ...settings, bidding: { ...settings.bidding, ...options.bidding } }),
+    JSON.stringify({ ...settings, bidding: { ...settings.bidding, ...options.bidding }, rules: options.rules ?? {} }),
   );
   const front = await openFront(played.environment.LANCE_BASE_URL!);
   const port = await freePort();
@@ -390,6 +392,16 @@ describe('nights on which no bid flows', { concurrency: 2 }, () => {
       await assertShown(night, 'paused');
       await running;
       await assertCodes(night, 'paused');
+    });
+  });
+
+  test('the first set waits for two persons, so there are no rules to decide by', async () => {
+    await withNight(78, { rules: { approval: true } }, async (night) => {
+      await untilCause(night, 'rule-set-missing');
+      const running = night.played.sandbox.run(10);
+      await assertShown(night, 'rule-set-missing');
+      await running;
+      await assertCodes(night, 'rule-set-missing');
     });
   });
 

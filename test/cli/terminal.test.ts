@@ -91,3 +91,16 @@ test('a refusal is broken at the width of the terminal that it goes to; a pipe g
   assert.equal(written({ isTTY: false }, refusal), `${refusal}\n`);
   assert.ok(widest(written({ isTTY: true, columns: 0 }, refusal)) <= 80, 'a terminal that does not say how wide it is');
 });
+
+test('a code is broken between its parts, and the name of a column of figures between its words', () => {
+  const rows = [['1419000000000000018', 'sem lance', 'fact-missing:margin.availableReais', '2,58', 'R$ 10.770,00']];
+  const text = tableText(['solicitação', 'estado', 'código', '% ao mês', 'valor'], rows, {
+    ...{ right: [3, 4], whole: [0], width: 66 },
+  });
+  const lines = text.split('\n');
+  assert.ok(!text.includes('solicitação  1419'), `a table, and no paragraphs:\n${text}`);
+  for (const line of lines) assert.ok(line.length <= 66, line);
+  assert.match(text, /fact-missing:/);
+  assert.match(text, /margin\.|availableReais/);
+  assert.match(text, /R\$ 10\.770,00/);
+});

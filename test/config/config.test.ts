@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Environment, readConfig, readPlace, secretsOf } from '../../src/config.ts';
+import {
+  type Environment,
+  economicsOf,
+  readConfig,
+  readEconomics,
+  readPlace,
+  secretsOf,
+  withEconomics,
+} from '../../src/config.ts';
 
 const complete: Environment = {
   LANCE_DATA_DIR: '/data',
@@ -540,4 +548,27 @@ test('a command reads only the files of the secrets that it needs', () => {
   assert(result.kind === 'place', JSON.stringify(result));
   assert.equal(result.place.pseudonymKey, 'k'.repeat(32));
   assert.ok(!asked.includes('/gone'));
+});
+
+test('economics that were kept are read as this version reads settings, and make the configuration that decides', () => {
+  const readFile = readingOf();
+  const config = configOf(complete);
+  const own = economicsOf(config);
+  assert.deepEqual(readEconomics(own.source, readFile), own, 'what was written is what is read');
+  const { economics, ...others } = JSON.parse(own.source);
+  const { bidCostCents, ...earlier } = economics;
+  const kept = (of: object) => readEconomics(JSON.stringify({ ...others, economics: of }), readFile);
+  assert.equal(
+    kept(earlier)?.hash,
+    own.hash,
+    `one that an earlier version did not know has its default, ${bidCostCents}`,
+  );
+  assert.equal(kept({ ...economics, ofAnotherVersion: 1 }), null);
+  assert.equal(kept({ ...economics, fundingAnnualPercent: 1_000 }), null);
+  assert.equal(readEconomics('[', readFile), null);
+  const changed = kept({ ...economics, fundingAnnualPercent: 9 })!;
+  const deciding = withEconomics(config, changed);
+  assert.equal(deciding.economics.fundingAnnualPercent, 9);
+  assert.notEqual(deciding.settings.hash, config.settings.hash);
+  assert.deepEqual(withEconomics(deciding, own).settings, config.settings);
 });
