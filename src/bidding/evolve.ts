@@ -722,7 +722,10 @@ function settleWhenKnown(state: RequestState, at: EpochMs, earlier: FoldTerms): 
   const first = said(state.auction);
   const again = state.auction.again && matched(state.auction.again, state.answer);
   const trigger = again === undefined ? first : settleByLists(first, said(again), again);
-  const row = trigger === null || isResolvedAs(state) ? undefined : transitions[state.phase][trigger];
+  // What the first list has ended only a later one begins again, and none that a person has said.
+  const isEnded = state.phase === 'lost' || state.phase === 'not-landed';
+  const mayMove = !isEnded || (again !== undefined && !isResolved(state));
+  const row = trigger === null || !mayMove ? undefined : transitions[state.phase][trigger];
   if (row === undefined) return state;
   const next: RequestState = {
     ...state,
@@ -739,9 +742,9 @@ export function isSurelyUnsent({ phase, pass, answer }: Pick<RequestState, 'phas
   return phase === 'passed' && answer === null && pass !== null && !pass.maybeSent;
 }
 
-/** A person has said that the bid ended so, whatever the lists say. */
-function isResolvedAs({ phase, resolution }: RequestState): boolean {
-  return (phase === 'lost' || phase === 'not-landed') && resolution?.as === phase;
+/** Whether its end was said and not read in a list: by a person, or, of a bid that did not land, by its time that is over. */
+function isResolved({ phase, resolution }: RequestState): boolean {
+  return resolution !== null && (resolution.as === phase || resolution.as === 'expired');
 }
 
 /** An answer that came after the end may name our bid among the candidates kept. */

@@ -193,8 +193,10 @@ export function* steps(history: readonly AuctionRecord[]): Generator<{
 /** Said to be unsent, and published all the same: then the bids alone tell. */
 export function settlementOf(moved: Standing, state: RequestState): Trigger | null {
   const { auction } = state;
-  // A person has had the last word.
-  if (['lost', 'not-landed'].includes(moved.phase) && moved.phase === `${state.resolution?.as}`) return null;
+  if (['lost', 'not-landed'].includes(moved.phase)) {
+    // A person has had the last word, or its time is over. What a first list has ended it does not begin again.
+    if ([moved.phase, 'expired'].includes(`${state.resolution?.as}`) || auction?.again === undefined) return null;
+  }
   const byFirst = settlementBy(auction, moved, state);
   if (auction?.again === undefined) return byFirst;
   const byLater = settlementBy(auction.again, moved, state);

@@ -543,6 +543,9 @@ test('of two lists of one auction the first counts, and the money follows the wo
   assert.equal(told(ours, lost, won, resolved('lost'), won, lost), 'lost released null');
   assert.equal(told(ours, lost, won, resolved('not-landed'), won), 'not-landed released null');
   assert.equal(told(ours, lost, won, resolved('won')), won1);
+  const over = [resolved('not-landed'), resolved('expired')];
+  assert.equal(told(answered(unknown), ended([bid('ours'), bid('twin'), rival]), ...over), 'not-landed released null');
+  assert.equal(told(ours, lost, won, ...over), 'not-landed released null');
   assert.equal(told(ours, lost, won, contemplated()), 'contemplated committed validity');
   assert.equal(told(ours, won, lost, resolved('lost')), 'lost released null');
   // The views count it again, once, and nothing is learnt of the second list.
