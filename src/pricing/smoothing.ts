@@ -73,12 +73,33 @@ function mostByChance(alone: number, deviation: number): number {
   return 1 + chanceFactor * Math.sqrt(alone / Math.max(deviation, 1));
 }
 
-/** Fills `lone` with at most `most` of each cell; returns their sum. */
-function giveAway({ lowest, highest }: Counts, most: number): number {
+/** Cells on each side that say how many results to expect on the one between them. */
+const neighbours = 4;
+
+/**
+ * The same among many results, of which chance puts several on every cell: what the side with fewer says, so that where rates
+ * begin or end nothing is taken from the edge.
+ */
+function mostByNeighbours(cell: number, { lowest, highest }: Counts): number {
+  if (cell - neighbours < lowest || cell + neighbours > highest) return 0;
+  let below = 0;
+  let above = 0;
+  for (let distance = 1; distance <= neighbours; distance += 1) {
+    below += both[cell - distance]!;
+    above += both[cell + distance]!;
+  }
+  const expected = Math.min(below, above) / neighbours;
+  return 1 + expected + chanceFactor * Math.sqrt(expected);
+}
+
+/** Fills `lone` with at most `most` of each cell, or what its neighbours allow; returns their sum. */
+function giveAway(counts: Counts, most: number): number {
+  const { lowest, highest } = counts;
   lone.fill(0);
   let sum = 0;
   for (let cell = lowest; cell <= highest; cell += 1) {
-    const share = Math.min(both[cell]!, most);
+    const count = both[cell]!;
+    const share = count <= most ? count : Math.min(count, Math.max(most, mostByNeighbours(cell, counts)));
     lone[cell] = share;
     sum += share;
   }

@@ -6,6 +6,7 @@ import { cellCount, maxRateHundredths, minRateHundredths, noRivalCell } from '..
 import { type Habits, habitsFrom, noHabits } from '../../src/pricing/habits.ts';
 import { gapsOf, gather, type Mixture, noGaps, smoothedWin, spreadOf } from '../../src/pricing/smoothing.ts';
 import { winOf } from '../../src/pricing/win-curve.ts';
+import { seeded } from './setting.ts';
 
 /** Weights by cell, and from `cellCount` on by the gap below it. */
 const weights = fc
@@ -42,7 +43,7 @@ function deviationOf(rivals: readonly { cell: number; count: number }[]): number
   const all = total(rivals.map(({ count }) => count));
   const mean = total(rivals.map(({ cell, count }) => cell * count)) / all;
   const deviation = Math.sqrt(total(rivals.map(({ cell, count }) => count * (cell - mean) ** 2)) / all);
-  const given = rivals.map(({ count }) => Math.min(count, mostByChance(rivals, deviation)));
+  const given = givenAway(rivals, deviation);
   const half = total(given) * (0.5 - 1e-9);
   let shortest = Number.POSITIVE_INFINITY;
   for (const [first, { cell: low }] of rivals.entries()) {
@@ -60,6 +61,19 @@ function mostByChance(rivals: readonly { count: number }[], deviation: number): 
   return 1 + 2.5 * Math.sqrt(alone / Math.max(deviation, 1));
 }
 
+/** What chance would put on each, or what the fewer of the results on the four cells below it and above it say of that. */
+function givenAway(rivals: readonly { cell: number; count: number }[], deviation: number): number[] {
+  const counts = new Map(rivals.map(({ cell, count }) => [cell, count]));
+  const [lowest, highest] = [rivals[0]!.cell, rivals.at(-1)!.cell];
+  return rivals.map(({ cell, count }) => {
+    const side = (step: 1 | -1) => total([1, 2, 3, 4].map((distance) => counts.get(cell + step * distance) ?? 0)) / 4;
+    const isInside = cell - 4 >= lowest && cell + 4 <= highest;
+    const expected = isInside ? Math.min(side(1), side(-1)) : 0;
+    const byNeighbours = isInside ? 1 + expected + 2.5 * Math.sqrt(expected) : 0;
+    return Math.min(count, Math.max(mostByChance(rivals, deviation), byNeighbours));
+  });
+}
+
 /** What the header of smoothing.ts says, for one width, by going over all pairs of cells. */
 function smoothedByPairs(sums: Float64Array, smoothing: number, { factors }: Habits): Float64Array {
   const inGrid = rivalsIn(sums);
@@ -69,12 +83,12 @@ function smoothedByPairs(sums: Float64Array, smoothing: number, { factors }: Hab
   const narrowing = results < 50 ? Math.max(results, 1) ** -0.2 : 50 ** -0.2 * (50 / results) ** (1 / 3);
   const halfWidth = 2 * Math.round(smoothing * deviation * narrowing) + 1;
   if (halfWidth === 1) return sums;
-  const most = mostByChance(inGrid, deviation);
+  const givenBy = givenAway(inGrid, deviation);
   const smoothed = Float64Array.from(sums);
   const spread = new Float64Array(cellCount);
   let givenSum = 0;
-  for (const { cell, count } of inGrid) {
-    const given = Math.min(count, most);
+  for (const [place, { cell, count }] of inGrid.entries()) {
+    const given = givenBy[place]!;
     givenSum += given;
     smoothed[cell]! -= (given * sums[cell]!) / count;
     smoothed[cellCount + cell]! -= (given * sums[cellCount + cell]!) / count;
@@ -207,4 +221,27 @@ test('at the ends of the grid nothing is lost and nothing falls outside it', () 
     }),
     { numRuns: 50 },
   );
+});
+
+/** Results that are left where they are. */
+function kept(sums: Float64Array): number {
+  const counts = gather(sums, 1);
+  return counts.results - spreadOf(counts).loneSum;
+}
+
+test('where chance puts many results on every cell they are smoothed, and an atom or an edge among them stays', () => {
+  // 4,000 results of a normal distribution: about 32 on each cell in its middle.
+  const chance = seeded(11);
+  const smooth = new Float64Array(2 * cellCount);
+  for (let result = 0; result < 4_000; result += 1) {
+    const normal = Math.sqrt(-2 * Math.log(1 - chance())) * Math.cos(2 * Math.PI * chance());
+    smooth[Math.round(280 + 50 * normal)]! += 1;
+  }
+  assert.ok(kept(smooth) < 0.02 * 4_000, `${kept(smooth)} of 4000 are taken for atoms`);
+  const withAtom = smooth.slice();
+  withAtom[230]! += 600;
+  assert.ok(kept(withAtom) > 0.95 * 600, `${kept(withAtom)} of 600 are left where they are`);
+  // Nobody bids below 260: the cell there has as many as those above it, and is an edge all the same.
+  const cut = smooth.map((count, cell) => (cell < 260 ? 0 : count));
+  assert.ok(kept(cut) > 10, `${kept(cut)} of ${cut[260]} are left at the edge`);
 });
