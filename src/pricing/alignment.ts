@@ -1,12 +1,16 @@
 /**
  * Segments of one market have much the same shape, but not the same level: rivals quote all of a dear segment higher. So a
- * segment starts from its parent's curve moved to where its own results lie, as far as there are enough of them to tell.
+ * segment starts from its parent's curve moved to where its own results lie, as far as there are enough of them to tell. The
+ * parent holds the levels of all its segments, and is wider than each of them: it is narrowed as well.
  */
 import { cellCount, noRivalCell } from '../domain/glossary.ts';
 import { digits, type Habits } from './habits.ts';
 
-/** A level is known from fewer results than a shape: beside them a parent has this part of its weight. */
+/** A level and a width are known from fewer results than a shape: beside them a parent has this part of its weight. */
 const levelShare = 0.5;
+/** Parts of its width that a curve is narrowed to at most, and above which it is left as it is. */
+const narrowest = 0.25;
+const narrowEnough = 0.97;
 
 /** Of a win curve, or of one times any factor: mean of the best rival rate where there is a rival; null where there is none. */
 export function levelOf(win: Float64Array): number | null {
@@ -21,13 +25,37 @@ export function levelOf(win: Float64Array): number | null {
   return (some / 2 + even + odd + win[noRivalCell - 1]! - (noRivalCell - 1) * none) / some;
 }
 
+/** Variance of the same rates around their mean, `level`. */
+function varianceOf(win: Float64Array, level: number): number {
+  let sum = 0;
+  let all = 0;
+  let above = 2 * win[noRivalCell]!;
+  for (let cell = noRivalCell - 1; cell > 0; cell -= 1) {
+    // Between the middles of two cells lie halves of both.
+    const here = win[cell]! - above;
+    above = win[cell]!;
+    sum += here * (cell + 0.5 - level) ** 2;
+    all += here;
+  }
+  return all > 0 ? sum / all : 0;
+}
+
+/** Where a curve's rates lie, and how wide. */
+export type Extent = { level: number; variance: number };
+
+/** Of a win curve, or of one times any factor; null where there is no rival. */
+export function extentOf(win: Float64Array): Extent | null {
+  const level = levelOf(win);
+  return level === null ? null : { level, variance: varianceOf(win, level) };
+}
+
 /**
  * Cells by which a parent whose rates lie around `level` is moved for these results. `parentWeight` is what it counts for
  * beside them, in results.
  */
-export function stepTo(results: { rivals: number; mean: number }, level: number | null, parentWeight: number): number {
+export function stepTo(results: { rivals: number; mean: number }, level: number, parentWeight: number): number {
   const { rivals, mean } = results;
-  if (level === null || !(rivals > 0)) return 0;
+  if (!(rivals > 0)) return 0;
   return Math.round(((mean - level) * rivals) / (rivals + levelShare * parentWeight));
 }
 
@@ -71,4 +99,43 @@ export function moveWin(
   for (let cell = 0; cell < noRivalCell; cell += 1) moved[cell] = none + moved[cell]! * scale;
   moved[noRivalCell] = none / 2;
   return moved;
+}
+
+/**
+ * Part of its width that a parent is narrowed to for these results, 1 at most: what they show, beside the parent's own width with
+ * the same weight as its level.
+ */
+export function scaleTo(
+  results: { rivals: number; variance: number },
+  parent: { variance: number },
+  parentWeight: number,
+): number {
+  const { rivals, variance } = results;
+  const weight = levelShare * parentWeight;
+  if (!(rivals > 0 && parent.variance > 0)) return 1;
+  return Math.min(1, Math.sqrt((rivals * (variance / parent.variance) + weight) / (rivals + weight)));
+}
+
+const narrowed = new Float64Array(cellCount);
+
+/**
+ * The curve with all rates `scale` times as far from `middle`, as `scaleTo` gives it; overwritten with the next one. The share
+ * without rivals stays.
+ */
+export function narrowWin(win: Float64Array, middle: number, scale: number): Float64Array {
+  if (scale > narrowEnough) return win;
+  const stretch = 1 / Math.max(narrowest, scale);
+  const none = 2 * win[noRivalCell]!;
+  let from = middle - middle * stretch;
+  for (let cell = 0; cell < noRivalCell; cell += 1) {
+    if (from <= 0) narrowed[cell] = win[0]!;
+    else if (from >= noRivalCell - 1) narrowed[cell] = none;
+    else {
+      const low = Math.trunc(from);
+      narrowed[cell] = win[low]! + (from - low) * (win[low + 1]! - win[low]!);
+    }
+    from += stretch;
+  }
+  narrowed[noRivalCell] = none / 2;
+  return narrowed;
 }

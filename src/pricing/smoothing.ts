@@ -62,8 +62,18 @@ export function gather(sums: Float64Array, factor: number): Counts {
 /** Cells without a result, from `first` to `last`, where no rival ever bids with probability `share`. */
 export type Gap = { first: number; last: number; share: number };
 
-/** How many results lie within the grid, where and how wide; widths narrow with `narrowing`. `loneSum` of them are given away. */
-export type Spread = { rivals: number; mean: number; deviation: number; narrowing: number; loneSum: number };
+/**
+ * How many results lie within the grid, where and how wide: `variance` is that of all, `deviation` that of the narrowest half
+ * where this is less. Widths narrow with `narrowing`. `loneSum` of them are given away.
+ */
+export type Spread = {
+  rivals: number;
+  mean: number;
+  variance: number;
+  deviation: number;
+  narrowing: number;
+  loneSum: number;
+};
 
 /** What each cell within the grid gives away; overwritten with the next spread. */
 const lone = new Float64Array(cellCount);
@@ -146,15 +156,16 @@ export function spreadOf(counts: Counts): Spread {
     square += moment * cell;
     alone += Math.min(count, 1);
   }
-  if (!(rivals > 0)) return { rivals: 0, mean: 0, deviation: 0, narrowing: 1, loneSum: 0 };
+  if (!(rivals > 0)) return { rivals: 0, mean: 0, variance: 0, deviation: 0, narrowing: 1, loneSum: 0 };
   mean /= rivals;
-  const all = Math.sqrt(Math.max(0, square / rivals - mean * mean));
+  const variance = Math.max(0, square / rivals - mean * mean);
+  const all = Math.sqrt(variance);
   // An atom says nothing of the width around it.
   const cut = giveAway(counts, mostByChance(alone, all));
   const deviation = Math.min(all, shortestHalf(counts, cut) / normalHalf);
   const loneSum = deviation < all ? giveAway(counts, mostByChance(alone, deviation)) : cut;
   const narrowing = narrowingOf(Math.max(rivals, 1));
-  return { rivals, mean, deviation, narrowing, loneSum };
+  return { rivals, mean, variance, deviation, narrowing, loneSum };
 }
 
 /**

@@ -17,10 +17,10 @@ import {
   middleCell,
   publishedHalfLives,
 } from './additive.ts';
-import { levelOf, moveWin, stepTo } from './alignment.ts';
+import { type Extent, extentOf, levelOf, moveWin, narrowWin, scaleTo, stepTo } from './alignment.ts';
 import { digits, type Habits, habitsFrom, habitsOf, noHabits } from './habits.ts';
 import type { PriorSettings } from './settings.ts';
-import { type Counts, gapsOf, gather, type Mixture, noGaps, smoothedWin, spreadOf } from './smoothing.ts';
+import { type Counts, gapsOf, gather, type Mixture, noGaps, type Spread, smoothedWin, spreadOf } from './smoothing.ts';
 import { readings, scoreHalfLives, smoothings, tryOut, weighReadings, weighSegments, windows } from './trial.ts';
 
 export type WinCurve = {
@@ -132,7 +132,7 @@ type Mixed = {
   byWindow: readonly Float64Array[];
   win: Float64Array;
   /** Where the rates of each window lie; null until a child asks. */
-  levels: readonly (number | null)[] | null;
+  extents: readonly (Extent | null)[] | null;
 };
 
 /** The whole market as each reading alone sees it, by window and by smoothing, and the digits that it likes. */
@@ -186,12 +186,13 @@ type Parent = {
   win: Float64Array;
   /** In results. */
   weight: number;
-  level: number | null;
+  /** Null: it stays where it is. */
+  extent: Extent | null;
 };
 
 /**
  * Fills `wins` with the win curves of `(counts + m · parent) / (n + m)`, one for each mixture, times what its shares add up
- * to; a parent whose level is told is moved towards the counts. `hardEdges`: they are looked for.
+ * to; a parent whose extent is told is moved towards the counts and narrowed to them. `hardEdges`: they are looked for.
  */
 function shrink(
   counts: Counts,
@@ -199,17 +200,27 @@ function shrink(
   habits: Habits,
   into: { mixtures: readonly Mixture[]; wins: readonly Float64Array[]; hardEdges: boolean },
 ): void {
-  const { weight } = parent;
+  const { weight, extent } = parent;
   const total = counts.results + weight;
   const spread = spreadOf(counts);
   const known = total > 0 ? total : 1;
-  const step = stepTo(spread, parent.level, weight);
-  const win = step === 0 ? parent.win : moveWin(parent.win, step, habits);
+  const win = extent === null ? parent.win : aligned(parent.win, extent, { spread, weight, habits });
   const start = { win, weight: weight / known, own: 1 / known };
   const gaps = into.hardEdges ? gapsOf(counts, spread) : noGaps;
   for (const [place, mixture] of into.mixtures.entries()) {
     smoothedWin(counts, spread, mixture, { start, habits, gaps }, into.wins[place]!);
   }
+}
+
+/** A parent's curve brought to where the results of its child lie. */
+function aligned(
+  win: Float64Array,
+  extent: Extent,
+  { spread, weight, habits }: { spread: Spread; weight: number; habits: Habits },
+): Float64Array {
+  const step = stepTo(spread, extent.level, weight);
+  const moved = step === 0 ? win : moveWin(win, step, habits);
+  return narrowWin(moved, extent.level + step, scaleTo(spread, extent, weight));
 }
 
 /** Fills `sum` with the weighted sum of the curves, two at a time; where weights add up to 1 but for rounding, so does it. */
@@ -302,7 +313,7 @@ function readMarket(segment: SegmentEvidence | undefined, input: WinCurveInput, 
       if (place === 0) habits = habitsOf(counts, takeRoom(shared));
       // A guess about the whole market gives way to what the market itself says.
       const weight = priorWeight === 0 ? 0 : priorWeight ** 2 / (priorWeight + counts.results);
-      shrink(counts, { win, weight, level: null }, habits, { mixtures, wins, hardEdges: true });
+      shrink(counts, { win, weight, extent: null }, habits, { mixtures, wins, hardEdges: true });
     }
     for (const made of wins) {
       if (counts === null) made.set(win);
@@ -315,7 +326,7 @@ function readMarket(segment: SegmentEvidence | undefined, input: WinCurveInput, 
 const wholeParts = windows.map(() => 1);
 
 function mixedOf(byWindow: readonly Float64Array[], shared: SharedCurves): Mixed {
-  return { byWindow, win: atMostOne(addUp(takeRoom(shared), byWindow, wholeParts)), levels: null };
+  return { byWindow, win: atMostOne(addUp(takeRoom(shared), byWindow, wholeParts)), extents: null };
 }
 
 /** Readings of one window differ in nothing but the smoothing, which is linear: they are mixed before they are shrunk. */
@@ -340,8 +351,8 @@ function mixedBy(byReading: readonly number[], { mixed }: SharedCurves): Map<str
 type Making = { input: WinCurveInput; shared: SharedCurves; habits: Habits; byReading: readonly number[] };
 
 function mixSegment(segment: SegmentEvidence, parent: Mixed, { input, shared, habits, byReading }: Making): Mixed {
-  parent.levels ??= parent.byWindow.map(levelOf);
-  const { levels } = parent;
+  parent.extents ??= parent.byWindow.map(extentOf);
+  const { extents } = parent;
   const byWindow = windows.map((window, place) => {
     const win = parent.byWindow[place]!;
     const counts = countIn(segment.histograms[place], window, input);
@@ -353,7 +364,7 @@ function mixSegment(segment: SegmentEvidence, parent: Mixed, { input, shared, ha
     const own = takeRoom(shared);
     // Rivals' edges are the market's; to look for them in each segment costs more than it earns.
     const into = { mixtures: [mixture], wins: [own], hardEdges: false };
-    shrink(counts, { win, weight: input.shrinkage, level: levels[place]! }, habits, into);
+    shrink(counts, { win, weight: input.shrinkage, extent: extents[place]! }, habits, into);
     return own;
   });
   return mixedOf(byWindow, shared);
@@ -432,7 +443,7 @@ function knownAdditive(
 }
 
 /**
- * Errors start from the spread of the whole market, which is what features explain when they explain nothing. Until a result is
+ * Errors start from the spread of the whole market, narrowed by what the features have explained of it. Until a result is
  * known all requests are expected at the market's level.
  */
 function readAdditive(
@@ -459,8 +470,10 @@ function readAdditive(
     explained: 0,
   };
   const start = takeRoom(shared);
-  start.set(moveWin(win, middleCell - Math.round(level), noHabits));
-  const mixture = smoothings.map(({ factor, mass }) => ({ smoothing: factor * smoothing, share: mass }));
+  const centred = moveWin(win, middleCell - Math.round(level), noHabits);
+  start.set(narrowWin(centred, middleCell, Math.sqrt(1 - effects.explained)));
+  // Round rates are no round errors: there is nothing that a plain histogram would keep.
+  const mixture = [{ smoothing, share: 1 }];
   const wins = additiveReadings.map(({ errorHalfLifeResults }, place) => {
     const made = new Float64Array(cellCount);
     const known = errors[place] ?? null;
@@ -468,7 +481,7 @@ function readAdditive(
     else {
       const counts = gather(known.cells, decayFactor(known, at, { halfLifeMs, halfLifeResults: errorHalfLifeResults }));
       const { shrinkage } = input;
-      const parent = { win: start, weight: shrinkage ** 2 / (shrinkage + counts.results), level: null };
+      const parent = { win: start, weight: shrinkage ** 2 / (shrinkage + counts.results), extent: null };
       shrink(counts, parent, noHabits, { mixtures: [mixture], wins: [made], hardEdges: false });
     }
     return atMostOne(made);

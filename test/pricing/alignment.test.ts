@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { cellCount } from '../../src/domain/glossary.ts';
-import { levelOf, moveWin, stepTo } from '../../src/pricing/alignment.ts';
+import { cellCount, noRivalCell } from '../../src/domain/glossary.ts';
+import { extentOf, levelOf, moveWin, narrowWin, scaleTo, stepTo } from '../../src/pricing/alignment.ts';
 import { habitsFrom, noHabits } from '../../src/pricing/habits.ts';
 import { bestRates } from '../../src/pricing/trial.ts';
 import { buildWinCurve, winOf } from '../../src/pricing/win-curve.ts';
@@ -82,7 +82,6 @@ test('a step grows with the results towards the whole gap; without rivals there 
   assert.equal(stepTo({ rivals: 8, mean: 290 }, level, 16), 20);
   assert.equal(stepTo({ rivals: 10_000, mean: 290 }, level, 16), 40);
   assert.equal(stepTo({ rivals: 0, mean: 0 }, level, 16), 0);
-  assert.equal(stepTo({ rivals: 8, mean: 290 }, null, 16), 0);
   assert.equal(levelOf(winOf(distributionOf([[498, 1]]))), null);
 });
 
@@ -111,4 +110,43 @@ test('twenty results of a dear segment earn there nearly what they would in a ma
   const [cheaper, alike] = [share(255), share(300)];
   t.diagnostic(`figure: in a market 45 hundredths cheaper ${cheaper.toFixed(4)}, in one as dear ${alike.toFixed(4)}`);
   assert.ok(cheaper > alike - 0.015, `${cheaper} and ${alike}`);
+});
+
+test('a curve is narrowed around its level as far as there are results that say so; who had no rival has none', () => {
+  const weights = Array.from({ length: 201 }, (_, place) => [150 + place, 100.5 - Math.abs(place - 100)] as const);
+  const sum = weights.reduce((all, [, weight]) => all + weight, 0);
+  const win = winOf(
+    distributionOf([...weights.map(([cell, weight]) => [cell, (0.9 * weight) / sum] as const), [498, 0.1]]),
+  );
+  const extent = extentOf(win)!;
+  assert.ok(Math.abs(extent.level - 250) < 1e-6);
+  const quarter = { rivals: 24, variance: extent.variance / 4 };
+  const scale = scaleTo(quarter, extent, 16);
+  assert.ok(Math.abs(scale - Math.sqrt((24 / 4 + 8) / 32)) < 1e-9);
+  assert.equal(scaleTo({ rivals: 0, variance: 0 }, extent, 16), 1);
+  assert.equal(scaleTo({ rivals: 24, variance: 3 * extent.variance }, extent, 16), 1);
+  const narrow = narrowWin(win, extent.level, scale).slice();
+  const found = extentOf(narrow)!;
+  assert.ok(Math.abs(found.level - 250) < 0.5, `level ${found.level}`);
+  assert.ok(Math.abs(found.variance / (extent.variance * scale ** 2) - 1) < 0.02, `variance ${found.variance}`);
+  assert.equal(narrow[noRivalCell], win[noRivalCell]);
+  for (let cell = 1; cell < cellCount; cell += 1) assert.ok(narrow[cell]! <= narrow[cell - 1]!, `rises at ${cell}`);
+  assert.deepEqual(narrowWin(win, extent.level, 1), win);
+});
+
+test('a segment takes from its market no more width than its own results have', () => {
+  const chance = seeded(9);
+  const rate = (middle: number) => Math.round(middle + 20 * (chance() + chance() + chance() + chance() - 2));
+  const draw = (count: number, middle: number) => Array.from({ length: count }, () => rate(middle));
+  const market = histogramOf([160, 220, 280, 340].flatMap((middle) => draw(200, middle)));
+  const build = (evidence: ReturnType<typeof evidenceOf>) =>
+    buildWinCurve({
+      ...{ prior: distributionOf([[250, 1]]), at: 0, halfLifeMs: Number.POSITIVE_INFINITY },
+      ...evidence,
+      ...{ priorWeight: 0, shrinkage: 16, smoothing: 1 },
+    }).win[305]!;
+  // Half of the mean is the market's own curve until scores tell them apart.
+  const ofSegment = 2 * build(evidenceOf(market, histogramOf(draw(40, 220)))) - build(evidenceOf(market));
+  // A quarter of the market lies above 305, and nothing of the segment above 260.
+  assert.ok(ofSegment < 0.01, `${ofSegment} of the segment lie above 305`);
 });
