@@ -8,9 +8,9 @@ import { digits, type Habits } from './habits.ts';
 
 /** A level and a width are known from fewer results than a shape: beside them a parent has this part of its weight. */
 const levelShare = 0.5;
-/** Parts of its width that a curve is narrowed to at most, and above which it is left as it is. */
+/** Parts of its width that a curve is narrowed to at most, and above which it is left as it is: so much may be chance. */
 const narrowest = 0.25;
-const narrowEnough = 0.97;
+const narrowEnough = 0.9;
 
 /** Of a win curve, or of one times any factor: mean of the best rival rate where there is a rival; null where there is none. */
 export function levelOf(win: Float64Array): number | null {
@@ -126,16 +126,18 @@ export function narrowWin(win: Float64Array, middle: number, scale: number): Flo
   if (scale > narrowEnough) return win;
   const stretch = 1 / Math.max(narrowest, scale);
   const none = 2 * win[noRivalCell]!;
-  let from = middle - middle * stretch;
-  for (let cell = 0; cell < noRivalCell; cell += 1) {
-    if (from <= 0) narrowed[cell] = win[0]!;
-    else if (from >= noRivalCell - 1) narrowed[cell] = none;
-    else {
-      const low = Math.trunc(from);
-      narrowed[cell] = win[low]! + (from - low) * (win[low + 1]! - win[low]!);
-    }
-    from += stretch;
+  // What lies outside comes from beyond the grid's ends.
+  const start = middle - middle * stretch;
+  const first = Math.max(0, Math.ceil(-start / stretch));
+  const last = Math.min(noRivalCell - 1, Math.floor((noRivalCell - 1.001 - start) / stretch));
+  narrowed.fill(win[0]!, 0, first);
+  for (let cell = first; cell <= last; cell += 1) {
+    const from = start + cell * stretch;
+    const low = from | 0;
+    const here = win[low]!;
+    narrowed[cell] = here + (from - low) * (win[low + 1]! - here);
   }
+  narrowed.fill(none, Math.max(first, last + 1), noRivalCell);
   narrowed[noRivalCell] = none / 2;
   return narrowed;
 }
