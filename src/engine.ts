@@ -45,6 +45,8 @@ import { ageOf } from './cli/age.ts';
 import { remedyOf } from './cli/bidding-remedy.ts';
 import { biddingEn } from './cli/bidding-texts-en.ts';
 import { statusEn } from './cli/status-texts-en.ts';
+import { workerReasonsEn } from './cli/worker-reasons-texts-en.ts';
+import { workerReasonsPt } from './cli/worker-reasons-texts-pt.ts';
 import { type Config, type EconomicsSettings, economicsOf, withEconomics } from './config.ts';
 import { addConsole, type ConsoleParts } from './console/console.ts';
 import type { Chance, Clock, Timer } from './domain/clock.ts';
@@ -68,6 +70,7 @@ import { createServer, type ReadinessCheck } from './http/server.ts';
 import { type ControlParts, type WaitingRaise, waitingRaises } from './operating/controls.ts';
 import { economicsStanding, settleEconomics } from './operating/economics.ts';
 import { type TokenWatch, watchTokens } from './operating/tokens.ts';
+import { createWorkerReasons } from './operating/worker-reasons.ts';
 import { createFlowDesk, type FlowDesk, type FlowDurableStep } from './origination/desk.ts';
 import { createFlowFront } from './origination/front.ts';
 import type { FlowStore, Addresses as LoanAddresses, LoanService } from './origination/ports.ts';
@@ -143,6 +146,9 @@ export type EngineParts = {
   /** The desk was moved from under this process, which is to end. */
   onMoved: (fault: Fault) => void;
 };
+
+/** What a worker is told of a code of the program. */
+const ownTexts = { pt: workerReasonsPt, en: workerReasonsEn };
 
 /** With what both desks know together. */
 type DeskParts = EngineParts & { authorisations: Authorisations };
@@ -677,8 +683,9 @@ function apiOf(parts: EngineParts, tokenWatch: TokenWatch, logId: string): Omit<
   });
   return {
     ...{ ...store, views, append, front, vault, clock, mapping, version, tokenWatch, ruleWatch: parts.ruleWatch },
-    bids: createBidReader({ ...store, views, vault }),
+    bids: createBidReader({ ...store, views, vault, workerReasons: createWorkerReasons({ ...store, own: ownTexts }) }),
     rules: { ...store, clock, ...config.rules },
+    ownTexts,
     readBody: readBody ?? bodyReader({ vault, mapping, limits: config.http, terms: config.bidding }),
     replayLimit: config.api.replayLimit,
     flowSettings: config.flows,

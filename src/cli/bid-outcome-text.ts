@@ -36,6 +36,7 @@ export function resultSection(page: Page, report: BidReport, format: Format): vo
   if (state.phase === 'rejected' && state.answer?.outcome.kind === 'rejected') {
     page.line(codeText(state.answer.outcome.code, format));
   }
+  if (report.workerTold !== null) page.wrapped(show.workerTold(report.workerTold[format.language]));
   if (state.claim?.unread) {
     const { amountCents } = state.claim.offer;
     page.wrapped(show.claimUnread(amountCents === 0 ? null : format.money(amountCents)));

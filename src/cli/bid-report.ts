@@ -1,4 +1,5 @@
 /** Gathers all that is known of one request: ledger, history, the decision made again, hindsight. Nobody's name or CPF. */
+import { listedBid } from '../bidding/bid-list.ts';
 import { namesOf, shownReasons } from '../bidding/decide.ts';
 import {
   differencesOf,
@@ -18,16 +19,22 @@ import type { DecisionTrace, Reason } from '../domain/offer.ts';
 import type { Answered, AuctionRecord, Claimed, Contemplated, Ended, Passed, StoredInput } from '../domain/records.ts';
 import type { Phase, RequestState } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
+import { toldAs } from '../operating/worker-reasons.ts';
 import { contractId } from '../origination/orders.ts';
 import { isShownEndorsed } from '../origination/steps.ts';
 import type { Explanation } from '../pricing/choose.ts';
 import { accountRules, type ConditionAccount, type RuleAccount } from '../rules/account.ts';
 import type { Facts } from '../rules/facts.ts';
+import type { WorkerText } from '../rules/rule-file.ts';
 import { type Contact, encodeBid } from '../wire/bid.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
 import { createScrubber, type Scrubber } from './scrub.ts';
 import { wholeRequests } from './whole-request.ts';
+import { workerReasonsEn } from './worker-reasons-texts-en.ts';
+import { workerReasonsPt } from './worker-reasons-texts-pt.ts';
 import type { CommandWorld, DeskReader } from './world.ts';
+
+const ownTexts = { pt: workerReasonsPt, en: workerReasonsEn };
 
 /** What pseudonyms and free text are shown as. */
 const hidden = '…';
@@ -40,6 +47,8 @@ export type BidReport = {
   history: readonly AuctionRecord[];
   /** Why it passed; without the key of the desk, full caps are not named. */
   reasons: readonly Reason[];
+  /** What the worker is told of it; null: no pass or refusal, or nobody wrote it. */
+  workerTold: WorkerText | null;
   /** What fixed the end of the request's decision; null when neither rules nor price were asked. */
   decision: Decision | null;
   replay: Replay | null;
@@ -145,11 +154,13 @@ export async function readBidReport(
   const price = replay === null || decision === null ? null : explainPrice(replay, decision.trace);
   const special = state.segmentKeys.at(-1);
   const learnt = special === undefined ? 0 : await learntOf(reader, special);
+  const { code } = listedBid(state);
   const { claim, auction } = state;
   const contract = (await reader.flows.read([contractId(requestId)])).get(contractId(requestId));
   const judged = price !== null && claim !== null && !claim.unread && auction !== null && auction.position !== null;
   return {
     state,
+    workerTold: code === null ? null : toldAs(code, replay?.policy.ruleSet.codes ?? [], ownTexts),
     reasons: pseudonymKey === null ? shownReasons(state.pass?.reasons ?? []) : (state.pass?.reasons ?? []),
     reservation,
     history,
@@ -264,6 +275,7 @@ export function reportJson(report: BidReport): object {
     state: phase,
     code: phase === 'passed' ? (pass?.code ?? null) : null,
     reasons: report.reasons,
+    workerTold: report.workerTold,
     exposure,
     frozen: state.frozen ?? null,
     reservation: report.reservation,

@@ -43,6 +43,7 @@ function toldText(bid: Decision, format: Format): string {
     page.line(`• ${rule === null ? code : `${code} – "${rule}"`}`);
     page.wrapped(text);
   }
+  if (bid.workerTold !== null) page.wrapped(show.workerTold(bid.workerTold[format.language]));
   if (bid.auction !== null && bid.auction.position !== null)
     page.line(show.position(bid.auction.position, bid.auction.bidCount));
   for (const { event, sharedWith } of bid.unclaimed)

@@ -260,6 +260,7 @@ export const en: Texts = {
     toldOnly:
       'As the desk tells it. Facts, rules, price, rivals, records and replay: bids show with the store, without LANCE_URL.',
     decided: 'decided at',
+    workerTold: (text) => `The worker is told: ${text}`,
     batch: 'batch',
     state: 'state',
     contract: 'contract',

@@ -264,6 +264,7 @@ export const pt = {
     toldOnly:
       'Como a mesa informa. Fatos, regras, preço, rivais, registros e repetição: bids show com o armazenamento, sem LANCE_URL.',
     decided: 'decidido em',
+    workerTold: (text: string) => `O que se diz ao trabalhador: ${text}`,
     batch: 'lote',
     state: 'estado',
     contract: 'contrato',

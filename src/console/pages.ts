@@ -441,7 +441,7 @@ ${head(words.request)}${head(words.state)}${head(words.code)}${head(words.rate, 
 
 /** `contract`: the flow that was ordered for its bid; null: none was. */
 export function requestPage(shown: Shown, decision: Decision, contract: FlowState | null): string {
-  const { texts, format } = shown;
+  const { texts, format, language } = shown;
   const words = texts.request;
   const { requestId, batchId, state, code, position, auction, offer, next, frozen } = decision;
   const title = format.texts.show.title(requestId);
@@ -454,6 +454,7 @@ export function requestPage(shown: Shown, decision: Decision, contract: FlowStat
 <p class="state">${format.texts.states[state]}</p>
 ${frozen !== undefined && html`<p class="fault">${texts.requests.frozen}: ${outside(frozen)}</p>`}
 ${code !== null && html`<p>${codeText(code, format)} <code>${outside(code)}</code></p>`}
+${decision.workerTold !== null && html`<p>${words.workerTold}: ${outside(decision.workerTold[language], 300)}</p>`}
 ${auction !== null && position !== null && html`<p>${words.position(String(position), String(auction.bidCount))}</p>`}
 ${auction !== null && best !== null && html`<p>${words.bestRival}: ${best > 497 ? words.noRival : format.rate(best)}</p>`}
 ${contract !== null && html`<p>${words.contract}: ${phaseText(format.texts.flows, contract)}</p>`}

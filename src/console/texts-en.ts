@@ -155,6 +155,7 @@ export const consoleEn: ConsoleTexts = {
     validUntil: 'Valid until',
     notSent: 'Offer prepared and not sent',
     noOffer: 'No bid was made.',
+    workerTold: 'The worker is told',
     position: (position, of) => `position ${position} of ${of}`,
     why: 'Why',
     rule: 'rule',

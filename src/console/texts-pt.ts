@@ -154,6 +154,7 @@ export const consolePt = {
     validUntil: 'Válida até',
     notSent: 'Oferta preparada e não enviada',
     noOffer: 'Nenhum lance foi feito.',
+    workerTold: 'O que se diz ao trabalhador',
     position: (position: string, of: string) => `posição ${position} de ${of}`,
     why: 'Por quê',
     rule: 'regra',

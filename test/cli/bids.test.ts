@@ -568,6 +568,8 @@ test('a pass is explained: the reason, and the smallest change that would have b
   );
   assert.match(en.stdout, /(months of tenure: from \d+ to \d+|age: from \d+ years to \d+ years) → a bid at/);
   assert.match(en.stdout, /gives the same pass/);
+  assert.match(pt.stdout, /O que se diz ao trabalhador: \p{Lu}/u);
+  assert.match(en.stdout, /The worker is told: \p{Lu}/u);
 });
 
 test('an unknown request is not found, and one that is over cannot be resolved', async () => {

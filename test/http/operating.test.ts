@@ -189,12 +189,45 @@ test('ordering a desk over HTTP', async (context) => {
     },
   );
 
+  await context.test('what a worker is told of each code is written in the API, and beside each pass', async () => {
+    const reply = await call('GET', '/v1/rules/sets/live/reasons', { role: 'viewer' });
+    const { hash, reasons } = reply.body as {
+      hash: string;
+      reasons: { code: string; of: string; pt: string; en: string }[];
+    };
+    assert.equal(hash, ((await call('GET', '/v1/rules')).body as { live: string }).live);
+    assert.equal(new Set(reasons.map(({ code }) => code)).size, reasons.length);
+    const tenure = reasons.find(({ code }) => code === 'tenure-short')!;
+    assert.equal(tenure.of, 'rules');
+    assert.equal(tenure.en, 'You have been in this employment for too short a time for this loan.');
+    assert.equal((await call('GET', '/v1/rules/sets/ffffffff/reasons', { role: 'viewer' })).status, 404);
+    const { bids } = (await call('GET', '/v1/bids?limit=200')).body as { bids: { requestId: string; code: string }[] };
+    const passed = bids.filter(({ code }) => code !== null);
+    const byRule = passed.find(({ code }) => reasons.some((one) => one.of === 'rules' && one.code === code));
+    const byDesk = passed.find(({ code }) => code === 'paused');
+    assert.ok(byRule !== undefined && byDesk !== undefined);
+    for (const { requestId, code } of [byRule, byDesk]) {
+      const { pt, en } = reasons.find((one) => one.code === code)!;
+      for (const role of ['viewer', 'risk'] as const) {
+        const shown = (await call('GET', `/v1/bids/${requestId}`, { role })).body as {
+          workerTold: object;
+          trace: object | null;
+          hindrances: object[];
+        };
+        assert.deepEqual(shown.workerTold, { pt, en }, code);
+        if (role === 'viewer') assert.deepEqual([shown.trace, shown.hindrances], [null, []]);
+      }
+    }
+  });
+
   await context.test('a request is ended by hand where it may be, by a named person', async () => {
     const { bids } = (await call('GET', '/v1/bids?limit=200')).body as { bids: { requestId: string; state: string }[] };
     const passed = bids.find(({ state }) => state === 'passed')!;
     const open = bids.find(({ state }) => ['accepted', 'won', 'contemplated', 'proposed'].includes(state))!;
     const refused = await call('POST', `/v1/bids/${passed.requestId}/resolve`, { body: { as: 'lost', ...why } });
     assert.deepEqual([refused.status, problemOf(refused).outcome?.kind], [409, 'refused'], refused.text);
+    const told = (await call('GET', `/v1/bids/${open.requestId}`)).body as { workerTold: object | null };
+    assert.equal(told.workerTold, null);
     assert.equal((await call('POST', '/v1/bids/999/resolve', { body: { as: 'lost', ...why } })).status, 404);
     const done = await call('POST', `/v1/bids/${open.requestId}/resolve`, {
       role: 'operator',

@@ -20,7 +20,7 @@ const allowed: readonly [RegExp, readonly Role[]][] = [
   [/^GET \/v1\/(status|identity|bids|bids\/\{requestId\})$/, everybody],
   [/^GET \/v1\/controls(\/history|\/caps\/\{name\})?$/, everybody],
   [/^POST \/v1\/controls\/(pause|resume|caps\/\{name\})$/, seeing],
-  [/^GET \/v1\/rules(\/history|\/snoozes)?$/, everybody],
+  [/^GET \/v1\/rules(\/history|\/snoozes|\/sets\/\{set\}\/reasons)?$/, everybody],
   [/^GET \/v1\/rules\/(diff|sets\/\{set\})$/, seeing],
   [/^POST \/v1\/rules\/rollback$/, seeing],
   [/^POST \/v1\/rules\/(sets|sets\/\{set\}\/(approve|activate)|approval|snoozes|snoozes\/resume)$/, deciding],

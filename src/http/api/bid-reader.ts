@@ -10,6 +10,7 @@ import type { DecisionTrace } from '../../domain/offer.ts';
 import type { ApiRole } from '../../domain/roles.ts';
 import type { LaterList, RequestState } from '../../domain/states.ts';
 import type { Vault } from '../../domain/vault.ts';
+import type { WorkerReasons } from '../../operating/worker-reasons.ts';
 import { contractId } from '../../origination/orders.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import type { AskedBids } from '../../queries/asked-bids.ts';
@@ -46,9 +47,11 @@ type BidReaderParts = {
   log: Pick<EventLog, 'readKey'>;
   flows: Pick<FlowStore, 'read'>;
   vault: Vault;
+  workerReasons: WorkerReasons;
 };
 
-export function createBidReader({ views, askedBids = null, log, flows, vault }: BidReaderParts): BidReader {
+export function createBidReader(parts: BidReaderParts): BidReader {
+  const { views, askedBids = null, log, flows, vault, workerReasons } = parts;
   const line = createLine(searches);
   const find: AskedBids['search'] =
     askedBids?.search ?? (async (...asked) => ({ ...(await searchBids(views, ...asked)), unasked: [] }));
@@ -69,18 +72,22 @@ export function createBidReader({ views, askedBids = null, log, flows, vault }: 
       const state = (await views.read([requestId])).get(requestId)?.state;
       if (state === undefined) return null;
       const detailed = role !== 'viewer';
-      const entries = detailed ? await log.readKey('auctions', requestId, state.places) : [];
+      const listed = listedBid(state);
+      const { code } = listed;
+      const entries = detailed || code !== null ? await log.readKey('auctions', requestId, state.places) : [];
       const records = entries.map(({ record }) => record);
       const traces = records.map((record) =>
         record.kind === 'claimed' || record.kind === 'passed' ? record.trace : null,
       );
-      const trace = traces.find((each) => each !== null) ?? null;
+      const decided = traces.find((each) => each !== null) ?? null;
+      const trace = detailed ? decided : null;
       return {
-        ...listedBid(state),
+        ...listed,
         offer: state.claim === null || state.claim.unread ? null : { ...state.claim.offer },
         reasons: shownReasons(trace?.reasons ?? state.pass?.reasons ?? []),
         trace: trace === null ? null : plainTrace(trace),
-        hindrances: hindrancesIn(records).map((hindrance) => ({ ...hindrance })),
+        workerTold: code === null ? null : await workerReasons.of(code, decided?.ruleSetHash ?? null),
+        hindrances: hindrancesIn(detailed ? records : []).map((hindrance) => ({ ...hindrance })),
         unclaimed: unclaimedIn(state),
         auction: auctionIn(state, role === 'operator' || role === 'admin'),
       };

@@ -22,6 +22,7 @@ import {
   signed,
 } from '../../operating/rule-orders.ts';
 import { resumeRule, shownSnoozes, snoozeRule } from '../../operating/snoozes.ts';
+import { codesIn, type OwnTexts, toldReasons } from '../../operating/worker-reasons.ts';
 import { withoutCpf } from '../../wire/hidden-cpf.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
@@ -35,6 +36,7 @@ export type RuleRouteParts = {
   rules: RuleOrderParts;
   ruleWatch: Pick<RuleWatch, 'judge'>;
   guard: Guard;
+  ownTexts: OwnTexts;
 };
 
 const exampleHash = `3f9c2a71b04e${'0'.repeat(52)}`;
@@ -143,6 +145,27 @@ export const keptSetSchema = answerNamed(
   }),
   'RuleSet',
   'A set that the store keeps',
+);
+
+const toldText = (language: string, example: string) =>
+  said(z.string().nullable(), `In ${language}; null: nobody has written it`, example);
+const toldReasonsSchema = answerNamed(
+  z.object({
+    hash,
+    reasons: saidOfParts(
+      z.array(
+        z.object({
+          code: said(z.string(), 'Code of a pass; of `fact-missing:<fact>` the part before the colon', 'tenure-short'),
+          of: said(z.enum(['rules', 'desk']), 'Who gives it: a rule of the set, or the desk itself', 'rules'),
+          pt: toldText('Portuguese', 'O seu vínculo de emprego é recente demais para este empréstimo.'),
+          en: toldText('English', 'You have been in this employment for too short a time for this loan.'),
+        }),
+      ),
+      'Those of the rules first',
+    ),
+  }),
+  'WorkerReasons',
+  'What a worker is told for each code',
 );
 
 const diffSchema = answerNamed(
@@ -336,7 +359,7 @@ export function addRuleRoutes(
   app: ApiApp,
   parts: RuleRouteParts & { status: () => Pick<DaemonStatus, 'rulesFolder'> },
 ): void {
-  const { guard, rules, ruleWatch, status } = parts;
+  const { guard, rules, ruleWatch, ownTexts, status } = parts;
   const tags = ['rules'];
   const deciding = guard.only('risk', 'admin');
   const response = {
@@ -387,6 +410,23 @@ export function addRuleRoutes(
     async (request, reply) => {
       const kept = await keptSet(rules, request.params.set);
       return kept.kind === 'found' ? { hash: kept.hash, source: kept.source } : unknownSet(reply, kept, 'set');
+    },
+  );
+  app.get(
+    '/rules/sets/:set/reasons',
+    {
+      onRequest: guard.only(),
+      schema: {
+        tags,
+        summary: 'What a worker is told for each code of a kept set and of the desk, in Portuguese and English',
+        params: setParams,
+        response: { 200: answered(toldReasonsSchema, 'The texts by code'), ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      const kept = await keptSet(rules, request.params.set);
+      if (kept.kind !== 'found') return unknownSet(reply, kept, 'set');
+      return { hash: kept.hash, reasons: toldReasons(codesIn(kept.source), ownTexts) };
     },
   );
   app.get(

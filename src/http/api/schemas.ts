@@ -1444,6 +1444,15 @@ export const decisionSchema = answerNamed(
       ),
       'Why it was decided so',
     ),
+    workerTold: saidOfParts(
+      z
+        .object({
+          pt: said(z.string(), 'In Portuguese', 'O prazo do pedido terminou antes que pudéssemos fazer uma oferta.'),
+          en: said(z.string(), 'In English', 'The time for the request ended before we could make an offer.'),
+        })
+        .nullable(),
+      'What a worker is told of `code`, in the words of the set that decided; null: there is no code, or nobody wrote it',
+    ),
     trace: said(
       z.record(z.string(), z.unknown()).nullable(),
       'All that it was decided from, for risk, operator and admin; null for a viewer',
