@@ -1,6 +1,8 @@
 /** `lance performance import CSV`: actual losses of released loans beside those that the decisions expected, and what they teach. */
-import { askedOf } from '../bidding/explain.ts';
+import { askedOf, type Replay } from '../bidding/explain.ts';
 import type { RequestId } from '../domain/glossary.ts';
+import type { DecisionTrace } from '../domain/offer.ts';
+import type { LoanRequest } from '../domain/request.ts';
 import type { RequestState } from '../domain/states.ts';
 import type { BookRow, Estimate } from '../impact/book-economics.ts';
 import { bestRivalOf } from '../impact/desk-replay.ts';
@@ -23,7 +25,15 @@ import { createProgress, tableText } from './terminal.ts';
 import { wholeRequests } from './whole-request.ts';
 import { type CommandWorld, type DeskReader, withReader } from './world.ts';
 
-type Found = { kind: 'loan'; loan: Loan } | { kind: 'bad'; text: string };
+/** A loan with what its decision was made from. `linkUnknown`: the link is not on record, and nobody had asked for it. */
+export type FoundLoan = {
+  loan: Loan;
+  request: LoanRequest;
+  trace: DecisionTrace;
+  replay: Replay;
+  linkUnknown: boolean;
+};
+type Found = ({ kind: 'loan' } & FoundLoan) | { kind: 'bad'; text: string };
 
 /** The bid with what its decision believed, made again from its stored inputs. */
 async function loanOf(
@@ -47,27 +57,34 @@ async function loanOf(
   const { offer, trace } = decision;
   const gapHundredths = gapOf(offer.rateHundredths, bestRivalOf(recorded));
   const { decidedAt, segmentKeys } = trace;
-  return { kind: 'loan', loan: { requestId, decidedAt, offer, asked, segmentKeys, gapHundredths, observations } };
+  const loan: Loan = { requestId, decidedAt, offer, asked, segmentKeys, gapHundredths, observations };
+  const linkUnknown = recorded.link === null && recorded.linkAskedInVain !== true;
+  return { kind: 'loan', loan, request, trace, replay, linkUnknown };
 }
 
 /** What a file says of the desk's loans, and what cannot be read of it, in the order of its lines. */
 export type ReadBook = { report: PerformanceReport; loans: number; bad: readonly BadCell[] };
 
-/** Also tells every bad line. */
-export async function readBook(world: CommandWorld, file: string, quiet: boolean): Promise<ReadBook> {
+/** Also tells every bad line. `onLoan`: hears each with what its decision was made from, which is kept of none. */
+export async function readLoans<T>(
+  world: CommandWorld,
+  file: string,
+  quiet: boolean,
+  onLoan: (found: FoundLoan) => T,
+): Promise<{ loans: T[]; bad: readonly BadCell[] }> {
   const { terminal, format } = world;
   const { performance } = format.texts;
   const { observations, bad } = readPerformance(readNamed(world, file, performance.help.csv));
   const byRequest = Map.groupBy(observations, ({ requestId }) => requestId);
   const faults: BadCell[] = [...bad];
-  const loans: Loan[] = [];
+  const loans: T[] = [];
   await withReader(world, async (reader, { pseudonymKey }) => {
     const whole = wholeRequests(world, pseudonymKey);
     const progress = createProgress(terminal, performance.progress);
     let done = 0;
     for (const [requestId, own] of byRequest) {
       const found = await loanOf(world, reader, requestId, own, whole);
-      if (found.kind === 'loan') loans.push(found.loan);
+      if (found.kind === 'loan') loans.push(onLoan(found));
       else faults.push(...own.map(({ line }) => ({ line, column: 1, text: found.text })));
       done += 1;
       if (!quiet && terminal.interactive) progress.show(done, byRequest.size, '');
@@ -76,7 +93,12 @@ export async function readBook(world: CommandWorld, file: string, quiet: boolean
   });
   faults.sort((left, right) => left.line - right.line || left.column - right.column);
   for (const { line, column, text } of faults) terminal.say(performance.badCell(file, line, column, text));
-  return { report: reportPerformance(loans), loans: loans.length, bad: faults };
+  return { loans, bad: faults };
+}
+
+export async function readBook(world: CommandWorld, file: string, quiet: boolean): Promise<ReadBook> {
+  const { loans, bad } = await readLoans(world, file, quiet, ({ loan }) => loan);
+  return { report: reportPerformance(loans), loans: loans.length, bad };
 }
 
 /** Resolves to the exit code: 65 when a line is bad; the others are reported all the same. */

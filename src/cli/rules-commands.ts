@@ -18,6 +18,7 @@ import {
   setApproval,
   tellRuleHistory,
 } from './rules-activate.ts';
+import { backtestRules } from './rules-backtest.ts';
 import { checkRules, type TestOptions } from './rules-check.ts';
 import { folderOf } from './rules-files.ts';
 import { type HitsOptions, tellHits } from './rules-hits.ts';
@@ -124,6 +125,13 @@ export function registerRules(program: Command, world: CommandWorld, add: Add, {
         await explainRules(world, folderOf(dir), { path, requestId: request, json });
       },
     );
+  add(rules, 'backtest', texts.help.backtest, 'lance rules backtest carteira.csv')
+    .argument('<csv>', world.format.texts.performance.help.csv)
+    .option('--dir <dir>', texts.help.dir)
+    .option('--json', help.json, false)
+    .action(async (csv: string, { dir, json }: { dir?: string; json: boolean }) => {
+      process.exitCode = await backtestRules(world, folderOf(dir), csv, json);
+    });
   add(rules, 'reasons', texts.help.reasons, 'lance rules reasons')
     .argument('[dir]', texts.help.dir)
     .option('--json', help.json, false)

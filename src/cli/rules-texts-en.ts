@@ -9,6 +9,8 @@ export const rulesEn: Texts['rules'] = {
     test: 'runs the tests beside the rules and says what they do not show',
     try: 'shows what one rule would hit among the latest requests',
     hits: 'how often each rule of the set that decides shaped an outcome, as the decisions recorded it',
+    backtest:
+      'what each rule would have kept away of loans whose performance is known: what that would have saved, and what it would have cost',
     hitsSince:
       'decided then or later: a day (2026-11-23) or a minute (2026-11-23T14:30), Brasília time; else since the set is followed',
     hitsUntil: 'decided then or before; else until now',
@@ -103,6 +105,12 @@ export const rulesEn: Texts['rules'] = {
     `${decisions} decisions, ${bids} to bid, ${passes} to pass, ${byRules} of these by a rule.`,
   hitsByOthers: (count) => `${count} more by other sets, which are not counted.`,
   hitsHeader: ['rule', 'event', 'effect', 'decided', 'alone', 'missing', 'asleep'],
+  backtestAll: 'all loans',
+  backtestHeader: ['rule', 'event', 'loans', 'missing', 'released', 'ended', 'saved: losses', 'cost: earned', 'net'],
+  backtestWithoutLink: (rules) =>
+    `Facts of a link that nobody had asked for were missing; such loans are in no figure of these rules: ${rules}.`,
+  backtestNote:
+    'Each rule alone, on the loans of the file, until the last month known of each. Loans: those that it would have kept away, the undecided ones (missing) among them; of a limit, those outside of it, whole, although a smaller one might have been made. Saved: what was lost. Cost: interest paid less funding. Not looked at: limits of spread and profit. What the rules of the time refused is in no file, and nobody knows how it would have done.',
   hitsNote:
     'effect: decisions on which the rule had an effect; decided: passes whose first reason it is; alone: those with no other reason; missing: passes for which it lacked a fact; asleep: decisions without its say.',
   noCpf: 'neither a CPF whose check digits hold nor a pseudonym; write the 11 digits of the CPF',

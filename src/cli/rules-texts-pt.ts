@@ -10,6 +10,8 @@ export const rulesPt = {
     test: 'roda os testes ao lado das regras e diz o que eles não mostram',
     try: 'mostra o que uma regra pegaria entre as últimas solicitações',
     hits: 'quantas vezes cada regra do conjunto que vale moldou um desfecho, como as decisões registraram',
+    backtest:
+      'o que cada regra teria evitado dos empréstimos com desempenho conhecido: o que isso teria poupado e o que teria custado',
     hitsSince:
       'decididas desde então: um dia (2026-11-23) ou um minuto (2026-11-23T14:30), hora de Brasília; senão, desde que o conjunto vale',
     hitsUntil: 'decididas até então; senão, até agora',
@@ -104,6 +106,22 @@ export const rulesPt = {
     `${decisions} decisões: ${bids} de lançar, ${passes} de recusar, ${byRules} destas por uma regra.`,
   hitsByOthers: (count: string) => `Mais ${count} por outros conjuntos, que não entram na conta.`,
   hitsHeader: ['regra', 'evento', 'efeito', 'decidiu', 'sozinha', 'sem fato', 'suspensa'],
+  backtestAll: 'todos os empréstimos',
+  backtestHeader: [
+    'regra',
+    'evento',
+    'empréstimos',
+    'sem fato',
+    'liberado',
+    'encerrados',
+    'poupado: perdas',
+    'custo: ganhos',
+    'saldo',
+  ],
+  backtestWithoutLink: (rules: string) =>
+    `Faltavam fatos de um vínculo que ninguém tinha consultado; esses empréstimos não entram em nenhum número destas regras: ${rules}.`,
+  backtestNote:
+    'Cada regra sozinha, sobre os empréstimos do arquivo, até o último mês conhecido de cada um. Empréstimos: os que ela teria evitado, com os indefinidos (sem fato) entre eles; de um limite, os que ficam fora dele, inteiros, embora um menor pudesse ter sido feito. Poupado: o que se perdeu. Custo: juros pagos menos o custo de captação. Não se olham limites de spread e lucro. O que as regras da época recusaram não está em arquivo nenhum, e ninguém sabe como teria ido.',
   hitsNote:
     'efeito: decisões em que a regra teve efeito; decidiu: recusas cujo primeiro motivo é ela; sozinha: destas, as sem outro motivo; sem fato: recusas em que lhe faltou um fato; suspensa: decisões sem a voz dela.',
   noCpf: 'não é um CPF com dígitos verificadores certos nem um pseudônimo; escreva os 11 dígitos do CPF',

@@ -101,6 +101,10 @@ export type LoanOutcome = {
   /** When it ended, and what had come back of that by the last month known; null: not told. */
   outstandingCents: number;
   recoveredCents: number | null;
+  /** Interest of the instalments that were paid until the last month known. */
+  interestCents: number;
+  /** What the money that was out meanwhile cost, at the funding rate of the decision. */
+  fundingCents: number;
 };
 
 function lastDayOf(month: Month): number {
@@ -147,6 +151,15 @@ export function outcomeOf({ decidedAt, offer, asked, observations }: Loan): Loan
   const recoveredCents = ended
     ? (ordered.findLast((one) => one.recoveredCents !== null)?.recoveredCents ?? null)
     : null;
+  const paidRows = ended ? paid : due;
+  let interestCents = 0;
+  let fundingCents = 0;
+  for (const [index, { dueDay, interestCents: interest }] of rows.slice(0, due).entries()) {
+    if (index < paidRows) interestCents += interest;
+    const days = dueDay - (index === 0 ? 0 : rows[index - 1]!.dueDay);
+    const isOut = index <= paidRows;
+    if (isOut) fundingCents += outstanding(index) * ((1 + economics.fundingAnnualPercent / 100) ** (days / 365) - 1);
+  }
   const lostCents = recoveredCents === null ? outstandingCents * share : Math.max(0, outstandingCents - recoveredCents);
   return {
     due,
@@ -159,6 +172,8 @@ export function outcomeOf({ decidedAt, offer, asked, observations }: Loan): Loan
     endMonths: end === undefined ? 0 : monthsAt(whole) - monthsAt(whole - 1),
     outstandingCents,
     recoveredCents,
+    interestCents,
+    fundingCents,
   };
 }
 

@@ -286,15 +286,8 @@ function isValidOn(day: string, { validity }: CompiledRule): boolean {
   return (validity.from === null || validity.from <= day) && (validity.until === null || day <= validity.until);
 }
 
-function run(
-  ruleSet: Derived,
-  { rules, frame, places }: StageRules,
-  facts: Facts,
-  offerFacts: Facts,
-  at: EpochMs,
-  snoozed: ReadonlySet<string> | null,
-): Draft {
-  const draft: Draft = {
+function emptyDraft(): Draft {
+  return {
     certain: [],
     undecided: [],
     limits: { ...noLimits },
@@ -310,6 +303,17 @@ function run(
     undecidedLimits: [],
     open: [],
   };
+}
+
+function run(
+  ruleSet: Derived,
+  { rules, frame, places }: StageRules,
+  facts: Facts,
+  offerFacts: Facts,
+  at: EpochMs,
+  snoozed: ReadonlySet<string> | null,
+): Draft {
+  const draft = emptyDraft();
   const day = dayOf(at);
   frame.load(facts, offerFacts);
   const { truths } = frame;
@@ -322,6 +326,31 @@ function run(
   }
   leaveLimitsOpen(draft);
   return draft;
+}
+
+/** What one rule says where there is no other. `passes`: it is a pass; else `limits` hold. `missing`: empty, where it is true. */
+export type AloneVerdict = { rule: string; passes: boolean; limits: Limits; missing: readonly string[] };
+
+/** The rules of both stages that pass or limit and are not false, each as if it were the only one. */
+export function verdictsAlone(ruleSet: RuleSet, facts: Facts, offerFacts: Facts, at: EpochMs): AloneVerdict[] {
+  const day = dayOf(at);
+  const verdicts: AloneVerdict[] = [];
+  for (const { rules, frame, places } of [ruleSet.request, ruleSet.offer]) {
+    frame.load(facts, offerFacts);
+    const { truths } = frame;
+    for (const [index, rule] of rules.entries()) {
+      const truth = truths[places[index]!];
+      const { type } = rule.event;
+      if (truth === isFalse || (type !== 'pass' && type !== 'limit') || !isValidOn(day, rule)) continue;
+      const draft = emptyDraft();
+      const certain = truth === isTrue;
+      if (!apply(ruleSet, draft, rule, certain, facts, offerFacts, at)) continue;
+      const passes = draft.certain.length + draft.undecided.length > 0;
+      const unknown = [...(certain ? [] : missingOf(rule)), ...draft.open.flatMap(({ missing }) => missing)];
+      verdicts.push({ rule: rule.name, passes, limits: draft.limits, missing: [...new Set(unknown)] });
+    }
+  }
+  return verdicts;
 }
 
 const opposites = [

@@ -196,6 +196,48 @@ test('what became of loans is set against what was expected; every bad line is t
   assert.match(text.stdout, /gap to the next bid/);
 });
 
+test('each rule is set against what became of loans: what it would have saved, and what it would have cost', async () => {
+  const won = states.filter(({ state }) => ['won', 'contemplated', 'proposed'].includes(state));
+  const csv = join(played.directory, 'loans-by-rule.csv');
+  const month = `${new Date().getUTCFullYear() + 1}-12`;
+  writeFileSync(
+    csv,
+    won.map(({ requestId }, index) => `${requestId},${month},${index === 0 ? 'default' : 'current'}\n`).join(''),
+  );
+  const rules = join(played.directory, 'harsher');
+  mkdirSync(rules);
+  const rule = (name: string, maxAmountReais: number) => ({
+    ...{ name, description: name, owner: 'credit-risk' },
+    conditions: { all: [{ fact: 'desk.always', operator: 'equal', value: true }] },
+    event: { type: 'limit', params: { maxAmountReais } },
+  });
+  writeFileSync(join(rules, 'codes.json'), JSON.stringify({ codes: {} }));
+  writeFileSync(join(rules, 'own.json'), JSON.stringify({ rules: [rule('Nothing', 1), rule('Anything', 1_000_000)] }));
+  const run = (...words: string[]) => lance(played.environment, 'rules', 'backtest', csv, '--dir', rules, ...words);
+  const [json, text, shipped] = await Promise.all([
+    run('--json'),
+    run('--lang', 'en'),
+    lance(played.environment, 'rules', 'backtest', csv, '--json'),
+  ]);
+  assert.deepEqual([json.code, text.code, shipped.code], [0, 0, 0], json.stderr + text.stderr + shipped.stderr);
+  type Row = { rule: string; event: string; loans: number; ended: number; lossCents: number; earnedCents: number };
+  const { total, rules: rows } = JSON.parse(json.stdout) as { total: Row; rules: Row[] };
+  assert.deepEqual([total.loans, total.ended], [won.length, 1]);
+  assert.ok(total.lossCents > 0 && total.earnedCents > 0);
+  const [harsh, idle] = [rows.find(({ rule }) => rule === 'Nothing')!, rows.find(({ rule }) => rule === 'Anything')!];
+  assert.deepEqual({ ...total, rule: 'Nothing', event: 'limit', undecided: 0, linkNotOnRecord: 0 }, harsh);
+  assert.deepEqual([idle.loans, idle.lossCents, idle.earnedCents], [0, 0, 0]);
+  assert.match(text.stdout, /all loans/);
+  assert.match(text.stdout, /Each rule alone, on the loans of the file/);
+  // What the live rules let through at the time, they let through again.
+  const live = JSON.parse(shipped.stdout) as { rules: { rule: string; loans: number }[] };
+  assert.ok(live.rules.length > 10);
+  assert.deepEqual(
+    live.rules.filter(({ loans }) => loans > 0),
+    [],
+  );
+});
+
 test('rules are proposed from the book, outside of the rules, and nothing is written while a line is bad', async () => {
   const won = states.filter(({ state }) => ['won', 'contemplated', 'proposed'].includes(state));
   const csv = join(played.directory, 'book.csv');

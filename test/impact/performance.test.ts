@@ -245,3 +245,34 @@ test('every bad line is told', () => {
     [1],
   );
 });
+
+test('what a loan earned until the last month known: interest of what was paid, less what the money cost meanwhile', () => {
+  const { economics } = asked;
+  const { dueDays } = asked.tables.terms('2026-11-20', offer.installments);
+  const { balances } = plainly(offer.installments);
+  const annual = Number(((1 + offer.rateHundredths / 10_000) ** 12 - 1).toFixed(6));
+  /** Of the due days before `paid` and, of an end, before `out`. */
+  const plain = (paid: number, out: number) => {
+    let [interest, funding] = [0, 0];
+    for (let index = 0; index < out; index += 1) {
+      const years = (dueDays[index]! - (index === 0 ? 0 : dueDays[index - 1]!)) / 365;
+      if (index < paid) interest += balances[index]! * ((1 + annual) ** years - 1);
+      funding += balances[index]! * ((1 + economics.fundingAnnualPercent / 100) ** years - 1);
+    }
+    return { interest, funding };
+  };
+  const told = (observations: [string, string][], paid: number, out: number) => {
+    const { interestCents, fundingCents } = outcomeOf(loanWith(observations));
+    const { interest, funding } = plain(paid, out);
+    assert.ok(Math.abs(interestCents - interest) < 10, `${interestCents} ${interest}`);
+    assert.ok(Math.abs(fundingCents - funding) < 5, `${fundingCents} ${funding}`);
+    return { interestCents, fundingCents };
+  };
+  const paying = told([['2027-06', 'current']], 6, 6);
+  assert.ok(paying.interestCents > paying.fundingCents && paying.fundingCents > 0);
+  // Of the third instalment, which never came, only the money was out.
+  told([['2027-03', 'default']], 2, 3);
+  const never = told([['2027-01', 'not-started']], 0, 1);
+  assert.equal(never.interestCents, 0);
+  assert.deepEqual(told([['2026-12', 'current']], 0, 0), { interestCents: 0, fundingCents: 0 });
+});
