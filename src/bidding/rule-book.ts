@@ -3,6 +3,7 @@ import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { ApprovalOf } from '../domain/kept-book.ts';
 import type { Identity } from '../domain/roles.ts';
+import { isRefresh } from '../rules/refreshes.ts';
 import { changesBetween } from '../rules/set-changes.ts';
 import type { Control, RuleBook, RuleBookEntry } from './ports.ts';
 
@@ -120,13 +121,29 @@ export async function requireApproval(
   return [...entries, entry];
 }
 
+/** The set, and those that it only refreshes, one after the other: a table that is refreshed each day makes a long chain of them. */
+function refreshedBy(entries: Entries, hash: string): ReadonlySet<string> {
+  const bases = Map.groupBy(
+    entries.filter((entry) => entry.kind === 'proposed' && entry.refreshes !== undefined) as Proposed[],
+    (entry) => entry.hash,
+  );
+  const found = new Set([hash]);
+  for (const one of found) for (const { refreshes } of bases.get(one) ?? []) found.add(refreshes!);
+  return found;
+}
+
 /**
  * May the set be followed: nobody has to approve, two persons do, it decided already when that was asked for first, or somebody
- * went back to it from the set that was followed after it.
+ * went back to it from the set that was followed after it; or it only refreshes one of which that is true.
  */
 export function mayFollow(entries: Entries, hash: string, approval: boolean): boolean {
   const { needed, held } = requirementIn(entries);
-  return !(approval || needed) || isApproved(entries, hash) || held === hash || rollbackIn(entries)?.hash === hash;
+  if (!(approval || needed)) return true;
+  const backTo = rollbackIn(entries)?.hash;
+  const stood = new Set(entries.flatMap((entry) => (entry.kind === 'approved' ? entry.hash : [])));
+  for (const one of refreshedBy(entries, hash))
+    if (held === one || backTo === one || (stood.has(one) && isApproved(entries, one))) return true;
+  return false;
 }
 
 /** May this person approve: not whoever has stood for it already. What was gone back to may be looked at by anyone but who did it. */
@@ -207,12 +224,16 @@ export async function propose(
   const named = of(entries, 'proposed', hash);
   const isSame = ({ by, via }: Proposed) =>
     by !== null && person(by) === person(who!.by) && (via !== 'offline' || who!.via === 'offline');
-  if (named.some((entry) => who === null || isSame(entry))) return entries;
   const against = activations(entries).at(-1)?.hash ?? null;
-  const before = against === null ? null : proposalOf(entries, against);
-  const changes = changesBetween(before === null ? null : await ruleBook.source(before.hash), source);
+  const isKnownAs = (refreshes: string | null) =>
+    named.some((entry) => (who === null || isSame(entry)) && (refreshes === null || entry.refreshes === refreshes));
+  if (isKnownAs(against)) return entries;
+  const before = against === null ? null : await ruleBook.source(against);
+  const refreshes = before !== null && isRefresh(before, source) ? against : null;
+  if (isKnownAs(refreshes)) return entries;
   const entry: RuleBookEntry = {
-    ...{ kind: 'proposed', hash, at: clock.now(), ...(who ?? { by: null }), against, changes },
+    ...{ kind: 'proposed', hash, at: clock.now(), ...(who ?? { by: null }), against },
+    ...{ changes: changesBetween(before, source), ...(refreshes === null ? {} : { refreshes }) },
   };
   await ruleBook.append({ ...entry, source });
   return [...entries, entry];

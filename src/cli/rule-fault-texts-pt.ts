@@ -82,8 +82,6 @@ export const ruleFaultWords: Readonly<Record<string, string>> = {
     'escreva um CNPJ (14 caracteres, sem pontos), os 8 primeiros para todas as filiais, ou um pseudônimo de 43',
   'write a CNAE division (2 digits), group (3), class (5) or subclass (7) in quotes, like "4711302"':
     'escreva uma divisão (2 dígitos), grupo (3), classe (5) ou subclasse (7) da CNAE entre aspas, como "4711302"',
-  'remove "refresh", and propose the set with the new rows':
-    'retire "refresh" e proponha o conjunto com as linhas novas',
   'write the fact of the catalogue that holds the value, or compute one in facts.json':
     'escreva o fato do catálogo que tem o valor, ou calcule um em facts.json',
   'R$ a month': 'R$ por mês',
@@ -495,8 +493,9 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
     'O arquivo está vazio; comece com uma linha que indica as colunas.',
   'A value table is named like a fact; call the file like "bureau.values.json".':
     'O nome de uma tabela de valores é como o de um fato; chame o arquivo como "bureau.values.json".',
-  'Rows are a part of the set and change with it alone; {remedy}.':
-    'As linhas fazem parte do conjunto e só mudam com ele; {remedy}.',
+  '"refresh" is {shown}; write true or remove it.': '"refresh" é {shown}; escreva true ou retire.',
+  'Only rows in a file of their own can be refreshed; move them to {file} beside.':
+    'Só linhas em um arquivo próprio podem ser renovadas; mova-as para {file}, ao lado.',
   'The rows stand in {file} as well; keep one of the two.': 'As linhas também estão em {file}; deixe um dos dois.',
   'A value table has no rows; write them here under "rows", or beside it in {file}.':
     'Uma tabela de valores não tem linhas; escreva-as aqui em "rows", ou ao lado em {file}.',

@@ -183,7 +183,11 @@ export async function tellRuleHistory(world: CommandWorld, json: boolean): Promi
     const isBack = kind === 'activated' && entry.rollback !== undefined;
     const about = 'of' in entry && entry.of !== undefined ? activation.about[entry.of] : '';
     const comment = 'comment' in entry && entry.comment !== undefined ? `“${printable(entry.comment)}”` : '';
-    const what = [kind === 'proposed' ? counted(world, entry.changes) : about, comment].filter(Boolean).join(' ');
+    const refreshed =
+      kind === 'proposed' && entry.refreshes !== undefined ? activation.refreshes(short(entry.refreshes)) : '';
+    const what = [kind === 'proposed' ? counted(world, entry.changes) : about, refreshed, comment]
+      .filter(Boolean)
+      .join(' ');
     return [format.time(at), hash, isBack ? activation.rolledBack : activation.kinds[kind], who, what];
   });
   terminal.write(tableText(activation.header, rows));

@@ -230,6 +230,7 @@ export const rulesEn: Texts['rules'] = {
       `It takes one person to go back. Somebody else has to look at it by ${until}: lance rules approve ${hash}, with a token of their own. Until another set is activated, the folder goes live only by lance rules activate.`,
     reviewed: (hash) => `Recorded: somebody else has looked at the rollback to ${hash}.`,
     rolledBack: 'gone back to',
+    refreshes: (hash) => `refreshes ${hash}`,
     identityNeeded:
       'Who approves has to be known: set LANCE_URL and LANCE_TOKEN, each person with a token of their own (lance tokens create). A name that is typed never counts.',
     noneBefore: 'No other set was followed before: there is nothing to go back to.',

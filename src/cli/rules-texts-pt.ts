@@ -246,6 +246,7 @@ export const rulesPt = {
       `Para voltar basta uma pessoa. Outra tem de conferir até ${until}: lance rules approve ${hash}, com um token seu. Até que outro conjunto seja ativado, a pasta só entra em vigor com lance rules activate.`,
     reviewed: (hash: string) => `Registrado: outra pessoa conferiu a volta ao conjunto ${hash}.`,
     rolledBack: 'voltou-se a ele',
+    refreshes: (hash: string) => `renova ${hash}`,
     identityNeeded:
       'Quem aprova tem de ser conhecido: defina LANCE_URL e LANCE_TOKEN, cada pessoa com um token seu (lance tokens create). Um nome digitado nunca conta.',
     noneBefore: 'Nenhum outro conjunto valeu antes: não há para onde voltar.',

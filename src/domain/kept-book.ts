@@ -31,7 +31,10 @@ export type RuleSetChange = {
 
 /** `by` null: nobody said who; it was found in the folder of rules. `via`: see `Via`; absent where nobody said who, and in older entries. `comment`: why, where somebody said so. */
 export type RuleBookEntry =
-  /** A set that passed its check; `RuleBook.source` has its text. `changes` are against the set `against`, the one to follow then; null: the first one. */
+  /**
+   * A set that passed its check; `RuleBook.source` has its text. `changes` are against the set `against`, the one to follow then; null: the
+   * first one. `refreshes`: the set that it is but for rows of value tables that may be refreshed; who stands for that one stands for it.
+   */
   | {
       kind: 'proposed';
       hash: string;
@@ -41,6 +44,7 @@ export type RuleBookEntry =
       comment?: string;
       against: string | null;
       changes: readonly RuleSetChange[];
+      refreshes?: string;
     }
   | { kind: 'approved'; hash: string; at: EpochMs; by: string; via?: Via; comment?: string }
   /**

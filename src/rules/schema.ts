@@ -416,6 +416,7 @@ function valuesFile(): Schema {
       key: text(200, 'The fact whose value is looked up.'),
       columns: { type: 'object', minProperties: 1, maxProperties: 20, additionalProperties: column },
       rows: { type: 'array', items: row, description: 'Left out where they stand in NAME.values.csv.' },
+      refresh: { const: true, description: 'New rows in NAME.values.csv need no other approval than the set has.' },
     }),
   );
 }

@@ -324,8 +324,10 @@ export function readValueTable(place: Place, value: Json, beside: RowsFile | nul
   readText(within(place, 'description'), object.description!, 'The description', 600);
   if ('owner' in object) readText(within(place, 'owner'), object.owner!, 'The owner', 80);
   if ('refresh' in object) {
-    const remedy = 'remove "refresh", and propose the set with the new rows';
-    refuse(within(place, 'refresh'), `Rows are a part of the set and change with it alone; ${remedy}.`);
+    const at = within(place, 'refresh');
+    if (object.refresh !== true) refuse(at, `"refresh" is ${shown(object.refresh!)}; write true or remove it.`);
+    else if (beside === null)
+      refuse(at, `Only rows in a file of their own can be refreshed; move them to ${name}.values.csv beside.`);
   }
   const key = readKey(within(place, 'key'), object.key!);
   const columns = readColumns(within(place, 'columns'), object.columns!, name, key?.fact ?? 'its key');

@@ -307,6 +307,70 @@ test('with approval two persons have to stand for a set, whoever announces it', 
   }
 });
 
+test('rows that may be refreshed go live under the approval of the set that they refresh, and nothing else does', async () => {
+  const declaration = (words: object) => ({
+    path: 'bureau.values.json',
+    text: JSON.stringify({
+      ...{ description: 'Scores', key: 'employer.key', refresh: true, ...words },
+      columns: { score: { type: 'number', unit: 'points' } },
+    }),
+  });
+  const rows = (scores: readonly number[]) => ({
+    path: 'bureau.values.csv',
+    text: `key,score\n${scores.map((score, index) => `${11_222_333 + index},${score}\n`).join('')}`,
+  });
+  const filesWith = (scores: readonly number[], words: object = {}) => [
+    ...filesNamed('a'),
+    declaration(words),
+    rows(scores),
+  ];
+  const hashWith = (...given: Parameters<typeof filesWith>) => {
+    const compiled = compileRuleSet(filesWith(...given));
+    assert.ok(compiled.kind === 'compiled');
+    return compiled.ruleSet.hash;
+  };
+  const folder = createFolder(filesWith([1, 2, 3]));
+  let life = await live('refresh', folder, { approval: true });
+  const first = hashWith([1, 2, 3]);
+  try {
+    const { ruleBook } = life.store;
+    for (const by of ['ana', 'bruno']) await ruleBook.append({ kind: 'approved', hash: first, at: clock.now(), by });
+    await announce({ ...life.store, clock }, { hash: first, who: { by: 'ana', via: 'api' }, aheadMs: 0 });
+    await eventually(() => life.followed() === first);
+    folder.put([rows([4, 5, 6, 7])]);
+    await eventually(() => life.followed() === hashWith([4, 5, 6, 7]));
+    folder.put([rows([8, 5, 6])]);
+    await eventually(() => life.followed() === hashWith([8, 5, 6]));
+    const proposals = (await ruleBook.read()).filter((entry) => entry.kind === 'proposed');
+    assert.deepEqual(
+      proposals.map(({ hash, refreshes }) => [hash, refreshes]),
+      [
+        [first, undefined],
+        [hashWith([4, 5, 6, 7]), first],
+        [hashWith([8, 5, 6]), hashWith([4, 5, 6, 7])],
+      ],
+    );
+    // Also what only another process, or a restart, has to believe.
+    await life.close();
+    life = await live('refresh', folder, { approval: true });
+    assert.equal(life.followed(), hashWith([8, 5, 6]));
+    const waiting = () => life.told('rules-await-approval').map((event) => ('hash' in event ? event.hash : ''));
+    folder.put([rows([8])]);
+    await eventually(() => waiting().includes(hashWith([8])));
+    folder.put([declaration({ description: 'Other scores' }), rows([8, 5, 7])]);
+    const other = hashWith([8, 5, 7], { description: 'Other scores' });
+    await eventually(() => waiting().includes(other));
+    folder.put(filesNamed('b'));
+    await eventually(() => waiting().length === 3);
+    assert.equal(life.followed(), hashWith([8, 5, 6]));
+    // Rows for a set that waits for approval wait with it.
+    assert.equal(life.desk.status().missing, null);
+  } finally {
+    await life.close();
+    folder.remove();
+  }
+});
+
 test('who has not heard the controls for 2 s follows nothing, for another set may have begun', async () => {
   const folder = createFolder(filesNamed('a'));
   const life = await live('deaf', folder);

@@ -400,10 +400,16 @@ for (const [what, files, file, says] of [
     /longer than 6000000 characters/,
   ],
   [
-    'refresh',
-    [json('bureau.values.json', { ...declared, refresh: true }), cellsOf(head)],
+    'refresh that is no true',
+    [json('bureau.values.json', { ...declared, refresh: 'daily' }), cellsOf(head)],
     'bureau.values.json',
-    /Rows are a part of the set.*propose the set with the new rows/,
+    /"refresh" is "daily"; write true or remove it/,
+  ],
+  [
+    'refresh of rows that stand in the declaration',
+    [json('bureau.values.json', { ...declared, refresh: true, rows: [] })],
+    'bureau.values.json',
+    /Only rows in a file of their own can be refreshed; move them to bureau\.values\.csv/,
   ],
   [
     'a key of no request',

@@ -113,6 +113,11 @@ export const ruleHistorySchema = answerNamed(
           by: said(z.string().nullable(), 'Who; null: the folder or the configuration', 'ana'),
           via: via.optional(),
           hash: said(z.string().optional(), 'SHA-256 of the set, where it is about one', exampleHash),
+          refreshes: said(
+            z.string().optional(),
+            'Of a `proposed` set: SHA-256 of the one that it is but for refreshed rows of value tables; who stands for that one stands for it',
+            exampleHash,
+          ),
           of: said(
             z.enum(['caps', 'economics']).optional(),
             'Of an approval: it is about caps that are raised, or economics of the settings; absent: about sets',
