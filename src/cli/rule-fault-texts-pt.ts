@@ -505,6 +505,20 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
 
   // lance rules import
   'a quote is opened here and never closed': 'aspas são abertas aqui e nunca fechadas',
+  'this is no .xlsx workbook': 'isto não é uma pasta de trabalho .xlsx',
+  'the workbook has {count} sheets ({names}); name one with --sheet':
+    'a pasta de trabalho tem {count} planilhas ({names}); indique uma com --sheet',
+  'there is no sheet "{sheet}"; there are: {names}': 'não há planilha "{sheet}"; há: {names}',
+  'the row is hidden; show it or remove it': 'a linha está oculta; mostre-a ou retire-a',
+  'column {number} is hidden; show it or remove it': 'a coluna {number} está oculta; mostre-a ou retire-a',
+  'the cell holds an error; mend it': 'a célula tem um erro; corrija-o',
+  'the formula has no value; save the file in the spreadsheet program':
+    'a fórmula não tem valor; salve o arquivo no programa de planilhas',
+  'the cell is formatted as percent; write 1.99 for 1.99 %, and 0.9 for a share of 90 %, as a number':
+    'a célula está formatada como porcentagem; escreva 1,99 para 1,99 %, e 0,9 para uma parte de 90 %, como número',
+  'the cell holds a time of day; write the day alone': 'a célula tem uma hora do dia; escreva só o dia',
+  'the cell is one of several merged ones; split them and fill each':
+    'a célula é uma de várias mescladas; separe-as e preencha cada uma',
   '"{cell}" can be read in two ways; write {one} or {other}, without signs for thousands':
     '"{cell}" pode ser lido de dois modos; escreva {one} ou {other}, sem separador de milhar',
   '"{cell}" can be read in two ways; write {plain}, without signs for thousands':

@@ -52,22 +52,23 @@ type ImportWords = {
   priority?: number;
   stage?: string;
   dir?: string;
+  sheet?: string;
 };
 
-function runImport(world: CommandWorld, csv: string, words: ImportWords): number {
+async function runImport(world: CommandWorld, csv: string, words: ImportWords): Promise<number> {
   const { rules } = world.format.texts;
-  const { list, table, fact, title, event, description, owner, priority, stage } = words;
+  const { list, table, fact, title, event, description, owner, priority, stage, sheet = null } = words;
   const directory = folderOf(words.dir);
   for (const name of [list, table]) {
     if (name !== undefined && !/^[a-z][a-z0-9-]{0,59}$/.test(name))
       throw new Fault('configuration-invalid', rules.badName(name));
   }
   if (list !== undefined && table === undefined && fact !== undefined) {
-    return importRules(world, directory, { csv, description, owner, kind: 'list', name: list, fact });
+    return importRules(world, directory, { csv, sheet, description, owner, kind: 'list', name: list, fact });
   }
   if (table !== undefined && list === undefined && event !== undefined) {
     const own = { kind: 'table' as const, name: table, title: title ?? table, event, priority, stage };
-    return importRules(world, directory, { csv, description, owner, ...own });
+    return importRules(world, directory, { csv, sheet, description, owner, ...own });
   }
   throw new Fault('configuration-invalid', rules.importWhat);
 }
@@ -246,6 +247,7 @@ function registerImport(rules: Command, world: CommandWorld, add: Add, whole: (w
   const example = 'lance rules import blocked.csv --list blocked-workers --fact worker.key --description "Fraude"';
   add(rules, 'import', help.import, example)
     .argument('<csv>', help.csv)
+    .option('--sheet <name>', help.sheet)
     .option('--list <name>', help.list)
     .addOption(new Option('--fact <fact>', help.fact).choices(listFacts))
     .option('--table <name>', help.table)
@@ -256,7 +258,7 @@ function registerImport(rules: Command, world: CommandWorld, add: Add, whole: (w
     .requiredOption('--description <text>', help.description)
     .option('--owner <text>', help.owner)
     .option('--dir <dir>', help.dir)
-    .action((csv: string, words: ImportWords) => {
-      process.exitCode = runImport(world, csv, words);
+    .action(async (csv: string, words: ImportWords) => {
+      process.exitCode = await runImport(world, csv, words);
     });
 }

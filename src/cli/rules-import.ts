@@ -2,7 +2,7 @@
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../errors.ts';
-import { type BadLine, type Imported, listFromCsv, tableFromCsv } from '../rules/csv.ts';
+import { type BadLine, type Cells, type Imported, listFromCells, parseCsv, tableFromCells } from '../rules/csv.ts';
 import type { Json, JsonObject } from '../rules/json.ts';
 import { type ListKeyFact, listValueProblem } from '../rules/lists.ts';
 import { compileRuleSet } from '../rules/rule-set.ts';
@@ -10,10 +10,14 @@ import { workerKeyOf } from '../wire/identity.ts';
 import { readCpf } from '../wire/values.ts';
 import { readNamed, writeBelow } from './named-file.ts';
 import { faultLine } from './rules-files.ts';
+import { isSpreadsheet, readSpreadsheet } from './spreadsheet.ts';
 import type { CommandWorld } from './world.ts';
 
 export type ImportOptions = {
+  /** A CSV file, or an .xlsx workbook. */
   csv: string;
+  /** Of the workbook; null: it has one. */
+  sheet: string | null;
   description: string;
   owner?: string | undefined;
 } & (
@@ -55,9 +59,9 @@ function codeReader(fact: ListKeyFact): Read {
   };
 }
 
-function importedOf(world: CommandWorld, options: ImportOptions, text: string): Imported {
-  if (options.kind === 'table') return tableFromCsv(text);
-  return listFromCsv(text, options.fact === 'worker.key' ? workerReader(world) : codeReader(options.fact));
+function importedOf(world: CommandWorld, options: ImportOptions, cells: Cells): Imported {
+  if (options.kind === 'table') return tableFromCells(cells);
+  return listFromCells(cells, options.fact === 'worker.key' ? workerReader(world) : codeReader(options.fact));
 }
 
 function contentOf(options: ImportOptions, columns: JsonObject): JsonObject {
@@ -99,11 +103,15 @@ function faultsOf(
 }
 
 /** Resolves to the exit code: 65 when a line is bad. */
-export function importRules(world: CommandWorld, directory: string, options: ImportOptions): number {
+export async function importRules(world: CommandWorld, directory: string, options: ImportOptions): Promise<number> {
   const { terminal, format } = world;
   const { rules } = format.texts;
   const path = options.kind === 'list' ? `lists/${options.name}.json` : `${options.name}.table.json`;
-  const imported = importedOf(world, options, readNamed(world, options.csv, rules.help.csv));
+  const { csv, sheet } = options;
+  const cells = isSpreadsheet(csv)
+    ? await readSpreadsheet(world, csv, sheet, rules.help.csv)
+    : parseCsv(readNamed(world, csv, rules.help.csv));
+  const imported = importedOf(world, options, cells);
   const text = `${JSON.stringify(contentOf(options, imported.columns), null, 2)}\n`;
   const bad = imported.bad.map(({ line, text: problem }) => ({ line, text: rules.fault(problem) }));
   // Lines that cannot be read do not hide what the loader has against the others.

@@ -37,7 +37,8 @@ export const rulesPt = {
     request: 'uma solicitação da mesa em vez do arquivo: com o que se sabia quando foi decidida',
     factsOrRequest: 'escreva o nome de um arquivo com fatos, ou --request ID',
     facts: 'arquivo JSON com os fatos: {"worker.ageYears": 30}',
-    csv: 'arquivo CSV, com vírgula ou ponto e vírgula',
+    csv: 'arquivo CSV, com vírgula ou ponto e vírgula, ou .xlsx',
+    sheet: 'planilha do .xlsx, quando ele tem mais de uma',
     list: 'nome da lista, em minúsculas e hífens',
     fact: 'o fato que a lista procura',
     table: 'nome da tabela, em minúsculas e hífens',
@@ -128,6 +129,8 @@ export const rulesPt = {
   noKey: 'Falta LANCE_PSEUDONYM_KEY: sem ela não se faz o pseudônimo de um CPF.',
   badLine: (file: string, line: number, text: string) => `${file}:${line}: ${text}`,
   badName: (name: string) => `O nome "${name}" não serve: use minúsculas, dígitos e hífens, como "blocked-workers".`,
+  sheetTooLong: (file: string, megabytes: number) =>
+    `${file} tem mais de ${megabytes} MB; retire o que não faz parte da tabela.`,
   unreadable: (file: string, why: string, what: string) =>
     `${file} não pode ser lido (${why}); dê o caminho de: ${what}.`,
   importWhat: 'Diga --list NOME com --fact FATO, ou --table NOME com --event EVENTO.',

@@ -9,8 +9,11 @@ function separatorOf(text: string): string {
   return head.split(';').length > head.split(',').length ? ';' : ',';
 }
 
+/** Rows of a file or a sheet, and what cannot be read of it. `separator`: tells how numbers are written. */
+export type Cells = { rows: readonly CsvRow[]; bad: readonly BadLine[]; separator: string };
+
 /** Rows with the line each begins on; blank lines are left out. A quote that is never closed is a bad line. */
-export function parseCsv(given: string): { rows: readonly CsvRow[]; bad: readonly BadLine[]; separator: string } {
+export function parseCsv(given: string): Cells {
   const rows: CsvRow[] = [];
   const { bad, separator } = readCsv(given, (row) => void rows.push(row));
   return { rows, bad, separator };
@@ -157,8 +160,7 @@ export type Imported = {
 const columnShape = /^(when|set) (.+)$/;
 
 /** The first row names the columns: `when <fact>` and `set <parameter>`. */
-export function tableFromCsv(text: string): Imported {
-  const { rows, bad, separator } = parseCsv(text);
+export function tableFromCells({ rows, bad, separator }: Cells): Imported {
   const [head, ...body] = rows;
   const faults: BadLine[] = [...bad];
   const columns = (head?.cells ?? []).map((cell) => columnShape.exec(cell));
@@ -196,11 +198,10 @@ export function tableFromCsv(text: string): Imported {
 }
 
 /** `read` makes a value of a list from a cell, or says what is wrong with it. The first row is a heading if nothing in it can be read. */
-export function listFromCsv(
-  text: string,
+export function listFromCells(
+  { rows, bad }: Cells,
   read: (cell: string) => { kind: 'value'; value: string } | { kind: 'wrong'; text: string },
 ): Imported {
-  const { rows, bad } = parseCsv(text);
   const faults: BadLine[] = [...bad];
   const values: string[] = [];
   const lines: number[] = [];

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createFormat } from '../../src/cli/format.ts';
 import { ruleFaultHints, ruleFaultPt, ruleFaultSentences, ruleFaultWords } from '../../src/cli/rule-fault-texts-pt.ts';
 import { reasonTexts } from '../../src/cli/rules-files.ts';
-import { listFromCsv, tableFromCsv } from '../../src/rules/csv.ts';
+import { listFromCells, parseCsv, tableFromCells } from '../../src/rules/csv.ts';
 import { listValueProblem } from '../../src/rules/lists.ts';
 import { type RuleVerdict, reasonsAgainst } from '../../src/rules/verdict.ts';
 
@@ -173,12 +173,12 @@ test('what lance rules import finds in a CSV file is said in Portuguese', () => 
   const table = 'when segment;set spread;x\n1;20.000;2\n1.500.000;2;3;4\n';
   const unread = (cell: string) => ({ kind: 'wrong', text: listValueProblem('employer.key', cell)! }) as const;
   const bad = [
-    ...tableFromCsv(table).bad,
-    ...tableFromCsv('').bad,
-    ...tableFromCsv('when a;set b\n"1;2\n').bad,
-    ...listFromCsv('', unread).bad,
-    ...listFromCsv('a-1\n2\n', unread).bad,
-    ...listFromCsv('1\n1\n', (value) => ({ kind: 'value', value })).bad,
+    ...tableFromCells(parseCsv(table)).bad,
+    ...tableFromCells(parseCsv('')).bad,
+    ...tableFromCells(parseCsv('when a;set b\n"1;2\n')).bad,
+    ...listFromCells(parseCsv(''), unread).bad,
+    ...listFromCells(parseCsv('a-1\n2\n'), unread).bad,
+    ...listFromCells(parseCsv('1\n1\n'), (value) => ({ kind: 'value', value })).bad,
   ];
   assert.ok(bad.length >= 9, JSON.stringify(bad));
   for (const { text } of bad) {

@@ -1,11 +1,11 @@
 /** Numbers in cells: read in the one way that is stated, or refused. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { tableFromCsv } from '../../src/rules/csv.ts';
+import { parseCsv, tableFromCells } from '../../src/rules/csv.ts';
 
 function read(cell: string, separator: ',' | ';') {
   const quoted = `"${cell}"`;
-  const { columns, bad } = tableFromCsv(`when a${separator}set b\nx${separator}${quoted}\n`);
+  const { columns, bad } = tableFromCells(parseCsv(`when a${separator}set b\nx${separator}${quoted}\n`));
   const [row] = columns.rows as { set: unknown[] }[];
   return bad.length > 0 ? bad.map(({ line, text }) => `${line} ${text}`) : row!.set[0];
 }
@@ -56,7 +56,7 @@ test('other numbers are read as the separator of the file says', () => {
 });
 
 test('ranges and choices are looked through as well', () => {
-  const { bad } = tableFromCsv('when a;set b\n1.000..2.000;1\n5|6.000;1\n');
+  const { bad } = tableFromCells(parseCsv('when a;set b\n1.000..2.000;1\n5|6.000;1\n'));
   assert.deepEqual(
     bad.map(({ line, text }) => [line, /^column 1: "([^"]*)"/.exec(text)?.[1]]),
     [
