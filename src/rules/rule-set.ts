@@ -23,9 +23,10 @@ import type { Condition, ExperimentRule, LimitByFact, Rule, RuleEvent, Validity 
 import { type Known, type PassCode, readCodes, readEventWords, readRuleFile, readTableFile } from './rule-file.ts';
 import { readScorecard, scoreAsFacts, testsOfBins } from './scorecards.ts';
 import { shareAsFact } from './shares.ts';
-import { namesUnknownRule, type RuleTest, readBases, readTests, testOfBin } from './test-file.ts';
+import { testsOfTable } from './table-tests.ts';
+import { namesUnknownRule, type RuleTest, readBases, readTests, testOfBin, testOfCell } from './test-file.ts';
 import { openTable, type RowsFile, readValueTable, valuesPrefix } from './value-tables.ts';
-import { isOfferFact } from './vocabulary.ts';
+import { definitionOf, isOfferFact } from './vocabulary.ts';
 
 /** `path` is relative to the folder of rules, with forward slashes. */
 export type RuleFile = { path: string; text: string };
@@ -614,6 +615,19 @@ function compileParsed(
   const ofBins = checked
     ? []
     : cards.flatMap((card) => testsOfBins(card, computed).map((one) => testOfBin(one, `score.${card.name}`)));
+  const ofCells = checked
+    ? []
+    : parsed.flatMap(({ path, value, kind }) => {
+        if (kind !== 'table') return [];
+        const table = value as JsonObject;
+        const rows = tables.find(([row]) => row?.place.file === path) ?? [];
+        const inputs = (table.inputs as string[]).map((fact) => {
+          const made = derived.get(fact);
+          const isSet = made === undefined || made.isSettable === true;
+          return { fact, definition: fact.startsWith(extraPrefix) ? null : definitionOf(fact, vocabulary), isSet };
+        });
+        return testsOfTable(table, rows, inputs).map(testOfCell);
+      });
   rules.sort(byPrecedence);
   const source =
     checkedSource ??
@@ -630,7 +644,7 @@ function compileParsed(
     ledgerFacts: ledgerFactsOf(rules, derived),
     sealedGroups: sealedGroupsOf(rules, derived),
     offerLooksBack: rules.some(looksBack),
-    tests: [...tests, ...ofBins],
+    tests: [...tests, ...ofBins, ...ofCells],
     request: compileStage(rules, 'request', derived),
     offer: compileStage(rules, 'offer', derived),
   };

@@ -109,6 +109,8 @@ function nameOf(truth: Truth): TruthName {
 
 type Observed = {
   rule: string;
+  /** File and pointer of the rule. */
+  place: string;
   condition: string | null;
   possible: readonly TruthName[];
   test: () => Truth;
@@ -119,12 +121,15 @@ function isOver({ validity }: RuleSummary, at: EpochMs | null): boolean {
   return at !== null && validity.until !== null && validity.until < dayOf(at);
 }
 
-/** Tests of the request stage say nothing of rules after pricing. */
 /** The truths that a condition on these facts can have: unknown where one of them can be. */
 function canBeUnknown({ derived }: RuleSet, fact: string): boolean {
   const source = derived.get(fact);
   if (source === undefined) return !isAlwaysPresent(fact);
   return !source.isTotal || source.needed.some((use) => !isAlwaysPresent(use));
+}
+
+function placeOf({ file, pointer }: { file: string; pointer: string }): string {
+  return `${file}${pointer}`;
 }
 
 function observe(ruleSet: RuleSet, stage: RuleSummary['stage'], at: EpochMs | null): Observed[] {
@@ -136,7 +141,14 @@ function observe(ruleSet: RuleSet, stage: RuleSummary['stage'], at: EpochMs | nu
   const observed = rules.flatMap((rule): Observed[] => {
     const own = (of: Condition, condition: string | null): Observed => {
       const { test } = frame.condition(of);
-      return { rule: rule.name, condition, possible: possible(ruleSet, of), test, seen: new Set() };
+      return {
+        rule: rule.name,
+        place: placeOf(rule),
+        condition,
+        possible: possible(ruleSet, of),
+        test,
+        seen: new Set(),
+      };
     };
     return [
       own(rule.conditions, null),
@@ -144,24 +156,53 @@ function observe(ruleSet: RuleSet, stage: RuleSummary['stage'], at: EpochMs | nu
     ];
   });
   const values = rules.flatMap((rule) =>
-    rule.valueFacts.map((fact) => ({ rule: rule.name, fact, seen: new Set<TruthName>() })),
+    rule.valueFacts.map((fact) => ({ rule: rule.name, place: placeOf(rule), fact, seen: new Set<TruthName>() })),
   );
+  const observedIn = Map.groupBy(observed, ({ place }) => place);
+  const valuesIn = Map.groupBy(values, ({ place }) => place);
+  const shownByPeople = new Set<string>();
   for (const test of ruleSet.tests) {
-    // What is generated shows a scorecard; the rules have to be shown by people.
-    if (test.isGenerated || (stage === 'offer' && test.stage !== 'offer')) continue;
+    // Tests of the request stage say nothing of rules after pricing.
+    if (stage === 'offer' && test.stage !== 'offer') continue;
+    // What is generated of the cells of a row shows that row; all else has to be shown by people.
+    const ownObserved = test.isGenerated ? (observedIn.get(placeOf(test)) ?? []) : observed;
+    const ownValues = test.isGenerated ? (valuesIn.get(placeOf(test)) ?? []) : values;
+    if (ownObserved.length === 0) continue;
     frame.load(test.facts, test.offerFacts);
-    for (const one of observed) one.seen.add(nameOf(one.test()));
-    for (const { fact, seen } of values) {
+    for (const one of ownObserved) {
+      const truth = one.test();
+      one.seen.add(nameOf(truth));
+      if (!test.isGenerated && one.condition === null && truth === isTrue) shownByPeople.add(one.place);
+    }
+    for (const { fact, seen } of ownValues) {
       const isKnown =
         (ruleSet.derived.get(fact)?.value ?? (() => test.facts[fact]))(test.facts, test.offerFacts) !== undefined;
       seen.add(isKnown ? 'true' : 'unknown');
     }
   }
-  const told = values.map(({ rule, fact, seen }): Observed => {
+  const told = values.map(({ rule, place, fact, seen }): Observed => {
     const needed: readonly TruthName[] = canBeUnknown(ruleSet, fact) ? ['true', 'unknown'] : ['true'];
-    return { rule, condition: `${fact} is known`, possible: needed, test: () => isTrue, seen };
+    return { rule, place, condition: `${fact} is known`, possible: needed, test: () => isTrue, seen };
   });
-  return [...observed, ...told];
+  return [...observed, ...told, ...tablesShown(ruleSet, rules, shownByPeople)];
+}
+
+/** Of a table whose rows are shown by generated tests, people have to show one row: no test that is made of cells says what is meant. */
+function tablesShown(
+  { tests }: RuleSet,
+  rules: readonly RuleSummary[],
+  shownByPeople: ReadonlySet<string>,
+): Observed[] {
+  const generated = new Set(tests.filter(({ isGenerated }) => isGenerated).map(placeOf));
+  const tables = Map.groupBy(
+    rules.filter((rule) => generated.has(placeOf(rule))),
+    ({ file }) => file,
+  );
+  return [...tables].map(([place, rows]) => ({
+    ...{ rule: rows[0]!.name.replace(/ #\d+$/, ''), place, condition: 'any row, in a test that is not generated' },
+    ...{ possible: ['true'] as const, test: () => isTrue },
+    seen: new Set(rows.some((row) => shownByPeople.has(placeOf(row))) ? (['true'] as const) : []),
+  }));
 }
 
 /** `at`: the time as of which rules that are over have nothing to show; null: none is over. */

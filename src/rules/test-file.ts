@@ -2,6 +2,7 @@
  * Tests beside rules: files `NAME.test.json` of a rule set, facts in and what the rules make of them out. They are part of
  * the set and of its hash. `base` holds the facts of an ordinary request; each test changes some, `null` takes one away.
  */
+import { dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { Economics, Limits } from '../domain/policy.ts';
 import { economicsParameters, limitParameters, type Parameter } from './events.ts';
@@ -22,6 +23,7 @@ import {
 import type { Rule } from './rule.ts';
 import { ownCodes } from './rule-file.ts';
 import type { BinTest } from './scorecards.ts';
+import type { CellTest } from './table-tests.ts';
 import { valuesPrefix } from './value-tables.ts';
 import { definitionOf, type Vocabulary } from './vocabulary.ts';
 
@@ -48,7 +50,7 @@ export type RuleTest = {
   facts: Facts;
   offerFacts: Facts;
   expect: Expectation;
-  /** Not written by a person. */
+  /** Not written by a person: shows the rule at its own place alone. */
   isGenerated?: boolean;
 };
 
@@ -231,6 +233,28 @@ export function testOfBin({ name, place, facts, score }: BinTest, fact: string):
   const known = { 'desk.always': true, ...facts };
   const at = { name, file: place.file, pointer: place.pointer, stage: 'request' as const, at: defaultAt };
   return { ...at, facts: known, offerFacts: {}, expect: { facts: { [fact]: score } }, isGenerated: true };
+}
+
+/** A day of the rule's validity, at noon; the usual one where that is in it. */
+function timeWithin({ validity: { from, until } }: Rule): EpochMs {
+  const usual = dayOf(defaultAt);
+  if ((from === null || from <= usual) && (until === null || usual <= until)) return defaultAt;
+  return Date.parse(`${from ?? until}T15:00:00Z`);
+}
+
+/** A test that a decision table makes of its cells. */
+export function testOfCell({ name, rule, facts, fired, silent }: CellTest): RuleTest {
+  const { file, pointer } = rule.place;
+  const isOffer = ([fact]: [string, unknown]) => fact.startsWith('offer.');
+  const entries = Object.entries(facts);
+  const [offerFacts, own] = [entries.filter(isOffer), entries.filter((entry) => !isOffer(entry))];
+  return {
+    ...{ name, file, pointer, stage: rule.stage, at: timeWithin(rule) },
+    facts: { 'desk.always': true, ...Object.fromEntries(own) },
+    offerFacts: Object.fromEntries(offerFacts),
+    expect: { fired, silent },
+    isGenerated: true,
+  };
 }
 
 /** The time that the facts were seen at. Shared with `lance rules explain`, where it is now unless said. */
