@@ -152,7 +152,8 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     if (part?.first !== undefined && first <= known) return null;
     // What comes after it was stored since it ended there.
     const endedAt = endedThereAt(anchors, place, to);
-    if (first > to && endedAt !== null && !isDue(endedAt)) return to;
+    if (first > to && endedAt !== null && !isDue(endedAt))
+      return newestAt === undefined || isDue(newestAt) ? to : known;
     if (part === undefined) return null;
     if (first >= to && newestAt !== undefined) return isDue(newestAt) ? null : known;
     if (first < end) {

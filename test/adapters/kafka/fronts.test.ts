@@ -186,6 +186,16 @@ else {
       });
     }
 
+    test('where records go that no anchor names yet, those before them are missed as well', async () => {
+      const settings = settingsOf('further');
+      await begin(settings);
+      await append(settings, 0, 10);
+      assert.deepEqual(await anchorOnce(settings), []);
+      await append(settings, 10, 10);
+      await deleteBefore(settings, 0, 15);
+      assert.match((await refusal(settings)) ?? '', /begins at 15, and records from 0 on are gone/);
+    });
+
     test('a partition that no anchor names is missed too, once an anchor has named all', async () => {
       const settings = settingsOf('unnamed', 2);
       await begin(settings);
