@@ -107,10 +107,12 @@ export function createBiddingWatch(options: {
     if (atGate === 'log-refused') return closedBy(atGate, options.logTrouble?.() ?? null);
     if (atGate === 'log-changed') return closedBy(atGate, options.logChanged?.() ?? null);
     if (atGate === 'control-stale') return closedBy(atGate, gate.controlTrouble());
-    if (atGate !== null && atGate !== 'service-unauthorised') return closedBy(atGate, null);
-    // Partitions of a log that does not answer are not live either: they are not the cause.
+    const hangsOnLog = atGate === 'views-incomplete';
+    if (atGate !== null && atGate !== 'service-unauthorised' && !hangsOnLog) return closedBy(atGate, null);
+    // Without a log that answers no partition is live and no cap book can be kept: they are not the cause.
     const silence = options.logSilence?.() ?? null;
     if (silence !== null) return closedBy('log-refused', silence);
+    if (hangsOnLog) return closedBy(atGate, null);
     const partitions = options.partitionsNotLive();
     if (partitions !== null) return closedBy('partitions-not-live', partitions);
     if (refusal !== null && clock.monotonicMs() - refusal.atMs < refusalMs)

@@ -135,7 +135,7 @@ test('waits of one request do not overlap, and the cause of any moment is known 
 
 test('a server that does not answer is the cause, by its name, and not what follows from it', () => {
   const clock = manualClock(100_000);
-  let atGate: 'control-stale' | null = 'control-stale';
+  let atGate: 'control-stale' | 'views-incomplete' | null = 'control-stale';
   let silence: string | null = 'Kafka has not answered for 4 s (127.0.0.1:9092)';
   const watch = createBiddingWatch({
     clock,
@@ -154,9 +154,14 @@ test('a server that does not answer is the cause, by its name, and not what foll
     return status.kind === 'open' ? null : [status.cause, status.detail];
   };
   assert.deepEqual(told(), ['control-stale', 'Redis at 127.0.0.1:6379 did not do it: Connection is closed.']);
-  atGate = null;
-  assert.deepEqual(told(), ['log-refused', 'Kafka has not answered for 4 s (127.0.0.1:9092)']);
+  for (const cause of ['views-incomplete', null] as const) {
+    atGate = cause;
+    assert.deepEqual(told(), ['log-refused', 'Kafka has not answered for 4 s (127.0.0.1:9092)'], String(cause));
+  }
   silence = null;
+  atGate = 'views-incomplete';
+  assert.deepEqual(told(), ['views-incomplete', null]);
+  atGate = null;
   assert.deepEqual(told(), ['partitions-not-live', 'auctions/0: being caught up']);
 });
 
