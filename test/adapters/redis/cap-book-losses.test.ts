@@ -196,6 +196,16 @@ const rows: readonly Row[] = [
     a: 'forfeited',
   },
   {
+    name: 'the sums alone lost',
+    befall: async (scene) => {
+      for (const key of (await command(scene.redis, 'KEYS', '*cap-book:sums')) as string[])
+        await command(scene.redis, 'DEL', key);
+      await forget(scene);
+    },
+    epoch: 2,
+    a: 'forfeited',
+  },
+  {
     name: 'set back with a restart',
     before: ({ redis }) => redis.keep(),
     befall: async (scene) => {
