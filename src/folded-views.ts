@@ -1,6 +1,6 @@
 /**
  * Views that a command folds for itself, where each process of the desk has only those of its own partitions: from the log, into a
- * directory that is gone afterwards, as far as the log is when something is asked first.
+ * directory that is gone afterwards. What is asked is answered as of the log's end, so a command sees what became of its own order.
  */
 import { createLedger } from './bidding/ledger.ts';
 import { isCallbackPartition, type Views } from './bidding/ports.ts';
@@ -15,13 +15,23 @@ export type FoldedViews = {
   close: () => Promise<void>;
 };
 
+type Folding = { views: Views; catchUp: () => Promise<void>; close: () => Promise<void> };
+
 /** `terms`: see `createLedger`. */
 export function createFoldedViews(log: FoldedLog, terms: FoldTerms): FoldedViews {
-  let folding: Promise<FoldedViews> | null = null;
-  const views = async (): Promise<Views> => {
-    folding ??= foldAll(log, terms);
-    return (await folding).views;
-  };
+  let opening: Promise<Folding> | null = null;
+  /** One question folds after the other. */
+  let turn: Promise<unknown> = Promise.resolve();
+
+  async function views(): Promise<Views> {
+    opening ??= open(log, terms);
+    const { views: folded, catchUp } = await opening;
+    const done = turn.then(catchUp);
+    turn = done.catch(() => undefined);
+    await done;
+    return folded;
+  }
+
   return {
     views: {
       applied: async (partition) => (isCallbackPartition(partition) ? 0 : (await views()).applied(partition)),
@@ -39,28 +49,29 @@ export function createFoldedViews(log: FoldedLog, terms: FoldTerms): FoldedViews
       query: async (query) => (await views()).query(query),
     },
     close: async () => {
-      await (await folding?.catch(() => null))?.close();
+      await (await opening?.catch(() => null))?.close();
     },
   };
 }
 
-async function foldAll(log: FoldedLog, terms: FoldTerms): Promise<FoldedViews> {
-  const ends = await log.ends('auctions');
+async function open(log: FoldedLog, terms: FoldTerms): Promise<Folding> {
+  const { size: partitions } = await log.ends('auctions');
   const { store, caps, logOf, close: closeState } = await openCommandState('lance-views-');
-  const owned = createOwnedViews({ store, partitions: ends.size, logOf, caps });
-  const close = async () => {
-    await owned.close();
-    await closeState();
+  const owned = createOwnedViews({ store, partitions, logOf, caps });
+  const ledger = createLedger(owned.views, terms, log);
+  const positions = new Map<number, number>();
+  return {
+    views: owned.views,
+    catchUp: async () => {
+      for (const [partition, end] of await log.ends('auctions')) {
+        const from = positions.get(partition) ?? (await owned.take(partition));
+        await foldTo({ log, topic: 'auctions', partition }, ledger, { from, end });
+        positions.set(partition, Math.max(from, end));
+      }
+    },
+    close: async () => {
+      await owned.close();
+      await closeState();
+    },
   };
-  try {
-    const ledger = createLedger(owned.views, terms, log);
-    for (const [partition, end] of ends) {
-      await owned.take(partition);
-      await foldTo({ log, topic: 'auctions', partition }, ledger, { from: 0, end });
-    }
-  } catch (fault) {
-    await close();
-    throw fault;
-  }
-  return { views: owned.views, close };
 }

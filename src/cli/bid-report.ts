@@ -28,6 +28,7 @@ import type { Facts } from '../rules/facts.ts';
 import type { WorkerText } from '../rules/rule-file.ts';
 import { type Contact, encodeBid } from '../wire/bid.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
+import { asOwnersKnow } from './desk-control.ts';
 import { createScrubber, type Scrubber } from './scrub.ts';
 import { wholeRequests } from './whole-request.ts';
 import { workerReasonsEn } from './worker-reasons-texts-en.ts';
@@ -138,7 +139,7 @@ export async function readBidReport(
   pseudonymKey: string | null,
 ): Promise<BidReport> {
   const { show } = world.format.texts;
-  const row = await rowOf(reader, requestId);
+  const row = (await asOwnersKnow(reader).read([requestId])).get(requestId);
   const history = (await reader.log.readKey('auctions', requestId, row?.state.places)).map(({ record }) => record);
   if (row === undefined) {
     if (history.length === 0) throw new Fault('not-found', show.notFound(requestId));
@@ -184,16 +185,6 @@ export async function readBidReport(
     scrubber,
     shownCodes: pseudonymKey === null ? withoutCpfs : (said) => said,
   };
-}
-
-/** Where its owner cannot be asked, it is folded from the log: that takes longer, and says the same. */
-async function rowOf({ askedBids, views }: DeskReader, requestId: RequestId) {
-  const read = (from: Pick<DeskReader['views'], 'read'>) => from.read([requestId]);
-  const rows = await read(askedBids ?? views).catch((fault: unknown) => {
-    if (fault instanceof Fault && fault.code === 'owner-unasked') return read(views);
-    throw fault;
-  });
-  return rows.get(requestId);
 }
 
 async function learntOf({ askedBids, views }: DeskReader, key: string): Promise<number> {

@@ -2,6 +2,7 @@
  * What people may order of a desk, whichever way it is reached: through the operator API of a running process (`LANCE_URL` with
  * `LANCE_TOKEN`), with the token's identity, or beside the store, as *offline*. Both do the same and say the same.
  */
+import type { Views } from '../bidding/ports.ts';
 import type { Place } from '../config.ts';
 import type { ApprovalOf } from '../domain/kept-book.ts';
 import type { Identity } from '../domain/roles.ts';
@@ -142,6 +143,22 @@ export async function deskForBids(world: CommandWorld, orderer: Orderer): Promis
   return remoteDesk(world, orderer);
 }
 
+/** Requests as the owners of their partitions know them; what cannot be asked is folded from the log, and no owner is known to have read it. */
+export function asOwnersKnow({
+  askedBids,
+  views,
+}: Pick<DeskReader, 'askedBids' | 'views'>): Pick<Views, 'read' | 'applied'> {
+  if (askedBids == null) return views;
+  const unlessUnasked = (fault: unknown): null => {
+    if (fault instanceof Fault && fault.code === 'owner-unasked') return null;
+    throw fault;
+  };
+  return {
+    read: async (ids) => (await askedBids.read(ids).catch(unlessUnasked)) ?? views.read(ids),
+    applied: async (partition) => (await askedBids.applied(partition).catch(unlessUnasked)) ?? 0,
+  };
+}
+
 /** For what is only read. */
 export function withDesk<R>(world: CommandWorld, use: (desk: DeskControl) => Promise<R>): Promise<R> {
   return asIdentity(world, {}, () => ({ by: '', via: 'offline' }), use);
@@ -178,6 +195,7 @@ function storeDesk(
   const { clock } = world;
   const parts = { ...reader, clock, append: reader.appendBeside };
   const rules = { ...parts, ...place.rules };
+  const ending = { ...parts, views: asOwnersKnow(reader) };
   return {
     pause: (reason) => pause(parts, who, reason),
     resume: (reason) => resume(parts, who, reason),
@@ -188,8 +206,8 @@ function storeDesk(
     snoozes: () => shownSnoozes(rules),
     standing: () => controlStanding(parts),
     history: (limit) => controlHistory(parts, limit),
-    resolve: (order) => resolveRequest(parts, who, order),
-    thaw: (order) => thaw(parts, who, order),
+    resolve: (order) => resolveRequest(ending, who, order),
+    thaw: (order) => thaw(ending, who, order),
     propose: async (files, comment) => {
       const report = await judgeOf(world, files, place.rules.leastCoveragePercent);
       return proposeSet(rules, signed(who, comment), report);
