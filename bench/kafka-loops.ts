@@ -47,17 +47,19 @@ export type SharedPlaces = {
   sendLimit: number;
   /** Keeps one desk apart from the next on the same stack. */
   name: string;
+  /** Where a process keeps its files, under `directory`; left out: in the one of the only process. */
+  dataName?: string;
 };
 
 /** What `lance run` is told to live on the stack. */
-export function sharedEnvironment({ stack, directory, rulesDir, baseUrl, sendLimit, name }: SharedPlaces) {
+export function sharedEnvironment({ stack, directory, rulesDir, baseUrl, sendLimit, name, dataName }: SharedPlaces) {
   const settings = join(directory, `${name}.json`);
   const kafka = { topicPrefix: `${name}.`, groupId: name, partitions, replication };
   const redis = { keyPrefix: `{${name}}:` };
   const bidding = { sendLimit };
   writeFileSync(settings, JSON.stringify({ kafka, redis, bidding, service: { connections: sendLimit } }));
   return {
-    ...environmentOf({ dataDir: join(directory, 'data'), rulesDir, baseUrl }),
+    ...environmentOf({ dataDir: join(directory, dataName ?? 'data'), rulesDir, baseUrl }),
     LANCE_CONFIG: settings,
     ...stackEnvironment(stack),
   };

@@ -79,7 +79,10 @@ async function scale(places: Omit<SharedPlaces, 'baseUrl'>, counts: readonly num
   try {
     for (const count of [...counts, ...counts.slice(0, -1).reverse()]) {
       while (desks.length > count) await desks.pop()!.stop();
-      while (desks.length < count) desks.push(await startSharedDesk({ ...places, baseUrl: sink.url }));
+      while (desks.length < count) {
+        const dataName = `data-${desks.length}`;
+        desks.push(await startSharedDesk({ ...places, baseUrl: sink.url, dataName }));
+      }
       const side = sideOf(fleet(), sink);
       const warmed = await saturate(side, next(stageWarmRequests), 0.6);
       const bidShare = warmed.bids / warmed.requests;

@@ -1,64 +1,40 @@
 /**
- * How long bidding stays closed when Redis is empty: the daemon puts the views of all requests back from a snapshot one hour
- * old and folds the tail, first at a start and then, warm, when Redis is emptied under it. What is before the snapshot goes
- * into the views by the desk's own fold and is not in the log, as in a desk whose log has forgotten it: no rebuild reads it.
+ * How long bidding stays closed when a process starts with nothing local: it restores its partitions from snapshots that are an hour old
+ * and folds the tail of the log; then once more with its own files.
  */
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
-import { openKafkaLog } from '../src/adapters/kafka/log.ts';
-import { openRedisStore } from '../src/adapters/redis/store.ts';
+import { type KafkaLog, openKafkaLog } from '../src/adapters/kafka/log.ts';
 import type { Config } from '../src/config.ts';
+import { createFoldedViews } from '../src/folded-views.ts';
 import type { RunningStack } from '../test/stack/stack.ts';
 import { type Benchmark, rounded, type Say } from './figures.ts';
 import { keepAsShipped, runningStack, type SharedPlaces, sharedEnvironment, startSharedDesk } from './kafka-loops.ts';
 import { createLives } from './lives.ts';
 import { originOf } from './loops.ts';
 import { cpuUsOf, type LoopProcess } from './processes.ts';
-import { type Filled, fill, type OpenStore, settledIn } from './rebuild-fill.ts';
+import { type Filled, fill, settledIn } from './rebuild-fill.ts';
 import { configOf, roomyRules } from './workload.ts';
 
 /** Of all requests: what a busy hour brings. */
 const tailShare = 0.1;
-const targetS = 60;
+const targetS = 30;
 const pollMs = 100;
 const patienceMs = 1_200_000;
 
-async function askRedis(url: string, ask: (client: Redis) => Promise<unknown>): Promise<void> {
-  const client = new Redis(url);
-  await ask(client);
-  client.disconnect();
-}
-
-/** The stack itself dumps everything every few seconds, for its tests. */
-async function keepNothing(client: Redis): Promise<void> {
-  await client.config('SET', 'save', '');
-  await client.config('SET', 'appendonly', 'no');
-}
-
-async function openStore(config: Config): Promise<OpenStore> {
+function openRecords(config: Config): Promise<KafkaLog> {
   assert(config.store.backend === 'kafka');
-  const { kafka, redis } = config.store;
   const fail = (fault: Error): never => {
     throw fault;
   };
-  const { log, snapshots, close } = await openKafkaLog({
-    settings: { ...kafka, appendTimeoutMs: 60_000 },
+  return openKafkaLog({
+    settings: { ...config.store.kafka, appendTimeoutMs: 60_000 },
     seal: (_place, text) => text,
     onClosed: fail,
     onStalled: fail,
   });
-  // A page of a million rows may take longer than any question of a desk.
-  const shared = await openRedisStore({ ...redis, commandTimeoutMs: 60_000 });
-  return {
-    ...{ log, snapshots, views: shared.views, copies: shared.copies },
-    close: async () => {
-      await close();
-      await shared.close();
-    },
-  };
 }
 
 async function isReady(origin: string): Promise<boolean> {
@@ -92,13 +68,12 @@ type Processes = 'desk' | 'redis' | 'broker';
 type Reading = { at: number; cpuUs: Record<Processes, number | null> };
 type Meter = () => Reading;
 
-/** When the last entry of a snapshot was put back, from what the daemon tells of its progress. */
+/** When the last bytes of a snapshot were put back, from what the daemon tells of its progress. */
 function createRestoreWatch(meter: Meter): { hear: (line: string) => void; ended: () => Reading } {
   let ended = meter();
   return {
     hear: (line) => {
-      const said = JSON.parse(line) as { count?: number };
-      if (line.includes('rebuilding') && (said.count ?? 0) > 0) ended = meter();
+      if (line.includes('"restoring"')) ended = meter();
     },
     ended: () => ended,
   };
@@ -128,44 +103,41 @@ async function measure(places: SharedPlaces, stack: RunningStack, requests: numb
     const [redis, broker] = [cpuUsOf(stack.redis.pid()), cpuUsOf(stack.broker.pid())];
     return { at: performance.now(), cpuUs: { desk: desk?.cpuUs() ?? null, redis, broker } };
   };
-  const watch = createRestoreWatch(meter);
   const tell = (name: string, told: Rebuild): void => {
     const { seconds, restoreSeconds, rowsPerS, cpuSeconds, restoreCpuSeconds } = told;
     say(`${name}: ${seconds} s (target ≤ ${targetS}), of it ${restoreSeconds} s for the snapshot; ${rowsPerS} rows/s`);
     const shareOf = (process: Processes) => `${cpuSeconds[process]} s (${restoreCpuSeconds[process] ?? '?'} s)`;
     say(`  CPU (for the snapshot): desk ${shareOf('desk')}, Redis ${shareOf('redis')}, broker ${shareOf('broker')}`);
   };
-  await askRedis(stack.redisUrl, (client) => client.flushall('SYNC'));
   await keepAsShipped(stack);
-  const before = meter();
-  const begun = { ...before, cpuUs: { ...before.cpuUs, desk: 0 } };
-  desk = await startSharedDesk(places, watch.hear);
-  try {
-    const origin = originOf(desk.port);
-    await until(() => isReady(origin));
-    const cold = rebuildOf(begun, watch.ended(), meter(), requests);
-    tell('a start with Redis empty, until it bids', cold);
-    const flushed = meter();
-    // Gone at once, as after a restart: gigabytes take seconds to be given back, which is not what is measured.
-    await askRedis(stack.redisUrl, (client) => client.flushall('ASYNC'));
-    await until(async () => !(await isReady(origin)));
-    await until(() => isReady(origin));
-    const warm = rebuildOf(flushed, watch.ended(), meter(), requests);
-    tell('emptied under the daemon, until it bids again', warm);
-    return { cold, warm };
-  } finally {
-    await desk.stop();
-  }
+  const started = async (name: string): Promise<Rebuild> => {
+    const before = meter();
+    const begun = { ...before, cpuUs: { ...before.cpuUs, desk: 0 } };
+    const watch = createRestoreWatch(meter);
+    desk = await startSharedDesk(places, watch.hear);
+    try {
+      const origin = originOf(desk.port);
+      await until(() => isReady(origin));
+      const told = rebuildOf(begun, watch.ended(), meter(), requests);
+      tell(name, told);
+      return told;
+    } finally {
+      await desk.stop();
+      desk = null;
+    }
+  };
+  const cold = await started('a start with nothing local, until it bids');
+  const warm = await started('a start with its own files, until it bids');
+  return { cold, warm };
 }
 
-/** Throws unless the views are whole: as far as the log, with every result learnt and every request asked for there. */
-async function verify(store: OpenStore, filled: Filled): Promise<void> {
-  for (const [partition, end] of await store.log.ends('auctions')) {
-    assert.equal(await store.views.applied(partition), end, `partition ${partition} is folded to its end`);
-  }
-  assert.equal(await settledIn(store.views), filled.settled, 'every auction was learnt from once');
-  const found = await store.views.read(filled.sample);
+/** Throws unless what is in the log gives whole views: every result learnt and every request asked for there. */
+async function verify({ log }: KafkaLog, config: Config, filled: Filled): Promise<void> {
+  const { views, close } = createFoldedViews(log, config.bidding);
+  assert.equal(await settledIn(views), filled.settled, 'every auction was learnt from once');
+  const found = await views.read(filled.sample);
   assert.equal(found.size, filled.sample.length, 'every request that was asked for is there');
+  await close();
 }
 
 export const rebuild: Benchmark = {
@@ -175,19 +147,18 @@ export const rebuild: Benchmark = {
     const cores = availableParallelism();
     const places = { stack, directory, rulesDir, baseUrl: 'http://127.0.0.1:1', sendLimit: 64, name: 'rebuild' };
     const config = configOf(sharedEnvironment(places));
-    await askRedis(stack.redisUrl, keepNothing);
-    const store = await openStore(config);
+    const records = await openRecords(config);
     try {
       const lives = createLives(Date.now(), rulesDir);
       const tail = Math.round(requests * tailShare);
       say(`${requests} requests, ${tail} of them since the snapshot; ${rounded(lives.bidShare * 100)} % with a bid`);
-      const filled = await fill({ store, config, lives, requests, tail, say });
+      const filled = await fill({ records, config, lives, requests, tail, say });
       const { cold, warm } = await measure(places, stack, requests, say);
-      await verify(store, filled);
+      await verify(records, config, filled);
       const { snapshotSeconds, tailRecords } = filled;
       return { requests, tail, tailRecords, snapshotSeconds, cold, warm, targetS, cores, verified: 'views whole' };
     } finally {
-      await store.close();
+      await records.close();
       await stack.stop();
       rmSync(directory, { recursive: true, force: true });
     }

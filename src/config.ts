@@ -399,6 +399,7 @@ function loginOf({ issuer, clientId, redirectBase, ...others }: Sections['oidc']
 /** What only several settings together can get wrong, of the sections that are right in themselves. */
 function crossFaults({
   backend,
+  dataDir,
   roles,
   http,
   api,
@@ -414,6 +415,11 @@ function crossFaults({
   if (backend === 'embedded' && roles !== undefined && !(roles.includes('door') && roles.includes('desk'))) {
     faults.push(
       `${nameOf('roles')} names one role: on the embedded backend one process has both; leave it out, or set LANCE_BACKEND to kafka`,
+    );
+  }
+  if (backend === 'kafka' && dataDir === null && roles?.includes('desk')) {
+    faults.push(
+      `${nameOf('dataDir')} is missing: name a directory of this machine, of this process alone, for the files that it folds its partitions into`,
     );
   }
   if (http !== undefined && http.bodiesLimitBytes < http.bodyLimitBytes) {

@@ -7,6 +7,7 @@ import { createDesk, type Desk } from './bidding/desk.ts';
 import type { DeskStatus, DeskWorld } from './bidding/desk-world.ts';
 import type { HeldBack } from './bidding/held-back.ts';
 import { enterHouse, noBidReceivedBefore, watchHouse } from './bidding/house.ts';
+import type { RebuildProgress } from './bidding/intake.ts';
 import { claimKey } from './bidding/key-check.ts';
 import { createLatelyWatch, type RefusalChange } from './bidding/lately.ts';
 import { claimLogId } from './bidding/log-id.ts';
@@ -25,21 +26,13 @@ import {
   type RuleBook,
   type RuleWatch,
   type Service,
-  type Snapshots,
   type TokenBook,
-  type ViewCopies,
   type Views,
 } from './bidding/ports.ts';
 import { withinBudget } from './bidding/query-budget.ts';
 import type { AlarmCode } from './bidding/react.ts';
 import type { Rollback } from './bidding/rule-book.ts';
 import { createRuleDesk, type RuleDesk, type RuleEvent } from './bidding/rule-desk.ts';
-import {
-  createSnapshotKeeper,
-  type RebuildProgress,
-  type SnapshotKeeper,
-  type SnapshotSettings,
-} from './bidding/snapshots.ts';
 import { askIdleEveryMs, createTimeWatch, type TimeWatch } from './bidding/time-watch.ts';
 import { ageOf } from './cli/age.ts';
 import { remedyOf } from './cli/bidding-remedy.ts';
@@ -103,8 +96,6 @@ export type Store = {
   lostClaim?: NonNullable<DeskWorld['lostClaim']>;
   /** Why the log does not answer, where it is a server, and since when; null while it does. */
   silence?: () => string | null;
-  /** Views that a server may lose, and where copies of them are kept; null for views that end with the log. */
-  copies: { views: ViewCopies; snapshots: Snapshots } | null;
   /** Where each process folds the views of its own partitions by itself: how they come and go; null for views of all processes together. */
   own: {
     take: (partition: number) => Promise<unknown>;
@@ -189,15 +180,6 @@ type DeskGauges = Omit<
 /** Characters of a hash that are shown to people. */
 const shownHash = 12;
 
-const hourMs = 3_600_000;
-export const snapshotSettings: SnapshotSettings = {
-  everyMs: hourMs,
-  /** As long as the log is kept: a webhook repeated later must still be known. */
-  keepClosedMs: 400 * 24 * hourMs,
-  pieceBytes: 262_144,
-  retryMs: 500,
-};
-
 export async function startEngine(given: EngineParts): Promise<Engine> {
   const { journal } = given;
   await enterHouse({ ...given, ...given.store });
@@ -239,9 +221,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const orders = createOrderJournal(journal);
   /** Each hears when a partition of `auctions` goes. */
   const onPartitionLost: (() => void)[] = [];
-  const { desk, keeper } = config.roles.includes('desk')
-    ? deskOf(parts, tellers, rules, orders, restored, onPartitionLost)
-    : { desk: null, keeper: null };
+  const desk = config.roles.includes('desk') ? deskOf(parts, tellers, rules, orders, restored, onPartitionLost) : null;
   // A process that only takes webhooks in stamps them with a time that has to be right.
   const doorTime = desk === null ? doorTimeOf(parts, tellers) : null;
   const flowDesk = desk === null ? null : flowDeskOf(parts, desk, tellers, onPartitionLost);
@@ -310,7 +290,6 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   parts.store.own?.start();
   await desk?.start();
   await flowDesk?.start();
-  keeper?.start();
   await tokenWatch.start();
   await raises.start();
   await economics.start();
@@ -332,7 +311,6 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
       economics.stop();
       await server.close();
       doorTime?.stop();
-      await keeper?.stop();
       await flowDesk?.stop();
       await desk?.stop();
       await rules.stop();
@@ -475,24 +453,11 @@ function deskOf(
   orders: OrderJournal,
   restored: EpochMs,
   onPartitionLost: readonly (() => void)[],
-): { desk: Desk; keeper: SnapshotKeeper | null } {
-  const { config, store, journal, clock } = parts;
+): Desk {
+  const { config, store, journal } = parts;
   const { own } = store;
-  const onProgress = ({ partition, applied, restored }: RebuildProgress) =>
-    journal.info('rebuilding', { partition, offset: applied, count: restored });
-  const keeper =
-    store.copies === null
-      ? null
-      : createSnapshotKeeper({
-          views: store.views,
-          copies: store.copies.views,
-          snapshots: store.copies.snapshots,
-          clock,
-          settings: snapshotSettings,
-          partitions: () => desk.partitions(),
-          onProgress,
-          onFault: (fault) => tellFault(tellers, fault),
-        });
+  const onProgress = ({ partition, applied }: RebuildProgress) =>
+    journal.info('rebuilding', { partition, offset: applied });
   const desk = createDesk({
     ...parts,
     ...store,
@@ -510,7 +475,6 @@ function deskOf(
     encodeBid: (requestId, offer) => encodeBid({ requestId, offer, contacts: config.contacts }),
     isBidOf,
     observer: observerOf(tellers, parts.onStep),
-    ...(keeper === null ? {} : { restoreViews: keeper.restore, onRebuild: onProgress }),
     ...(own === null
       ? {}
       : {
@@ -522,7 +486,7 @@ function deskOf(
           onRebuild: onProgress,
         }),
   });
-  return { desk, keeper };
+  return desk;
 }
 
 function loanAddressesOf({ service }: Config): LoanAddresses {

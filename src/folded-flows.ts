@@ -2,7 +2,6 @@
  * Flows that a command folds for itself, where each process of the desk folds its own: from the log, into a directory that is gone
  * afterwards. What is asked is answered as of the log's end, so a command sees what became of its own order.
  */
-import { isCallbackPartition } from './bidding/ports.ts';
 import { type FoldedLog, foldTo, openCommandState } from './command-state.ts';
 import type { Clock } from './domain/clock.ts';
 import { Fault } from './errors.ts';
@@ -19,8 +18,7 @@ export type FoldedFlows = {
 
 type Folding = { store: FlowStore; catchUp: () => Promise<void>; close: () => Promise<void> };
 
-/** `shared`: where the processes of the desk keep how far `callbacks` are dealt with. */
-export function createFoldedFlows(log: FoldedLog, shared: Pick<FlowStore, 'applied'>, clock: Clock): FoldedFlows {
+export function createFoldedFlows(log: FoldedLog, clock: Clock): FoldedFlows {
   let opening: Promise<Folding> | null = null;
   /** One question folds after the other. */
   let turn: Promise<unknown> = Promise.resolve();
@@ -36,8 +34,7 @@ export function createFoldedFlows(log: FoldedLog, shared: Pick<FlowStore, 'appli
 
   return {
     flows: {
-      applied: async (partition) =>
-        isCallbackPartition(partition) ? shared.applied(partition) : (await caughtUp()).applied(partition),
+      applied: async (partition) => (await caughtUp()).applied(partition),
       apply: async () => {
         throw new Fault('not-allowed', 'Flows that a command has folded for itself are not the flows of the desk.');
       },
@@ -57,7 +54,7 @@ async function open(log: FoldedLog, clock: Clock): Promise<Folding> {
   const state = await openCommandState('lance-folded-flows-');
   const none = () => Promise.reject(new Fault('not-allowed', 'A command deals with no callbacks.'));
   const store = createOwnFlows({
-    ...{ store: state.store, logOf: state.logOf, clock, shared: { applied: none, apply: none } },
+    ...{ store: state.store, logOf: state.logOf, clock, callbacks: { dealtWith: none, dealWith: none } },
     // What is asked was folded to the end before.
     ends: async () => new Map(),
   });

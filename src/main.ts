@@ -43,7 +43,6 @@ import {
   isCallbackPartition,
   type Views,
 } from './bidding/ports.ts';
-import { refuseViewsAhead } from './bidding/views-ahead.ts';
 import type { DaemonPlace } from './cli/daemon.ts';
 import { type DemoOptions, demoAuction, demoConfig, demoPace, runStream } from './cli/demo.ts';
 import { createFormat } from './cli/format.ts';
@@ -83,6 +82,7 @@ import type { Journal } from './http/journal.ts';
 import { createWaitingServer, storeUnreachable } from './http/waiting.ts';
 import { readMappingText, shippedMappingFile } from './mapping-file.ts';
 import { living } from './operating/living.ts';
+import { readerName as flowReader } from './origination/intake.ts';
 import type { FlowStore } from './origination/ports.ts';
 import { prepareCalendar } from './pricing/schedule.ts';
 import type { PricingSettings } from './pricing/settings.ts';
@@ -361,7 +361,8 @@ async function whenThere(
     for (;;) {
       try {
         const { controlMaxAgeMs } = bidding;
-        const folds = { here: roles.includes('desk'), controlMaxAgeMs, host: http.host, pseudonymKey, ...watchers };
+        const directory = roles.includes('desk') ? place.stateDir : null;
+        const folds = { directory, controlMaxAgeMs, host: http.host, pseudonymKey, ...watchers };
         return await openSharedStore(place, { ...watchers, appendTimeoutMs, create: true, onWaiting, anchors, folds });
       } catch (fault) {
         if (!(fault instanceof Fault) || !fault.retryable) throw fault;
@@ -374,14 +375,10 @@ async function whenThere(
   }
 }
 
-/** Why the anchors refuse the log, or the views know more than it holds; null where it fits. */
-async function refusalBy(
-  { refuseSetBack }: KafkaAnchors,
-  store: Parameters<typeof refuseViewsAhead>[0],
-): Promise<Fault | null> {
+/** Why the anchors refuse the log; null where it fits. Whether files fit it is seen when their partition is taken up. */
+async function refusalBy({ refuseSetBack }: KafkaAnchors): Promise<Fault | null> {
   try {
     await refuseSetBack();
-    await refuseViewsAhead(store, clock);
     return null;
   } catch (fault) {
     if (fault instanceof Fault && !fault.retryable) return fault;
@@ -391,17 +388,17 @@ async function refusalBy(
 
 type SharedPlace = Extract<StorePlace, { backend: 'kafka' }>;
 
-/** How a daemon with views in files folds them. `here`: it is one that takes up partitions. `host`: where it listens. */
+/** How a daemon folds its partitions. `directory`: of their files; null: it takes up none. `host`: where it listens. */
 type Folds = Pick<StoreWatchers, 'journal' | 'onFault' | 'onTrouble' | 'instance'> & {
-  here: boolean;
+  directory: string | null;
   controlMaxAgeMs: number;
   host: string;
   pseudonymKey: string;
 };
 
-/** Kafka for the log, Redis for what several processes of one desk have in common, and for the views where they are not in files. */
+/** Kafka for the log, Redis for what several processes of one desk have in common. */
 async function openSharedStore(
-  { kafka, redis, stateDir }: SharedPlace,
+  { kafka, redis }: SharedPlace,
   watchers: {
     vault: Vault;
     journal: Journal;
@@ -448,9 +445,7 @@ async function openSharedStore(
     const onLine = (level: 'info' | 'warn' | 'error', text: string) => journal[level]('kafka', { text });
     const audit = anchors === null ? null : openAnchors({ ...kafka, appendTimeoutMs }, anchors.key, onLine);
     try {
-      // A file is compared with the log when its partition is taken up.
-      const { views, flows } = stateDir === null ? shared : { views: compared, flows: compared };
-      const refusal = audit === null ? null : await refusalBy(audit, { log: records.log, flows, views });
+      const refusal = audit === null ? null : await refusalBy(audit);
       if (refusal !== null) {
         // With another pseudonym key the anchors seem to be another's too.
         await refuseOtherKey(records.log, vault);
@@ -463,18 +458,15 @@ async function openSharedStore(
     }
     if (anchors !== null) audit?.start(anchors.everyMs, anchors.onFault);
     const { margins, queryBudget, control } = shared;
-    const own = await ownViews({ kafka, stateDir, records, shared, folds, isImport: create }).catch(
-      async (fault: unknown) => {
-        await audit?.close();
-        await records.close();
-        throw fault;
-      },
-    );
-    const house = { ...records.house, refusal: async () => ((await records.genesis.read()) === null ? null : inFiles) };
+    const own = await ownViews({ kafka, records, shared, folds, isImport: create }).catch(async (fault: unknown) => {
+      await audit?.close();
+      await records.close();
+      throw fault;
+    });
     return {
       log: records.log,
       appendAtDoor: records.appendAtDoor,
-      house: own === null ? house : records.house,
+      house: records.house,
       ruleBook: records.ruleBook,
       tokenBook: records.tokenBook,
       partitionOf: records.partitionOf,
@@ -482,23 +474,22 @@ async function openSharedStore(
       silence: records.unwritable,
       trouble: records.unsafe,
       passOver: records.passOver,
-      views: own?.views ?? shared.views,
+      views: { ...own.views, evicting: shared.evicting },
       margins,
       queryBudget,
-      flows: own?.flows ?? shared.flows,
+      flows: own.flows,
       control,
-      copies: own === null ? { views: shared.copies, snapshots: records.snapshots } : null,
-      own: own?.partitions ?? null,
-      askedBids: own?.askedBids ?? null,
+      own: own.partitions,
+      askedBids: own.askedBids,
       giveUpViews: async () => {
         // They may hold what the log does not.
-        await records.genesis.renew();
+        await records.genesis.renew(() => dealtWithIn(records.log, own.views));
         await records.snapshots.discardAll();
-        await shared.copies.removeAll();
+        await shared.earlier.remove();
       },
       chainHeads: null,
       close: async () => {
-        await own?.close();
+        await own.close();
         await records.close();
         await audit?.close();
         await shared.close();
@@ -510,22 +501,21 @@ async function openSharedStore(
   }
 }
 
-const compared = { applied: async () => 0 };
+/** How far each partition of `callbacks` is dealt with, as the views say. */
+async function dealtWithIn(log: Pick<EventLog, 'ends'>, views: Pick<Views, 'applied'>): Promise<Map<number, number>> {
+  const found = new Map<number, number>();
+  for (const partition of (await log.ends('callbacks')).keys())
+    found.set(partition, await views.applied(callbackPartition(partition)));
+  return found;
+}
 
-const inFiles = new Fault(
-  'configuration-invalid',
-  'The views of this log are kept in files (kafka.views), and this process is to keep them in Redis: it would not know what the others have promised. Set LANCE_KAFKA_VIEWS to files.',
-);
-
-/** Null where the views are in Redis. */
 async function ownViews({
   kafka,
-  stateDir,
   records,
   shared,
   folds,
   isImport,
-}: Pick<SharedPlace, 'kafka' | 'stateDir'> & {
+}: Pick<SharedPlace, 'kafka'> & {
   records: KafkaLog;
   shared: RedisStore;
   folds: Folds | null;
@@ -537,10 +527,9 @@ async function ownViews({
   partitions: Store['own'];
   askedBids: AskedBids | null;
   close: () => Promise<void>;
-} | null> {
-  if (stateDir === null) return null;
+}> {
   if (folds === null) {
-    const folded = await foldedHere(records.log, shared.flows);
+    const folded = await foldedHere(records.log);
     const views = isImport
       ? viewsOfImport(folded.views, records.genesis)
       : await viewsToMove(folded.views, records.log);
@@ -552,26 +541,22 @@ async function ownViews({
   const partitionOf = (requestId: string) => records.partitionOf('auctions', requestId);
   const ends = () => records.log.ends('auctions');
   const asking = { partitions: async () => partitions, partitionOf, owners: shared.owners.read };
-  if (!folds.here) {
+  if (folds.directory === null) {
     const { noFlows } = await sharedAdapters.ownFlows();
-    const [views, flows] = [noPartitions(partitions), noFlows(shared.flows)];
+    const [views, flows] = [noPartitions(partitions), noFlows()];
     const askedBids = await openAskedBids(folds.pseudonymKey, asking);
     return { views, flows, partitions: null, askedBids, close: async () => undefined };
   }
   if ((await records.genesis.read()) === null && (await living(shared.control, clock)).length > 0) {
     throw new Fault(
       'views-unavailable',
-      'Processes that keep the views of this log in Redis still run, and this one is to keep them in files (kafka.views). It begins when they have ended.',
+      'Processes of an earlier version still run, which keeps the views of this log in Redis. This one folds them into files, and begins when they have ended.',
     );
   }
-  const { id, dealtWith } = await records.genesis.begin(async () => {
-    const found = new Map<number, number>();
-    for (const partition of (await records.log.ends('callbacks')).keys())
-      found.set(partition, await shared.views.applied(callbackPartition(partition)));
-    return found;
-  });
+  const { id, dealtWith } = await records.genesis.begin(() => dealtWithIn(records.log, shared.earlier));
+  await shared.earlier.clear();
   const own = await openOwnPartitions({
-    ...{ directory: stateDir, partitions, book: shared.capBook, controls: records.capControls, clock },
+    ...{ directory: folds.directory, partitions, book: shared.capBook, controls: records.capControls, clock },
     learnt: shared.learntBook(id),
     ...{ snapshots: records.snapshots, controlMaxAgeMs: folds.controlMaxAgeMs },
     logOf: (partition) => records.partitionLog(partition, id),
@@ -589,10 +574,14 @@ async function ownViews({
     await own.close();
     throw fault;
   });
+  const told = records.readerOffsets('callbacks', flowReader, id);
   const flows = own.flowsOf({
     logOf: (partition) => records.partitionLog(partition, id, 'flows'),
     ends: () => records.log.ends('flows'),
-    shared: shared.flows,
+    callbacks: {
+      dealtWith: async (partition) => (await told.read(partition)) ?? shared.earlier.flowsDealtWith(partition),
+      dealWith: told.commit,
+    },
   });
   return { views: own.views, flows, ...asked };
 }
@@ -699,14 +688,13 @@ async function answerOthers(parts: {
 /** What a command folds for itself. */
 async function foldedHere(
   log: Pick<EventLog, 'read' | 'readKey' | 'ends'>,
-  shared: Pick<FlowStore, 'applied'>,
 ): Promise<{ views: Views; flows: FlowStore; close: () => Promise<void> }> {
   const [{ createFoldedViews }, { createFoldedFlows }] = await Promise.all([
     sharedAdapters.foldedViews(),
     sharedAdapters.foldedFlows(),
   ]);
   const views = createFoldedViews(log, model(process.env).bidding);
-  const flows = createFoldedFlows(log, shared, clock);
+  const flows = createFoldedFlows(log, clock);
   const close = async () => {
     await views.close();
     await flows.close();
@@ -771,7 +759,7 @@ async function openSetBack(place: StorePlace, emptied: boolean): Promise<SetBack
   };
   try {
     await keyCheckHere()?.(store.log);
-    if ((await refusalBy(audit, store)) === null) {
+    if ((await refusalBy(audit)) === null) {
       await close();
       return null;
     }
@@ -809,12 +797,7 @@ async function startRefusal(place: StorePlace): Promise<Fault | null> {
   const { openAnchors } = await sharedAdapters.anchors();
   const audit = openAnchors({ ...place.kafka, appendTimeoutMs: commandTimeoutMs }, key, () => undefined);
   try {
-    const reader = await openReader(place);
-    try {
-      return await refusalBy(audit, reader);
-    } finally {
-      await reader.close();
-    }
+    return await refusalBy(audit);
   } finally {
     await audit.close();
   }
@@ -836,15 +819,13 @@ async function openReader(place: StorePlace): Promise<DeskReader> {
     await records.close();
     throw fault;
   });
-  const { flows, control } = shared;
-  const folded = place.stateDir === null ? null : await foldedHere(records.log, flows);
-  const askedBids = folded === null ? null : await askedBeside(records, shared);
+  const folded = await foldedHere(records.log);
   return {
     ...records,
-    views: folded?.views ?? shared.views,
-    askedBids,
-    flows: folded?.flows ?? flows,
-    control,
+    views: { ...folded.views, evicting: shared.evicting },
+    askedBids: await askedBeside(records, shared),
+    flows: folded.flows,
+    control: shared.control,
     verifyChain: async (onProgress) => {
       const settings = { ...place.kafka, appendTimeoutMs: commandTimeoutMs };
       const audit = openAnchors(settings, auditKeyOf(here()), () => undefined);
@@ -852,7 +833,7 @@ async function openReader(place: StorePlace): Promise<DeskReader> {
     },
     scratchViews: null,
     close: async () => {
-      await folded?.close();
+      await folded.close();
       await records.close();
       await shared.close();
     },

@@ -10,10 +10,10 @@ import type { Vault } from '../domain/vault.ts';
 import type { Authorisations } from './authorisations.ts';
 import type { BiddingStatus } from './bidding-status.ts';
 import type { Policy } from './decide.ts';
+import type { RebuildProgress } from './intake.ts';
 import type { DeskObserver } from './observer.ts';
 import type { Control, ControlState, EventLog, MarginCache, Service, Views } from './ports.ts';
 import type { Circuit } from './send-limit.ts';
-import type { RebuildProgress } from './snapshots.ts';
 import type { TimeDoubt } from './time-watch.ts';
 
 export type DeskWorld = {
@@ -56,7 +56,7 @@ export type DeskWorld = {
   /** Whether these are the bytes of that offer, with whatever contacts: those of a claim that was found may be anybody's. */
   isBidOf: (requestId: RequestId, offer: Offer, body: string) => boolean;
   observer: DeskObserver;
-  /** Before a partition is taken up: puts back views that can be lost, or opens those that this process folds by itself. */
+  /** Before a partition is taken up: opens views that this process folds by itself. */
   restoreViews?: (partition: number) => Promise<unknown>;
   /** The partition is somebody else's: for views that this process folds by itself. */
   leaveViews?: (partition: number) => Promise<void>;

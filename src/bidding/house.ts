@@ -45,13 +45,13 @@ export function away(mark: HouseMark | UnreadableMark): Fault {
 /** Why no process may run here; null: nothing is against it. */
 export async function refusalBy(house: Visitor['house']): Promise<Fault | null> {
   const mark = await house.read();
-  return mark === null ? ((await house.refusal?.()) ?? null) : away(mark);
+  return mark === null ? null : away(mark);
 }
 
-type Visitor = { house: Pick<House, 'read' | 'refusal'>; control: Control; clock: Clock; instance: string };
+type Visitor = { house: Pick<House, 'read'>; control: Control; clock: Clock; instance: string };
 
 /**
- * Rejects with `desk-moved` where the desk does not live here, and with why this process may not run here. The process shows itself first and looks then, as an export marks
+ * Rejects with `desk-moved` where the desk does not live here; the process shows itself first and looks then, as an export marks
  * first and looks for processes then: whichever comes second sees the other.
  */
 export async function enterHouse(visitor: Visitor): Promise<void> {

@@ -2,7 +2,6 @@
 
 import type { BiddingSettings } from '../config/sections.ts';
 import type { Clock, Timer } from '../domain/clock.ts';
-import type { EpochMs } from '../domain/glossary.ts';
 import type { AuctionRecord, Topic } from '../domain/records.ts';
 import { Fault } from '../errors.ts';
 import type { Callbacks } from './callbacks.ts';
@@ -10,7 +9,9 @@ import type { Fold, Ledger } from './ledger.ts';
 import type { DeskObserver } from './observer.ts';
 import { type Consumer, callbackPartition, type EventLog, type LogBatch, type Views } from './ports.ts';
 import { createRestarts } from './restarts.ts';
-import type { RebuildProgress } from './snapshots.ts';
+
+/** How far the views of a partition are folded that is caught up. */
+export type RebuildProgress = { partition: number; applied: number };
 
 export type Intake = {
   start: () => Promise<void>;
@@ -35,8 +36,6 @@ export type Intake = {
 
 const progressPollMs = 1_000;
 const wholePollMs = 100;
-/** A loss found longer before the start of a process was told by another one. */
-const toldLossesMs = 600_000;
 /** Records folded at once while a partition is caught up: nothing is decided then, so nothing waits for the batch. */
 const catchUpEntries = 1_000;
 
@@ -88,8 +87,6 @@ export function createIntake(options: {
   let wholeTimer: Timer | null = null;
   let viewsWhole = false;
   let interruption: string | null = null;
-  /** When the last loss of each partition that was told here was found. */
-  const toldLosses = new Map<number, EpochMs>();
   let evicting: string | null = null;
 
   async function onBatch(batch: LogBatch<AuctionRecord>): Promise<void> {
@@ -104,9 +101,8 @@ export function createIntake(options: {
     progressAtMs = clock.monotonicMs();
     await options.onFolds(folds, live.has(partition));
     if (live.has(partition)) return;
-    const end = targets.get(partition) ?? 0;
-    options.onRebuild?.({ partition, applied: next, end, restored: 0 });
-    if (next >= end) await goLive(partition);
+    options.onRebuild?.({ partition, applied: next });
+    if (next >= (targets.get(partition) ?? 0)) await goLive(partition);
   }
 
   async function goLive(partition: number): Promise<void> {
@@ -257,31 +253,20 @@ export function createIntake(options: {
     if (!stopping()) timer = clock.after(progressPollMs, () => void watch());
   }
 
-  /** Of somebody else's partitions as well: who loses keys of one may lose those of any. */
-  async function tellLosses(): Promise<void> {
-    if (views.losses === undefined) return;
-    const { lost, evicting: policy } = await views.losses();
-    const alarm = (code: 'views-lost' | 'views-evictable', text: string) =>
-      observer({ kind: 'alarm', code, requestId: null, text });
+  async function tellEvicting(): Promise<void> {
+    const policy = (await views.evicting?.()) ?? null;
     if (policy !== null && policy !== evicting) {
-      alarm(
-        'views-evictable',
-        `maxmemory-policy is ${policy}: Redis may take away any key; nothing is bid until it is noeviction`,
-      );
+      const text = `maxmemory-policy is ${policy}: Redis may take away any key; nothing is bid until it is noeviction`;
+      observer({ kind: 'alarm', code: 'views-evictable', requestId: null, text });
     }
     evicting = policy;
-    for (const { partition, at, what } of lost) {
-      if (toldLosses.get(partition) === at) continue;
-      toldLosses.set(partition, at);
-      if (at > clock.now() - toldLossesMs) alarm('views-lost', `partition ${partition}: ${what}`);
-    }
   }
 
   /** What is missing in a partition of somebody else's closes bidding here too: caps are common. */
   async function watchWhole(): Promise<void> {
     try {
       viewsWhole = await views.areWhole(() => log.ends('auctions'));
-      await tellLosses();
+      await tellEvicting();
     } catch {
       // No answer is no news.
     }

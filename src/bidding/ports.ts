@@ -13,7 +13,6 @@ import type { Topic, Topics } from '../domain/records.ts';
 import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
 import type { TokenEntry, Via } from '../domain/roles.ts';
 import type { RequestState } from '../domain/states.ts';
-import type { Fault } from '../errors.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
 import type { TestReport } from '../rules/rule-tests.ts';
 
@@ -164,9 +163,6 @@ export function cursorOf(state: RequestState): string {
 
 export type LedgerQuery = { phase: string | null; limit: number; before: string | null };
 
-/** `what`: the key that did not hold what it had to, and how much of it. */
-export type ViewLoss = { partition: number; at: EpochMs; what: string };
-
 export type Views = {
   /** The offset up to which `auctions` is folded in; 0 for a partition never seen. */
   applied: (partition: number) => Promise<number>;
@@ -190,11 +186,8 @@ export type Views = {
   areWhole: (ends: () => Promise<ReadonlyMap<number, number>>) => Promise<boolean>;
   /** `usage` as of a moment when the views were whole; null when they are not. */
   wholeUsage: (keys: readonly string[], at: EpochMs) => Promise<ReadonlyMap<string, Usage> | null>;
-  /**
-   * For views on a server that may lose a part of them: what each partition was found to lack last, in the server's time, and by which policy
-   * the server may take away more at will; null: it may not. Left out: there is no such server.
-   */
-  losses?: () => Promise<{ lost: readonly ViewLoss[]; evicting: string | null }>;
+  /** Where a server keeps the cap book: the policy by which it may take away any key; null: it may not. Left out: there is no such server. */
+  evicting?: () => Promise<string | null>;
   /** Absent keys have never learnt. The histograms belong to the caller. */
   statistics: (keys: readonly string[]) => Promise<ReadonlyMap<string, Histogram>>;
   /**
@@ -260,27 +253,6 @@ export type UnaskedPartition = { partition: number; instance: string | null; why
 
 /** The views of one partition as they stood when `applied` was the next record to fold in, as opaque pieces. */
 export type ViewCopy = { applied: number; pieces: AsyncIterable<Buffer> };
-
-/** `busy`: another process is restoring it just now. `out-of-step`: the views are there (again); nothing was replaced. */
-export type RestoreResult = 'restored' | 'busy' | 'out-of-step';
-
-/** Views on a server that can lose them: how they are carried elsewhere and brought back without folding from the beginning. */
-export type ViewCopies = {
-  /**
-   * Begins a copy that folding does not wait for. Closed requests last decided or received before `keepFrom` are left out: a
-   * record that comes for one later is folded as for a request never seen, so it has to be longer ago than any can reopen. Null
-   * when there are no views of this partition, or while another copy of it is taken. The pieces, of at most `pieceBytes`
-   * bytes unless one row is longer, have to be read to their end or left by `return`; they reject with `views-behind` when
-   * the views went away meanwhile, and the copy is worth nothing then.
-   */
-  take: (partition: number, options: { keepFrom: EpochMs; pieceBytes: number }) => Promise<ViewCopy | null>;
-  /** Puts a copy where the views of the partition are gone, whole or not at all. `onPut` hears of entries written. */
-  restore: (partition: number, copy: ViewCopy, onPut: (entries: number) => void) => Promise<RestoreResult>;
-  /** Removes what was left of replaced views and abandoned restores. */
-  sweep: () => Promise<void>;
-  /** Removes the views of every partition, those of flows too: they are folded anew from the log. For a desk that is stopped. */
-  removeAll: () => Promise<void>;
-};
 
 /** Where copies of the views are kept. */
 export type Snapshots = {
@@ -549,8 +521,6 @@ function isTime(at: unknown): at is EpochMs {
 export type House = {
   /** Null: the desk lives here. */
   read: () => Promise<HouseMark | UnreadableMark | null>;
-  /** Why a process that keeps its views as this one does may not run here; null: it may. Left out: there is one way only. */
-  refusal?: () => Promise<Fault | null>;
   /** Durable when it resolves. */
   write: (mark: HouseMark | null) => Promise<void>;
   /** Accepted restores and imports, in the order in which they were written. */

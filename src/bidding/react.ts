@@ -56,7 +56,6 @@ export const alarmCodes = [
   'clock-step',
   'clock-skew',
   'rivals-follow',
-  'views-lost',
   'views-evictable',
 ] as const;
 export type AlarmCode = (typeof alarmCodes)[number];

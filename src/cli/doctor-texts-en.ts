@@ -241,10 +241,6 @@ export const doctorEn: Texts['doctor'] = {
       `the desk runs and does not catch up with the log: ${count} records behind`,
       'after a start or a take-over it ends by itself (lance status); else see its journal',
     ],
-    'views-lost': ({ partition, since, text }) => [
-      `Redis had lost a part of partition ${partition} at ${since} (${text}); it was folded anew from the log`,
-      'find out who removed keys from Redis, or why it lost them',
-    ],
     'views-lacking': ({ text }) => [`${text}`, 'lance run folds the partition anew; until then nothing is bid'],
     'views-evictable': ({ text }) => [
       `maxmemory-policy is ${text}: Redis may take away any key, so nothing is bid`,

@@ -259,10 +259,6 @@ export const doctorPt = {
       `a mesa roda e não alcança o fim do registro: faltam ${count} registros`,
       'depois de um início ou de uma tomada de partição isso termina sozinho (lance status); senão, veja o diário',
     ],
-    'views-lost': ({ partition, since, text }: DoctorFigures) => [
-      `o Redis tinha perdido parte da partição ${partition} em ${since} (${text}); ela foi refeita a partir do registro`,
-      'descubra quem removeu chaves do Redis ou por que ele as perdeu',
-    ],
     'views-lacking': ({ text }: DoctorFigures) => [
       faultPt(String(text)),
       'lance run refaz a partição; até lá não há lances',

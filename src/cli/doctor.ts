@@ -71,7 +71,6 @@ function found(check: Check, level: Level, finding: FindingName, figures: Doctor
 /** What a desk has folded is stored within this time, also where its disk is slow. */
 const longestStoreMs = 6_000;
 const viewsLookMs = 100;
-const recentLossMs = 86_400_000;
 
 function faultText(fault: unknown): string {
   return fault instanceof Error ? fault.message : String(fault);
@@ -366,7 +365,7 @@ async function examineStore(
     if (unkept.length === 0) findings.push(...(await checkEconomics(world, reader)));
     const holder = await holderOf(world, reader, store);
     findings.push(...(await checkDaemon(world, reader, store, holder)));
-    findings.push(...(await checkLosses(world, reader)));
+    findings.push(...(await checkEviction(reader)));
     findings.push(...(await checkCaps(world, reader)));
     findings.push(...(await checkBidding(world, reader, holder.held)));
     findings.push(...(await checkLog(world, reader, store, holder.held)));
@@ -511,19 +510,10 @@ async function checkCaps({ clock, format }: CommandWorld, { control, views, log 
   ];
 }
 
-/** What the views lost lately and were made again from, and whether they may lose more. */
-export async function checkLosses(
-  { clock, format }: Pick<CommandWorld, 'clock' | 'format'>,
-  { views }: Pick<DeskReader, 'views'>,
-): Promise<Finding[]> {
-  if (views.losses === undefined) return [];
-  const { lost, evicting } = await views.losses();
-  const findings = lost
-    .filter(({ at }) => at > clock.now() - recentLossMs)
-    .map(({ partition, at, what }) =>
-      found('views', 'warn', 'views-lost', { partition, since: format.minute(at), text: what }),
-    );
-  return evicting === null ? findings : [...findings, found('views', 'fail', 'views-evictable', { text: evicting })];
+/** Whether the server that keeps the cap book may take a part of it away. */
+export async function checkEviction({ views }: Pick<DeskReader, 'views'>): Promise<Finding[]> {
+  const policy = (await views.evicting?.()) ?? null;
+  return policy === null ? [] : [found('views', 'fail', 'views-evictable', { text: policy })];
 }
 
 /** Whether a process runs on the store, as far as can be seen from here. `lost`: its lock was removed or replaced, so it refuses everything. */

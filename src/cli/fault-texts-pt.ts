@@ -27,6 +27,10 @@ const remedies: readonly Sentence[] = [
     'defina-a, ou ponha em LANCE_TOKEN_COMMAND um programa que imprime um token',
   ],
   [/^name the directory that holds the log$/, 'indique o diretório do log'],
+  [
+    /^name a directory of this machine, of this process alone, for the files that it folds its partitions into$/,
+    'indique um diretório desta máquina, só deste processo, para os arquivos das suas partições',
+  ],
   [/^(.*) is kafka; name brokers as host:port$/, '$1 é kafka; indique os brokers como host:porta'],
   [
     /^(.*) is kafka; name the root of the schema registry's API$/,
@@ -121,13 +125,15 @@ const sentences: readonly Sentence[] = [
     /^Record (\S+) of the table (\S+) cannot be read: it was edited or is damaged; see lance audit verify\. Put back a backup of the whole store, and accept it with: (.*)\.$/,
     'O registro $1 da tabela $2 não pode ser lido: foi editado ou está danificado; veja lance audit verify. Ponha de volta uma cópia de todo o lugar e aceite-a com: $3.',
   ],
-  [
-    /^The views in Redis lost what was folded \(partition (\S+): (.*)\); the desk folds it again\.$/,
-    'As visões no Redis perderam o que já tinha sido processado (partição $1: $2); a mesa processa de novo.',
-  ],
   [/^The log did not keep it: (.*)$/, 'O log ainda não guardou a ordem: $1'],
   [/^The configuration is refused:$/, 'A configuração foi recusada:'],
   [new RegExp(`^(${setting}) is missing: (.*)$`), '$1 falta: REMEDY'],
+  [
+    new RegExp(
+      `^(${setting}) is redis: views are kept in files now, which each process folds from the log by itself, so nothing of them is lost; leave the setting out, name a directory of this machine in (.*), and let the processes of the desk reach each other (\\(.*\\))$`,
+    ),
+    '$1 é redis: as visões agora ficam em arquivos, que cada processo monta sozinho a partir do registro, e nada delas se perde; retire a configuração, indique um diretório desta máquina em $2 e deixe que os processos da mesa se alcancem $3',
+  ],
   [/^LANCE_URL is no address: write it like (.*)$/, 'LANCE_URL não é um endereço: escreva-o como $1'],
   [new RegExp(`^(${setting}) is not a setting: (.*)$`), '$1 não é uma configuração: REMEDY'],
   [new RegExp(`^(${setting}) is not a section of the settings: (.*)$`), '$1 não é uma seção das configurações: REMEDY'],

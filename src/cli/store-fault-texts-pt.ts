@@ -187,10 +187,6 @@ const ofServers: readonly Sentence[] = [
     /^The log on Kafka is not the one that was anchored: (.*)\. A bid that was sent since would be sent again with other bytes\. Put the topics back, or accept what is there with: (.*)\.$/,
     'O registro no Kafka não é o que foi ancorado: $1. Um lance enviado desde então sairia de novo com outros bytes. Devolva os tópicos, ou aceite o que há com: $2.',
   ],
-  [
-    /^The log lacks records that were dealt with: its views have read (\S+) up to (\d+), and it ends at (\d+)\. A bid that was sent since would be sent again with other bytes\. Put the topic back, or the Redis that belongs to it \(LANCE_REDIS_URL, redis\.keyPrefix\); where that cannot be, accept what is there with: (.*)\.$/,
-    'No registro faltam registros já tratados: as visões leram $1 até $2, e ele termina em $3. Um lance enviado desde então sairia de novo com outros bytes. Devolva o tópico, ou o Redis que é dele (LANCE_REDIS_URL, redis.keyPrefix); se não for possível, aceite o que há com: $4.',
-  ],
 ];
 
 const ofViews: readonly Sentence[] = [
@@ -238,12 +234,8 @@ const ofViews: readonly Sentence[] = [
   [/^A record cannot be decoded: (.*)\.$/, 'Um registro não pode ser decodificado: $1.'],
   [/^no cap of this name is set by hand$/, 'nenhum teto com este nome foi definido à mão'],
   [
-    /^Processes that keep the views of this log in Redis still run, and this one is to keep them in files \(kafka\.views\)\. It begins when they have ended\.$/,
-    'Ainda rodam processos que guardam as visões deste registro no Redis, e este deve guardá-las em arquivos (kafka.views). Ele começa quando eles terminarem.',
-  ],
-  [
-    /^The views of this log are kept in files \(kafka\.views\), and this process is to keep them in Redis: it would not know what the others have promised\. Set LANCE_KAFKA_VIEWS to files\.$/,
-    'As visões deste registro estão em arquivos (kafka.views), e este processo deve guardá-las no Redis: ele não saberia o que os outros prometeram. Ponha files em LANCE_KAFKA_VIEWS.',
+    /^Processes of an earlier version still run, which keeps the views of this log in Redis\. This one folds them into files, and begins when they have ended\.$/,
+    'Ainda rodam processos de uma versão anterior, que guarda as visões deste registro no Redis. Este as monta em arquivos e começa quando eles terminarem.',
   ],
 ];
 

@@ -392,10 +392,10 @@ const kafka = section({
   startTimeoutMs: wholeNumber('ms', secondMs, hourMs),
   stallTimeoutMs: wholeNumber('ms', 5 * secondMs, hourMs),
   views: choice('redis', 'files').describe(
-    'On trial. Where the views are: in Redis for all processes, or in files under dataDir, which each process folds for its partitions.',
+    'Not needed any more: views are in files under dataDir, which each process folds for its partitions. redis, as an earlier version had it, is refused.',
   ),
   queryHost: optional(host).describe(
-    'With views in files: where the other processes of the desk ask this one about its partitions; without it, http.host.',
+    'Where the other processes of the desk ask this one about its partitions; without it, http.host.',
   ),
   queryPort: port.describe('The port of queryHost; 0 takes any free port.'),
 }).describe('The log of several machines. What is null or empty here is asked for when backend is kafka.');
@@ -407,7 +407,7 @@ const redis = section({
   connectTimeoutMs: wholeNumber('ms', 50, minuteMs),
   reconnectFirstMs: wholeNumber('ms', 10, minuteMs),
   reconnectMaxMs: wholeNumber('ms', 10, minuteMs),
-}).describe('The views of several machines.');
+}).describe('What several machines have in common.');
 
 const rules = section({
   approval: flag().describe('A rule set is followed only when two persons stand for it.'),

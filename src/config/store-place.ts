@@ -10,7 +10,7 @@ type RedisPlace = Omit<Sections['redis'], 'url'> & { url: string };
 
 export type StorePlace =
   | { backend: 'embedded'; dataDir: string }
-  /** `stateDir`: where a process keeps the views that it folds by itself; null: they are in Redis, for all processes. */
+  /** `stateDir`: where a process keeps the views of its partitions; null for a command, which folds what it needs for itself, and for one that takes up none. */
   | { backend: 'kafka'; kafka: KafkaPlace; redis: RedisPlace; stateDir: string | null };
 
 /** The mode of a directory or file that others than its owner may use, in octal digits; null where nobody else may, or it is not there. */
@@ -41,15 +41,16 @@ export function storePlaceOf(
         faults.push(`${nameOf('kafka.registryUrl')} is missing: ${asked}; name the root of the schema registry's API`);
       }
       if (url === null) faults.push(`${nameOf('redis.url')} is missing: ${asked}; write it like redis://host:6379/0`);
-      const stateDir = views === 'files' ? dataDir : null;
-      if (views === 'files' && stateDir === null) {
-        faults.push(`${nameOf('dataDir')} is missing: ${nameOf('kafka.views')} is files; name a directory for them`);
+      if (views === 'redis') {
+        faults.push(
+          `${nameOf('kafka.views')} is redis: views are kept in files now, which each process folds from the log by itself, so nothing of them is lost; leave the setting out, name a directory of this machine in ${nameOf('dataDir')}, and let the processes of the desk reach each other (kafka.queryHost, kafka.queryPort)`,
+        );
         return null;
       }
       if (brokers === null || registryUrl === null || url === null) return null;
       return Object.freeze({
         ...{ backend, kafka: { ...others, brokers, registryUrl }, redis: { ...redis, url } },
-        stateDir,
+        stateDir: dataDir,
       });
     }
     default:

@@ -18,7 +18,7 @@ type FlowIntake = {
 };
 
 /** Consumers of `callbacks` for flows share its partitions apart from those of the bidding desk. */
-const readerName = 'flows';
+export const readerName = 'flows';
 
 export function createFlowIntake(options: {
   log: EventLog;

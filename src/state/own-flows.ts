@@ -3,7 +3,7 @@
  * about others, wherever they are: whether a worker has another withdrawal, whose code was told. So a process keeps all of them, although
  * it works on some alone, and what is asked across flows is answered when everything is folded that the log held at the question.
  */
-import { isCallbackPartition } from '../bidding/ports.ts';
+import { callbackPartition, isCallbackPartition } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import { Fault } from '../errors.ts';
@@ -16,17 +16,22 @@ const shippedWaitMs = 5_000;
 
 type Ends = ReadonlyMap<number, number>;
 
+/** How far flows have dealt with each partition of `callbacks`: one process alone has the partition, and who has it next goes on there. */
+export type CallbackPlaces = {
+  dealtWith: (partition: number) => Promise<number>;
+  dealWith: (partition: number, next: number) => Promise<void>;
+};
+
 export function createOwnFlows(options: {
   store: Pick<StateStore, 'openFlows'>;
   logOf: (partition: number) => PartitionLog;
   /** Of `flows`. */
   ends: () => Promise<Ends>;
-  /** Where all processes keep how far `callbacks` are dealt with. */
-  shared: Pick<FlowStore, 'applied' | 'apply'>;
+  callbacks: CallbackPlaces;
   clock: Clock;
   waitMs?: number;
 }): FlowStore & Required<Pick<FlowStore, 'own'>> {
-  const { store, shared, clock, waitMs = shippedWaitMs } = options;
+  const { store, callbacks, clock, waitMs = shippedWaitMs } = options;
   const held = new Map<number, PartitionFlows>();
   const opening = new Map<number, Promise<PartitionFlows>>();
   const positions = new Map<number, number>();
@@ -125,12 +130,15 @@ export function createOwnFlows(options: {
 
   return {
     applied: async (partition) => {
-      if (isCallbackPartition(partition)) return shared.applied(partition);
+      if (isCallbackPartition(partition)) return callbacks.dealtWith(callbackPartition(partition));
       return guarded(() => heldAt(partition).reader.applied(partition));
     },
     apply: async (batch) => {
       const { partition, first, next } = batch;
-      if (isCallbackPartition(partition)) return shared.apply(batch);
+      if (isCallbackPartition(partition)) {
+        await callbacks.dealWith(callbackPartition(partition), next);
+        return { kind: 'applied' };
+      }
       const flows = heldAt(partition);
       const applied = guarded(() => flows.reader.applied(partition));
       if (applied !== first) return { kind: 'out-of-step', applied };
@@ -161,15 +169,22 @@ export function createOwnFlows(options: {
 }
 
 /** The flows of a process that works on none. */
-export function noFlows(shared: Pick<FlowStore, 'applied' | 'apply'>): FlowStore {
+export function noFlows(): FlowStore {
   const nowhere = async () => {
     throw new Fault(
       'views-unavailable',
       'This process takes webhooks alone and knows no contracts or withdrawals: ask one that has the role desk.',
     );
   };
-  const { applied, apply } = shared;
-  return { applied, apply, read: nowhere, readAt: nowhere, open: nowhere, findByCode: nowhere, query: nowhere };
+  return {
+    applied: nowhere,
+    apply: nowhere,
+    read: nowhere,
+    readAt: nowhere,
+    open: nowhere,
+    findByCode: nowhere,
+    query: nowhere,
+  };
 }
 
 function statesIn(readers: readonly FlowReader[], flowIds: readonly string[]): FlowState[] {

@@ -25,7 +25,7 @@ export type OwnPartitions = {
   leave: OwnedViews['leave'];
   held: OwnedViews['held'];
   /** The flows of all partitions, in files beside; `logOf` and `ends` of `flows`. */
-  flowsOf: (flows: Pick<Parameters<typeof createOwnFlows>[0], 'logOf' | 'ends' | 'shared'>) => FlowStore;
+  flowsOf: (flows: Pick<Parameters<typeof createOwnFlows>[0], 'logOf' | 'ends' | 'callbacks'>) => FlowStore;
   /** Why no claim can get a verdict of the cap book, for people; null: verdicts can be had. */
   trouble: () => string | null;
   /** The book is kept and snapshots are taken from now on. */

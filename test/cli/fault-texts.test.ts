@@ -30,6 +30,7 @@ test('every setting that is missing is named in Portuguese, with its remedy', ()
   const environments = [
     {},
     kafka,
+    { ...kafka, LANCE_KAFKA_VIEWS: 'redis' },
     { LANCE_DATA_DIRS: './data' },
     { LANCE_BACKEND: 'other' },
     { LANCE_PSEUDONYM_KEY_FILE: '/run/none' },
@@ -43,7 +44,11 @@ test('every setting that is missing is named in Portuguese, with its remedy', ()
     assert.ok(lines.length > 0);
     for (const line of lines) {
       const said = faultPt(line);
-      assert.match(said, / falta: | não é uma configuração: | não é um destes: | não pode ser lido /, line);
+      assert.match(
+        said,
+        / falta: | é redis: as | não é uma configuração: | não é um destes: | não pode ser lido /,
+        line,
+      );
       assert.doesNotMatch(said, /\b(?:is|set|name|choose|the|write|keep)\b/, said);
     }
   }

@@ -14,6 +14,7 @@ import type { EventLog, Views } from '../../src/bidding/ports.ts';
 import type { DeskHeader } from '../../src/cli/desk-file.ts';
 import { type DemoReport, judge } from '../../src/cli/judge.ts';
 import type { DeskReader } from '../../src/cli/world.ts';
+import { createFoldedViews } from '../../src/folded-views.ts';
 import { policyOf } from '../../src/policy.ts';
 import { configOf } from '../crash/verdict.ts';
 import { stackEnvironment } from '../stack/stack.ts';
@@ -39,36 +40,40 @@ function onKafka(played: Played, stack: SuiteStack): Environment {
   writeFileSync(path, JSON.stringify({ bidding, kafka, redis: { keyPrefix: `{${stack.prefix}}:` } }));
   return {
     ...played.environment,
+    LANCE_DATA_DIR: join(played.directory, 'files'),
     LANCE_CONFIG: path,
     ...stackEnvironment(stack),
   };
 }
 
 async function openDesk(environment: Environment): Promise<DeskRead> {
-  const { store, http } = configOf(environment);
+  const { store, http, bidding } = configOf(environment);
   if (store.backend === 'embedded') return openEmbeddedReader({ directory: store.dataDir });
   const settings = { ...store.kafka, appendTimeoutMs: http.appendTimeoutMs };
-  const redis = await openRedisStore(store.redis);
   const { log, close } = await openKafkaLog({
     settings,
     seal: (_place, text) => text,
     onClosed: fail,
     onStalled: fail,
   });
-  return { log, views: redis.views, close: () => Promise.all([close(), redis.close()]) };
+  const folded = createFoldedViews(log, bidding);
+  return { log, views: folded.views, close: () => Promise.all([close(), folded.close()]) };
 }
 
 /** Nothing is left that a move would have to wait for; results and winners may still come, to whoever lives then. */
-async function settle(desk: DeskRead): Promise<void> {
+async function settle(environment: Environment): Promise<void> {
   const awaited = new Set(['requested', 'claimed', 'unknown']);
   for (let attempt = 0; attempt < 60; attempt += 1) {
     let open = 0;
+    // As it stands now: on Kafka it is folded here.
+    const desk = await openDesk(environment);
     for (const [partition, end] of await desk.log.ends('auctions')) {
       open += end - (await desk.views.applied(partition));
       open += (await desk.views.open(partition))
         .flatMap(({ rows }) => rows)
         .filter(({ state }) => awaited.has(state.phase)).length;
     }
+    await desk.close();
     if (open === 0) return;
     await sleep(250);
   }
@@ -89,16 +94,14 @@ async function judged(played: Played, environment: Environment): Promise<DemoRep
 /** One life of the desk: it is resumed, trades, is paused and stopped. Returns the bids of all lives so far. */
 async function live(played: Played, environment: Environment, requests: number): Promise<number> {
   const daemon = await startDaemon(environment);
-  const desk = await openDesk(environment);
   try {
     played.sandbox.connect(daemon.url);
     assert.equal((await lance(environment, 'resume', ...by)).code, 0);
     await played.sandbox.run(requests);
-    await settle(desk);
+    await settle(environment);
     assert.equal((await lance(environment, 'pause', ...by)).code, 0);
   } finally {
     await daemon.stop();
-    await desk.close();
   }
   const report = await judged(played, environment);
   assert.deepEqual(report.violations, [], JSON.stringify(report.passed));

@@ -41,7 +41,7 @@ await describeOnStack('two processes with views in files are asked for the reque
     const bidding = { windowMs, skewAllowanceMs: 50, marginWaitMs: 300, resultTimeoutMs: 5_000 };
     // One that hangs stays the owner while it is asked.
     const group = { groupId: stack.prefix, sessionTimeoutMs: 60_000 };
-    const kafka = { topicPrefix: stack.prefix, ...group, partitions: 4, replication: 1, views: 'files' };
+    const kafka = { topicPrefix: stack.prefix, ...group, partitions: 4, replication: 1 };
     writeFileSync(path, JSON.stringify({ bidding, kafka, redis: { keyPrefix: `{${stack.prefix}}:` } }));
     const hash = createHash('sha256').update(token).digest('hex');
     environment = {

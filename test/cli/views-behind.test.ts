@@ -1,8 +1,8 @@
-/** What `doctor` says of views whose stored position is not at the end of the log, and of those that lost something. */
+/** What `doctor` says of views whose stored position is not at the end of the log, and of a server that may lose the cap book. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkLosses, checkViews } from '../../src/cli/doctor.ts';
-import type { CommandWorld, DeskReader } from '../../src/cli/world.ts';
+import { checkEviction, checkViews } from '../../src/cli/doctor.ts';
+import type { DeskReader } from '../../src/cli/world.ts';
 
 test('views that a running desk is about to store are not called behind, nor those of a stopped desk', async () => {
   let stored = 90;
@@ -20,19 +20,12 @@ test('views that a running desk is about to store are not called behind, nor tho
   assert.deepEqual(await look(true), ['warn', 'views-behind', 10]);
 });
 
-test('a loss of the last day is told with its partition and key, and a policy by which there may be more', async () => {
-  const now = 1_763_700_000_000;
-  const world = { clock: { now: () => now }, format: { minute: String } } as unknown as CommandWorld;
-  const look = async (evicting: string | null) => {
-    const lost = [
-      { partition: 3, at: now - 3_600_000, what: 'sums (0 of 2)' },
-      { partition: 4, at: now - 90_000_000, what: 'rows (0 of 9)' },
-    ];
-    const reader = { views: { losses: async () => ({ lost, evicting }) } } as unknown as DeskReader;
-    return (await checkLosses(world, reader)).map(({ level, finding, figures }) => [level, finding, figures]);
+test('a policy by which Redis may take away any key is told', async () => {
+  const look = async (policy: string | null) => {
+    const reader = { views: { evicting: async () => policy } } as unknown as DeskReader;
+    return (await checkEviction(reader)).map(({ level, finding, figures }) => [level, finding, figures]);
   };
-  const told = ['warn', 'views-lost', { partition: 3, since: String(now - 3_600_000), text: 'sums (0 of 2)' }];
-  assert.deepEqual(await look(null), [told]);
-  assert.deepEqual(await look('allkeys-lru'), [told, ['fail', 'views-evictable', { text: 'allkeys-lru' }]]);
-  assert.deepEqual(await checkLosses(world, { views: {} } as unknown as DeskReader), []);
+  assert.deepEqual(await look(null), []);
+  assert.deepEqual(await look('allkeys-lru'), [['fail', 'views-evictable', { text: 'allkeys-lru' }]]);
+  assert.deepEqual(await checkEviction({ views: {} } as unknown as DeskReader), []);
 });

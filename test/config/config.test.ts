@@ -226,13 +226,16 @@ test('kafka asks for its brokers, its registry and Redis, each by name', () => {
   const { store } = configOf({ ...kafka, ...places, LANCE_KAFKA_BROKERS: 'one:9092, two:9092' });
   assert(store.backend === 'kafka');
   assert.deepEqual(store.kafka.brokers, ['one:9092', 'two:9092']);
-  assert.equal(store.stateDir, null);
-  const inFiles: Environment = { ...kafka, ...places, LANCE_KAFKA_BROKERS: 'one:9092', LANCE_KAFKA_VIEWS: 'files' };
-  const there = configOf(inFiles).store;
-  assert(there.backend === 'kafka');
-  assert.equal(there.stateDir, complete.LANCE_DATA_DIR);
-  const { LANCE_DATA_DIR: _, ...nowhere } = inFiles;
-  assertOneFault(faultsOf(nowhere), /^LANCE_DATA_DIR .*is missing: LANCE_KAFKA_VIEWS .*is files/);
+  assert.equal(store.stateDir, complete.LANCE_DATA_DIR);
+  const { LANCE_DATA_DIR: _, ...nowhere }: Environment = { ...kafka, ...places, LANCE_KAFKA_BROKERS: 'one:9092' };
+  assertOneFault(faultsOf(nowhere), /^LANCE_DATA_DIR .*is missing: name a directory of this machine/);
+  const door = configOf({ ...nowhere, LANCE_ROLES: 'door' }).store;
+  assert(door.backend === 'kafka');
+  assert.equal(door.stateDir, null, 'who takes up no partition needs none');
+  assert.equal(readPlace(nowhere, readingOf()).kind, 'place', 'nor does a command');
+  assert.equal(configOf({ ...nowhere, LANCE_DATA_DIR: 'here', LANCE_KAFKA_VIEWS: 'files' }).store.backend, 'kafka');
+  const inRedis = { ...nowhere, LANCE_DATA_DIR: 'here', LANCE_KAFKA_VIEWS: 'redis' };
+  assertOneFault(faultsOf(inRedis), /^LANCE_KAFKA_VIEWS .*is redis: .*nothing of them is lost; leave the setting out/);
   assertOneFault(faultsOf({ ...complete, LANCE_BACKEND: 'postgres' }), /is not one of embedded, kafka/);
 });
 

@@ -67,21 +67,19 @@ export type BackendKind = {
   burnViews: (place: string) => Promise<void>;
 };
 
-/** The half of a backend that holds what instances share. */
-export type Store = Pick<Backend, 'views' | 'margins' | 'queryBudget' | 'control' | 'flows' | 'close'>;
-
 /** What the suite of the views alone needs. */
 export type ViewsKind = Pick<BackendKind, 'name' | 'createPlace' | 'crash' | 'burnViews'> & {
-  open: (place: string) => Promise<Pick<Store, 'views' | 'close'>>;
+  open: (place: string) => Promise<Pick<Backend, 'views' | 'close'>>;
 };
 
 /** What the suite of the flows alone needs. */
 export type FlowsKind = Pick<BackendKind, 'name' | 'createPlace' | 'burnViews'> & {
-  open: (place: string) => Promise<Pick<Store, 'flows' | 'close'>>;
+  open: (place: string) => Promise<Pick<Backend, 'flows' | 'close'>>;
 };
 
-export type StoreKind = Pick<BackendKind, 'name' | 'createPlace' | 'crash' | 'burnViews'> & {
-  open: (place: string) => Promise<Store>;
+/** What the suites need of what all instances share on either backend. */
+export type StoreKind = Pick<BackendKind, 'name' | 'createPlace'> & {
+  open: (place: string) => Promise<Pick<Backend, 'margins' | 'queryBudget' | 'control' | 'close'>>;
   beside: (place: string) => Promise<Pick<Beside, 'control' | 'close'>>;
 };
 

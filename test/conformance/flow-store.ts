@@ -6,7 +6,7 @@ import { type FlowState, flowPhases } from '../../src/domain/flow-states.ts';
 import { evolve } from '../../src/origination/evolve.ts';
 import { type FlowRow, flowCursor } from '../../src/origination/ports.ts';
 import { settings, started } from '../origination/orders.ts';
-import { type FlowsKind, rowsAt, type Store, withBackend } from './backend.ts';
+import { type Backend, type FlowsKind, rowsAt, withBackend } from './backend.ts';
 
 const at = 1_763_700_000_000;
 const kinds = ['contract', 'renegotiation', 'withdrawal'] as const;
@@ -45,7 +45,7 @@ const latestFirst = (states: readonly FlowState[]) =>
 const byId = (states: readonly FlowState[]) => [...states].sort((one, other) => (one.flowId < other.flowId ? -1 : 1));
 
 async function assertSame(
-  { flows }: Pick<Store, 'flows'>,
+  { flows }: Pick<Backend, 'flows'>,
   rows: ReadonlyMap<string, FlowRow>,
   applied: number,
 ): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * `npm run crash -- --kills 50 [--backend kafka [--views files]] [--seed 1] [--json]`: kills the real daemon again and again under load and
+ * `npm run crash -- --kills 50 [--backend kafka] [--seed 1] [--json]`: kills the real daemon again and again under load and
  * lets the auditor judge the whole run. Prints what was found; the last line is the summary. Exits 1 on a violation or a
  * figure that is not what it has to be; how many were bid for and in flight is judged from 10 kills on.
  *
@@ -16,21 +16,17 @@ import { sharedFiguresOf, sharedSummary, sharedTableHead, sharedTableRow } from 
 import { runSharedCrashes } from './shared-run.ts';
 import type { Verdict } from './verdict.ts';
 
-const usage =
-  'usage: npm run crash -- [--kills 50] [--backend embedded|kafka] [--views redis|files] [--seed 1] [--json]';
+const usage = 'usage: npm run crash -- [--kills 50] [--backend embedded|kafka] [--seed 1] [--json]';
 const { values } = readOptions(usage, {
   options: {
     kills: { type: 'string', default: '50' },
     seed: { type: 'string', default: '1' },
     backend: { type: 'string', default: 'embedded' },
-    views: { type: 'string', default: 'redis' },
     json: { type: 'boolean', default: false },
   },
 });
 const kills = wholeNumber(usage, '--kills', values.kills, 1);
 const backend = oneOf(usage, '--backend', values.backend, ['embedded', 'kafka']);
-
-const views = oneOf(usage, '--views', values.views, ['redis', 'files']);
 
 const startedAt = performance.now();
 /** Violations that are printed. */
@@ -74,7 +70,7 @@ async function onServers(): Promise<void> {
     let told = 0;
     const run = await runSharedCrashes({
       stack,
-      ...{ kills, views },
+      kills,
       seed: values.seed,
       windowMs: 60_000,
       requestsPerSecond: 60,

@@ -38,7 +38,7 @@ export function crashSandbox(
 }
 
 /** What several machines share: servers, and names in front of everything that is written there. */
-export type SharedPlace = StackAddresses & { prefix: string; views?: 'redis' | 'files' };
+export type SharedPlace = StackAddresses & { prefix: string };
 
 const partitions = 4;
 /** The least that a broker allows: the shorter, the sooner another takes over. */
@@ -50,7 +50,7 @@ function deskSettings(windowMs: number, place: SharedPlace | null) {
     ...(place === null
       ? {}
       : {
-          kafka: { ...shared, partitions, sessionTimeoutMs, views: place.views ?? 'redis' },
+          kafka: { ...shared, partitions, sessionTimeoutMs },
           redis: { keyPrefix: `{${place.prefix}}:` },
         }),
     service: { connections: 128, headersTimeoutMs: 1_000 },

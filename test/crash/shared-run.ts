@@ -63,7 +63,6 @@ const dumpAgeMs = 3_000;
 export type SharedOptions = {
   stack: RunningStack;
   kills: number;
-  views: 'redis' | 'files';
   seed: string;
   /** Length of an auction; they overlap. A desk counts a third of it from a receipt, so that one that was delayed is not late. */
   windowMs: number;
@@ -92,7 +91,7 @@ export async function runSharedCrashes(options: SharedOptions): Promise<SharedRu
   const { url: serviceUrl } = await sandbox.listen(0);
   const { accessToken } = settings.tokens;
   const { brokers, registryUrl, redisUrl } = stack;
-  const place = { brokers, registryUrl, redisUrl, prefix: 'crash-', views: options.views };
+  const place = { brokers, registryUrl, redisUrl, prefix: 'crash-' };
   const parts = { directory, port: port!, serviceUrl, accessToken, webhookToken, place };
   const environment = prepareDesk({ ...parts, windowMs: windowMs / 3, kills: kills * 4 });
   const config = configOf(environment);
@@ -119,7 +118,7 @@ export async function runSharedCrashes(options: SharedOptions): Promise<SharedRu
     const faults = await Promise.race([playFaults(scene, options), fleet.unasked]);
     options.onStage('the stream of requests ends; waiting until all is told and settled');
     const streamMs = await Promise.race([stream.end(), fleet.unasked]);
-    await Promise.race([settle(watch, reader), fleet.unasked]);
+    await Promise.race([settle(watch), fleet.unasked]);
     await watch.stop();
     options.onStage('judging the run');
     for (const berth of fleet.berths) await endInPeace(berth);
@@ -281,20 +280,13 @@ async function doTo({ broker, redis, registry }: RunningStack, fault: ServerFaul
   }
 }
 
-/** Until nothing is open that would still end by itself and the views hold it all, or for so long; the auditor judges it then. */
-async function settle(watch: LogWatch, { log, views }: SharedReader): Promise<void> {
+/** Until nothing is open that would still end by itself, or for so long; the auditor judges it when the desks have ended. */
+async function settle(watch: LogWatch): Promise<void> {
   const until = performance.now() + settlePatienceMs;
   while (performance.now() < until) {
     await watch.catchUp();
     const phases = watch.phases();
-    if (unsettled.every((phase) => (phases[phase] ?? 0) === 0)) {
-      // What is in files is judged when the desks have ended.
-      if (views === null) return;
-      const behind = [...(await log.ends('auctions'))].map(
-        async ([partition, end]) => end - (await views.applied(partition)),
-      );
-      if ((await Promise.all(behind)).every((records) => records <= 0)) return;
-    }
+    if (unsettled.every((phase) => (phases[phase] ?? 0) === 0)) return;
     await sleep(500);
   }
 }

@@ -15,19 +15,17 @@ export type StoreReader = {
   close: () => Promise<void>;
 };
 
-/** One that also hears what comes, and can be open beside running desks for long. `views`: null where each desk has those of its own. */
+/** One that also hears what comes, and can be open beside running desks for long. Each of them has views of its own. */
 export type SharedReader = Omit<StoreReader, 'views'> & {
-  views: StoreReader['views'] | null;
   log: Pick<EventLog, 'read' | 'ends' | 'consume'>;
   control: Control;
   ruleBook: RuleBook;
 };
 
-/** `directories`: of all desks, where each has views of its own. */
+/** `directories`: of all desks that share a log. */
 export async function openStoreReader(config: Config, directories: readonly string[]): Promise<StoreReader> {
   if (config.store.backend === 'kafka') {
-    const { views, kafka, ...reader } = await openShared(config);
-    if (views !== null) return { ...reader, views };
+    const { kafka, ...reader } = await openShared(config);
     const left = await openLeftViews(kafka, directories, config.bidding);
     const close = async () => {
       await left.close();
@@ -63,7 +61,6 @@ async function openShared({ store, http }: Config) {
   return {
     kafka,
     log: kafka.log,
-    views: store.stateDir === null ? redis.views : null,
     control: redis.control,
     ruleBook: kafka.ruleBook,
     chainBroken: async () => false,

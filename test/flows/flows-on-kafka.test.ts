@@ -10,7 +10,7 @@ await describeOnStack('flows of two processes with views in files', (stack) => {
   }, async () => {
     const run = await runFlows({
       ...{ count: 4, kills: 1, seed: '5', faults: false, processes: 2 },
-      place: { ...stack, views: 'files' },
+      place: stack,
       onStage: () => undefined,
     });
     assert.deepEqual(run.wrong, []);

@@ -66,9 +66,7 @@ export function flowsEnvironment(options: {
   const configFile = join(directory, 'flows.json');
   const names = place === null ? {} : { topicPrefix: place.prefix, groupId: `${place.prefix}desk`, replication: 1 };
   const settings = {
-    ...(place === null
-      ? {}
-      : { kafka: { ...shared, ...names, views: place.views ?? 'redis' }, redis: { keyPrefix: `{${place.prefix}}:` } }),
+    ...(place === null ? {} : { kafka: { ...shared, ...names }, redis: { keyPrefix: `{${place.prefix}}:` } }),
     service: { operationTimeoutMs: 1_500, idempotentRetryMs: 50, tokenRetryMs: 300, operationConnections: 32 },
     bidding: {
       windowMs,

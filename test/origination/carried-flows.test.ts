@@ -84,7 +84,7 @@ async function open(context: TestContext) {
   const lost: Record<Name, () => void> = { a: () => {}, b: () => {} };
   const processes: { name: Name; desk: FlowDesk; flows: FlowStore; close: () => Promise<void> }[] = [];
   for (const name of names) {
-    const { flows, close } = await openFlows(createPlace(), { ends: log.ends, shared });
+    const { flows, close } = await openFlows(createPlace(), { ends: log.ends, callbacks: shared });
     const service = {
       perform: (prepared: Omit<Sent, 'by' | 'answer'>, mayWrite?: () => boolean) => {
         if (mayWrite?.() === false) return Promise.resolve({ kind: 'not-sent', reason: 'stopped', retryAt: null });

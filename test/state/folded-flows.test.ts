@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
-import { callbackPartition, type EventLog, type LogEntry } from '../../src/bidding/ports.ts';
+import type { EventLog, LogEntry } from '../../src/bidding/ports.ts';
 import type { FlowRecord } from '../../src/domain/flow-records.ts';
 import { createFoldedFlows } from '../../src/folded-flows.ts';
 import { asked, started, stepRequests } from '../origination/orders.ts';
@@ -33,8 +33,7 @@ test('each question is answered as of the end of the log, and nothing is left be
     put(index % 2, { ...started('withdrawal', undefined, at + index), flowId: `w-${index}`, key: `k-${index}` });
   }
   const before = directories();
-  const { flows, close } = createFoldedFlows(log, { applied: async () => 42 }, createSystemClock());
-  assert.equal(await flows.applied(callbackPartition(0)), 42);
+  const { flows, close } = createFoldedFlows(log, createSystemClock());
   assert.deepEqual(directories(), before, 'nothing was asked yet');
   const rows = await flows.query(query);
   assert.deepEqual([rows.length, rows[0]!.flowId, rows[1]!.flowId], [1_200, 'w-1199', 'w-1198']);

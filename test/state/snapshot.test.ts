@@ -8,10 +8,10 @@ import { Fault } from '../../src/errors.ts';
 import { piecesOf } from '../../src/state/snapshot.ts';
 import { createSnapshotSchedule } from '../../src/state/snapshot-schedule.ts';
 import type { PartitionState, StateStoreOptions } from '../../src/state/state-store.ts';
-import { createSnapshotsInMemory } from '../adapters/redis/snapshots-in-memory.ts';
 import { createManualClock } from '../bidding/manual-clock.ts';
 import { eventually } from '../conformance/backend.ts';
 import { stateOf } from '../conformance/samples.ts';
+import { createSnapshotsInMemory } from './snapshots-in-memory.ts';
 import { createPlace, endlessLog, openStore, pathIn } from './state-store.ts';
 
 const at = 1_763_700_000_000;

@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { type CapOperation, createCapBook } from '../../src/domain/cap-book.ts';
-import type { FlowBatch, FlowStore } from '../../src/origination/ports.ts';
 import type { CapKeeper } from '../../src/state/cap-keeper.ts';
-import { createOwnFlows } from '../../src/state/own-flows.ts';
+import { type CallbackPlaces, createOwnFlows } from '../../src/state/own-flows.ts';
 import { createOwnedViews } from '../../src/state/owned-views.ts';
 import type { SharedLearning } from '../../src/state/shared-learning.ts';
 import { openStateStore, type PartitionLog, type StateStoreOptions } from '../../src/state/state-store.ts';
@@ -87,14 +86,11 @@ export const viewsKind: ViewsKind = {
 };
 
 /** Where all processes keep how far callbacks are dealt with. */
-export function sharedPositions(): Pick<FlowStore, 'applied' | 'apply'> {
+export function sharedPositions(): CallbackPlaces {
   const positions = new Map<number, number>();
   return {
-    applied: async (partition) => positions.get(partition) ?? 0,
-    apply: async ({ partition, next }: FlowBatch) => {
-      positions.set(partition, next);
-      return { kind: 'applied' };
-    },
+    dealtWith: async (partition) => positions.get(partition) ?? 0,
+    dealWith: async (partition, next) => void positions.set(partition, next),
   };
 }
 
@@ -106,7 +102,7 @@ export async function openFlows(
   const { onDiscarded, ...given } = over;
   const store = await openStore(place, onDiscarded === undefined ? {} : { onDiscarded });
   const flows = createOwnFlows({
-    ...{ store, logOf: () => endlessLog(), ends: async () => new Map(), shared: sharedPositions() },
+    ...{ store, logOf: () => endlessLog(), ends: async () => new Map(), callbacks: sharedPositions() },
     clock: createSystemClock(),
     ...given,
   });

@@ -62,7 +62,6 @@ export type EmbeddedStore = {
   /** One writer takes everything in the order it comes. */
   appendAtDoor: EventLog['append'];
   /** The views end with the log: nothing else has to be kept of them. */
-  copies: null;
   own: null;
   log: EventLog;
   views: Views;
@@ -640,7 +639,6 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     return {
       log: log.log,
       appendAtDoor: log.log.append,
-      copies: null,
       own: null,
       views: views.views,
       margins,

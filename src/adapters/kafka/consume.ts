@@ -5,6 +5,7 @@ import type { Topic } from '../../domain/records.ts';
 import type { Fault } from '../../errors.ts';
 import type { LogLine } from './client.ts';
 import { createFollower, type PartitionLag } from './follower.ts';
+import { type createGroupOffsets, groupIdOf } from './group-offsets.ts';
 import type { LogIdentity } from './identity.ts';
 import { joinGroup, type Membership } from './membership.ts';
 import { createPartitionReader, type RawRecord } from './partitions.ts';
@@ -29,6 +30,7 @@ export async function createConsumer<T extends Topic>(
     codec: Codec;
     settings: KafkaSettings;
     identity: LogIdentity;
+    groupOffsets: ReturnType<typeof createGroupOffsets>;
     /** Asks once more whether records are gone from the front of the topic's partitions; the identity keeps what it finds. */
     lookAtFront: (topic: Topic) => Promise<void>;
     /** A partition that this process cannot go on with. */
@@ -42,6 +44,7 @@ export async function createConsumer<T extends Topic>(
   const { kafka, codec, settings, identity } = world;
   const { topic, scope, from, onLost } = options;
   const topicName = topicNameOf(settings, topic);
+  const group = groupIdOf(settings, topic, options.reader);
   const reader = createPartitionReader(kafka, createPassingOver());
   const held = new Set<number>();
   let membership: Membership | null = null;
@@ -123,8 +126,17 @@ export async function createConsumer<T extends Topic>(
 
   function stop(): Promise<void> {
     stopped = true;
-    stopping ??= Promise.all([follower.stop(), membership?.stop()]).then(() => taking);
+    stopping ??= stopAll();
     return stopping;
+  }
+
+  async function stopAll(): Promise<void> {
+    const following = follower.stop();
+    // What is under way is still to be committed.
+    if (options.reader !== undefined) await following;
+    await Promise.all([following, membership?.stop()]);
+    world.groupOffsets.left(group);
+    await taking;
   }
 
   if (scope === 'all') {
@@ -136,11 +148,14 @@ export async function createConsumer<T extends Topic>(
   } else {
     const joining = joinGroup({
       kafka,
-      groupId: `${settings.groupId}.${topic}${options.reader === undefined ? '' : `.${options.reader}`}`,
+      groupId: group,
       topicName,
       sessionTimeoutMs: settings.sessionTimeoutMs,
       startTimeoutMs: settings.startTimeoutMs,
-      onAssigned: assign,
+      onAssigned: (partitions, afresh, commit) => {
+        world.groupOffsets.joined(group, commit);
+        assign(partitions, afresh);
+      },
       onUnsettled: () => {
         latest += 1;
         follower.suspend();

@@ -143,8 +143,8 @@ export type GenesisBook = {
   begin: (dealtWith?: () => Promise<ReadonlyMap<number, number>>) => Promise<Genesis>;
   /** Another name from now on, for a log that comes from elsewhere. */
   beginAnew: (dealtWith: ReadonlyMap<number, number>) => Promise<void>;
-  /** Another name from now on: the views that were folded before are worth nothing. Nothing where there is none. */
-  renew: () => Promise<void>;
+  /** Another name from now on: the views that were folded before are worth nothing. Nothing where there is none. `dealtWith`: in what the log still has. */
+  renew: (dealtWith: () => Promise<ReadonlyMap<number, number>>) => Promise<void>;
 };
 
 /** `dealtWith`: how far each partition of `callbacks` was dealt with before anybody kept views in files. */
@@ -206,10 +206,9 @@ export function createGenesisBook(
       return named;
     },
     beginAnew: async (dealtWith) => name((await read())?.id ?? null, dealtWith),
-    renew: async () => {
+    renew: async (dealtWith) => {
       const known = await read();
-      // The log may end before what was dealt with: of its callbacks nothing is left out.
-      if (known !== null) await name(known.id, new Map());
+      if (known !== null) await name(known.id, await dealtWith());
     },
   };
 }

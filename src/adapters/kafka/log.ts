@@ -8,6 +8,7 @@ import type { PartitionLog } from '../../state/state-store.ts';
 import { createAppender } from './appender.ts';
 import { calmed, createClient, type LogLine, unavailable } from './client.ts';
 import { createConsumer, type KafkaConsumer } from './consume.ts';
+import { createGroupOffsets, type ReaderOffsets } from './group-offsets.ts';
 import {
   beginHouse,
   createCapControls,
@@ -41,6 +42,8 @@ export type KafkaLog = {
   snapshots: Snapshots;
   /** A partition of `auctions`, or of another topic, as the state store has to know it; `genesis` names the log. */
   partitionLog: (partition: number, genesis: string, topic?: 'auctions' | 'flows') => PartitionLog;
+  /** How far a reader of its own has dealt with a topic; `genesis` names the log. */
+  readerOffsets: (topic: Topic, reader: string, genesis: string) => ReaderOffsets;
   genesis: GenesisBook;
   house: House;
   ruleBook: RuleBook;
@@ -117,6 +120,7 @@ export async function openKafkaLog(options: {
   const altered = options.onUnsafe === undefined ? null : watchTopicSettings(settings, onLine, options.onUnsafe);
   const controlCopies = createControlCopies(kafka, settings, reader, onPassedOver);
   const consumers = new Set<KafkaConsumer>();
+  const groupOffsets = createGroupOffsets(kafka, settings);
 
   /** What cannot be decoded is kept as a dead letter, so that somebody who has the schema can still read it. */
   function keepUnread(topic: Topic, partition: number, fault: Fault, { value, offset, timestamp }: RawRecord): void {
@@ -161,7 +165,7 @@ export async function openKafkaLog(options: {
     consume: async (consumption) => {
       const consumer = await createConsumer(
         {
-          ...{ kafka, codec, settings, identity, lookAtFront: watch.lookAtFront },
+          ...{ kafka, codec, settings, identity, groupOffsets, lookAtFront: watch.lookAtFront },
           ...{ onClosed, onUnreadable, onLine },
         },
         consumption,
@@ -193,6 +197,7 @@ export async function openKafkaLog(options: {
         hashAt: (offset) => identity.hashAt(reader, name, partition, offset),
       };
     },
+    readerOffsets: groupOffsets.of,
     genesis: createGenesisBook(kafka, settings, reader, onPassedOver),
     house: createHouse(kafka, settings, reader, onPassedOver),
     ruleBook: createRuleBook(kafka, settings, reader, onPassedOver),

@@ -1,11 +1,11 @@
 /**
  * Membership of the consumer group: which partitions are ours, and whether that can still be believed. The group only shares
- * out; reading is done beside it, from where the views are. So heartbeats go on through a long batch, nothing is ever read
- * from a committed offset, and nothing is committed.
+ * out; reading is done beside it. So heartbeats go on through a long batch, and nothing is committed but by who reads.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Consumer, Kafka } from 'kafkajs';
 import { unavailable } from './client.ts';
+import type { Commit } from './group-offsets.ts';
 import { createStickyAssigner } from './sticky-assigner.ts';
 
 export type Membership = {
@@ -30,9 +30,9 @@ type JoinOptions = {
   startTimeoutMs: number;
   /**
    * Called with the whole assignment, the first time before `joinGroup` resolves. `afresh`: we were silent for so long that
-   * others may have had any of it meanwhile.
+   * others may have had any of it meanwhile. `commit`: as the member that it was assigned to.
    */
-  onAssigned: (partitions: readonly number[], afresh: boolean) => void;
+  onAssigned: (partitions: readonly number[], afresh: boolean, commit: Commit) => void;
   /** The group shares out anew: until `onAssigned` nothing is ours. */
   onUnsettled: () => void;
   /** The group is left for good: join again. */
@@ -86,6 +86,8 @@ async function joinOnce(options: JoinOptions): Promise<Membership> {
   first.promise.catch(() => undefined);
 
   const consumer = consumerOf(options, () => [...assigned]);
+  const commit: Commit = (partition, next, metadata) =>
+    consumer.commitOffsets([{ topic: topicName, partition, offset: String(next), metadata }]);
   consumer.on(consumer.events.REQUEST, ({ payload }) => {
     if (payload.apiName === 'Heartbeat' || payload.apiName === 'SyncGroup') sentAt[payload.apiName] = payload.sentAt;
   });
@@ -103,7 +105,7 @@ async function joinOnce(options: JoinOptions): Promise<Membership> {
     aliveAt = sentAt.SyncGroup;
     assigned = new Set(payload.memberAssignment[topicName]);
     settled = true;
-    options.onAssigned([...assigned], silentMs >= sessionTimeoutMs);
+    options.onAssigned([...assigned], silentMs >= sessionTimeoutMs, commit);
     first.resolve();
   });
   consumer.on(consumer.events.CRASH, ({ payload }) => {

@@ -1,5 +1,5 @@
 /** One connection to Redis: answers within a bounded time or fails with a fault; nothing is ever sent twice by itself. */
-import { Command, Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 import { Fault } from '../../errors.ts';
 import type { Script } from './scripts.ts';
 
@@ -31,13 +31,9 @@ export type Connection = {
   server: string;
   /** Answers as text. Every method rejects with the fault `views-unavailable`. */
   run: <R>(script: Script, keys: readonly string[], args: readonly Argument[]) => Promise<R>;
-  /** Answers as bytes. */
-  runBytes: <R>(script: Script, keys: readonly string[], args: readonly Argument[]) => Promise<R>;
   command: <R>(name: string, ...args: Argument[]) => Promise<R>;
   /** `command` with the answer as bytes. */
   bytes: <R>(name: string, ...args: Argument[]) => Promise<R>;
-  /** A command whose `count` arguments after the key are put together already, as the server reads them. */
-  bulk: (command: { name: string; key: string; count: number; bulk: Buffer }) => Promise<unknown>;
   close: () => Promise<void>;
 };
 
@@ -49,15 +45,6 @@ const unanswered =
 function unavailable(cause: unknown, host: string): Fault {
   if (cause instanceof Error && unanswered.test(cause.message))
     return new Fault('views-unavailable', `Redis at ${host} does not answer.`, cause);
-  // A script that found a key gone (lua/read.lua); the server says behind it where in the script that was.
-  const lost = cause instanceof Error ? /^VIEWSLOST (partition \S+: .*?)(?: script: |$)/.exec(cause.message) : null;
-  if (lost !== null) {
-    return new Fault(
-      'views-behind',
-      `The views in Redis lost what was folded (${lost[1]}); the desk folds it again.`,
-      cause,
-    );
-  }
   const why =
     cause instanceof Error ? (cause.message.split('\n')[0] ?? '').slice(0, 200).replace(/\.+$/, '') : 'no reason given';
   return new Fault('views-unavailable', `Redis at ${host} did not do it: ${why}.`, cause);
@@ -85,28 +72,35 @@ function open(settings: RedisSettings): Redis {
   });
 }
 
-/** Views of which the server may drop a part at will are wrong without anybody noticing. */
+function valueIn(info: string, name: string): string {
+  return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
+}
+
+/** The policy by which the server may take away any key, as `INFO memory` says; null: it may not. */
+export function evictingPolicy(info: string): string | null {
+  const policy = valueIn(info, 'maxmemory_policy');
+  return Number(valueIn(info, 'maxmemory')) > 0 && policy.startsWith('allkeys') ? policy : null;
+}
+
+/** A cap book of which the server may drop a part at will is wrong without anybody noticing. */
 async function refuseUnfit(client: Redis): Promise<void> {
   const info = await client.info();
-  const read = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
-  const version = Number.parseInt(read('redis_version'), 10);
-  if (version < 7) {
-    throw new Fault(
-      'configuration-invalid',
-      `Redis ${read('redis_version')} is too old: version 7 or later is needed.`,
-    );
+  const version = valueIn(info, 'redis_version');
+  if (Number.parseInt(version, 10) < 7) {
+    throw new Fault('configuration-invalid', `Redis ${version} is too old: version 7 or later is needed.`);
   }
-  if (Number(read('maxmemory')) > 0 && read('maxmemory_policy').startsWith('allkeys')) {
+  const policy = evictingPolicy(info);
+  if (policy !== null) {
     throw new Fault(
       'configuration-invalid',
-      `Redis evicts keys of every kind (maxmemory-policy ${read('maxmemory_policy')}): set noeviction or volatile-ttl.`,
+      `Redis evicts keys of every kind (maxmemory-policy ${policy}): set noeviction or volatile-ttl.`,
     );
   }
 }
 
 /**
  * Rejects with `views-unavailable` (try again) when the server does not answer within `connectTimeoutMs`, and with
- * `configuration-invalid` when it is too old or may evict what the views are made of.
+ * `configuration-invalid` when it is too old or may evict any key.
  */
 export async function connect(settings: RedisSettings): Promise<Connection> {
   const client = open(settings);
@@ -120,20 +114,17 @@ export async function connect(settings: RedisSettings): Promise<Connection> {
       throw cause instanceof Fault ? cause : unavailable(cause, host);
     }
   };
-  const run =
-    (evalsha: string, evaluate: string) =>
-    <R>(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<R> =>
-      guarded(async () => {
-        const rest = [keys.length, ...keys, ...args];
-        const call = evalsha === 'evalshaBuffer' ? client.callBuffer : client.call;
-        try {
-          return await call.call(client, 'EVALSHA', script.sha, ...rest);
-        } catch (cause) {
-          // A server that was started anew knows no script; nothing of it was run.
-          if (!(cause instanceof Error) || !cause.message.startsWith('NOSCRIPT')) throw cause;
-          return await call.call(client, evaluate, script.source, ...rest);
-        }
-      });
+  const run = <R>(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<R> =>
+    guarded(async () => {
+      const rest = [keys.length, ...keys, ...args];
+      try {
+        return await client.call('EVALSHA', script.sha, ...rest);
+      } catch (cause) {
+        // A server that was started anew knows no script; nothing of it was run.
+        if (!(cause instanceof Error) || !cause.message.startsWith('NOSCRIPT')) throw cause;
+        return await client.call('EVAL', script.source, ...rest);
+      }
+    });
   const giveUp = new AbortController();
   try {
     await guarded(async () => {
@@ -152,17 +143,9 @@ export async function connect(settings: RedisSettings): Promise<Connection> {
   }
   return {
     server: `Redis at ${host}`,
-    run: run('evalsha', 'EVAL'),
-    runBytes: run('evalshaBuffer', 'EVAL'),
+    run,
     command: (name, ...args) => guarded(() => client.call(name, ...args)),
     bytes: (name, ...args) => guarded(() => client.callBuffer(name, ...args)),
-    bulk: ({ name, key, count, bulk }) =>
-      guarded(() => {
-        const command = new Command(name, [key], { replyEncoding: 'utf8' });
-        const head = `*${count + 2}\r\n$${name.length}\r\n${name}\r\n$${Buffer.byteLength(key)}\r\n${key}\r\n`;
-        command.toWritable = () => Buffer.concat([Buffer.from(head), bulk]);
-        return client.sendCommand(command) as Promise<unknown>;
-      }),
     close: async () => {
       // Answers under way are waited for, as long as any command.
       await guarded(() => client.quit()).catch(() => {});

@@ -2,6 +2,7 @@
  * Operators' controls. Redis may lose what operators said (emptied, set back to an older dump): every process that had read it, and
  * every process that reads it from the copies in the log, says it again at its next reading, so that no pause is lifted by a loss.
  */
+import { randomUUID } from 'node:crypto';
 import {
   type Control,
   type ControlArchive,
@@ -21,7 +22,6 @@ import {
 import { Fault } from '../../errors.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
-import { newName } from './view-text.ts';
 
 /** Instances are drawn anew at each start; those silent for a day are gone. */
 const forgottenAfterMs = 86_400_000;
@@ -54,7 +54,7 @@ function merged(found: Said, known: Said): Said {
   for (const [name, limitCents] of known.caps) caps.set(name, Math.min(limitCents, caps.get(name) ?? limitCents));
   return {
     // A lower revision of the same era is an older copy of it: what is said from here on is another story.
-    era: found.era === '' || found.era === known.era ? newName() : found.era,
+    era: found.era === '' || found.era === known.era ? randomUUID() : found.era,
     revision: Math.max(found.revision, known.revision) + 1,
     pause: found.pause ?? known.pause,
     caps: [...caps],
@@ -256,7 +256,10 @@ export function createControl(
     return fields === null ? null : { ...before, era, revision: before.revision + 1, ...fields };
   };
   const change = async (edit: Edit, alone?: Parameters<typeof word.settle>[1]): Promise<number> => {
-    const said = await word.settle((before) => edited(before, edit, before.era === '' ? newName() : before.era), alone);
+    const said = await word.settle(
+      (before) => edited(before, edit, before.era === '' ? randomUUID() : before.era),
+      alone,
+    );
     await word.keep(said).catch((cause: unknown) => {
       throw unkept(cause);
     });
@@ -286,7 +289,7 @@ export function createControl(
       // A log that does not answer keeps nobody from being told to pause. Of an era of its own, so that whoever knows the copies puts
       // both together; a copy of it would hide theirs.
       return change(edit, async (found, fault) => {
-        if (await word.store(found, edited(found, edit, newName())!)) throw unkept(fault);
+        if (await word.store(found, edited(found, edit, randomUUID())!)) throw unkept(fault);
         return null;
       });
     },

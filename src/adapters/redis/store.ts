@@ -1,4 +1,4 @@
-/** The shared half of the distributed backend: views, margins and controls of one desk on one Redis. */
+/** What the processes of one desk have in common on one Redis: controls, margins, the cap book, what was learnt, who owns what. */
 import type {
   Control,
   ControlArchive,
@@ -6,33 +6,27 @@ import type {
   MarginCache,
   OwnerBook,
   QueryBudget,
-  ViewCopies,
-  Views,
 } from '../../bidding/ports.ts';
-import type { FlowStore } from '../../origination/ports.ts';
 import type { CapBook } from '../../state/cap-book.ts';
 import type { LearntBook } from '../../state/shared-learning.ts';
 import { createCapBook } from './cap-book.ts';
-import { type Connection, connect, type RedisSettings, redisDefaults } from './connection.ts';
+import { type Connection, connect, evictingPolicy, type RedisSettings, redisDefaults } from './connection.ts';
 import { createControl } from './control.ts';
-import { createFlows } from './flows.ts';
+import { createEarlierViews, type EarlierViews } from './earlier.ts';
 import { createLearntBook } from './learnt.ts';
 import { createMargins, createQueryBudget } from './margins.ts';
 import { createOwnerBook } from './owners.ts';
-import { createViewCopies } from './view-copies.ts';
-import { createViews } from './views.ts';
 
 export type RedisStore = {
-  views: Views;
-  copies: ViewCopies;
   margins: MarginCache;
   queryBudget: QueryBudget;
-  flows: FlowStore;
   control: Control & ControlArchive;
-  /** For processes that keep the views in files of their own. */
   capBook: CapBook;
   learntBook: (genesis: string) => LearntBook;
   owners: OwnerBook;
+  earlier: EarlierViews;
+  /** See `Views`. */
+  evicting: () => Promise<string | null>;
   /** Waits for answers under way, at most one command's time. */
   close: () => Promise<void>;
 };
@@ -48,7 +42,7 @@ export async function openRedisStore(
   const whole = { ...redisDefaults, ...settings };
   const prefix = whole.keyPrefix;
   const main = await connect(whole);
-  // What operators say is not kept waiting behind a fold or a copy being read.
+  // What operators say is not kept waiting behind margins and the cap book.
   let controls: Connection;
   try {
     controls = await connect(whole);
@@ -57,15 +51,14 @@ export async function openRedisStore(
     throw fault;
   }
   return {
-    views: createViews(main, prefix),
-    copies: createViewCopies(main, prefix),
     margins: createMargins(main, prefix),
     queryBudget: createQueryBudget(main, prefix),
-    flows: createFlows(main, prefix),
     control: createControl(controls, prefix, copies),
     capBook: createCapBook(main, prefix),
     learntBook: (genesis) => createLearntBook(main, prefix, genesis),
     owners: createOwnerBook(controls, prefix),
+    earlier: createEarlierViews(main, prefix),
+    evicting: async () => evictingPolicy(await controls.command<string>('INFO', 'memory')),
     close: async () => {
       await Promise.all([main.close(), controls.close()]);
     },

@@ -1371,7 +1371,7 @@ export const bidPage = answerNamed(
           }),
         )
         .optional(),
-      'Where each process folds its own partitions (`kafka.views`): those that could not be asked, so that the page may lack requests. Ask again; absent: all were asked',
+      'On Kafka, where each process folds its own partitions: those that could not be asked, so that the page may lack requests. Ask again; absent: all were asked',
     ),
   }),
   'BidPage',

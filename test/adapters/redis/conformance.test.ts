@@ -1,15 +1,11 @@
 /** The Redis adapter is held to the ports by the suites that hold the embedded one. */
 import { testControl } from '../../conformance/control.ts';
-import { testFlowStore } from '../../conformance/flow-store.ts';
 import { testMarginCache } from '../../conformance/margin-cache.ts';
-import { testViews } from '../../conformance/views.ts';
 import { describeOnRedis } from './redis-server.ts';
 import { redisKind } from './redis-store.ts';
 
 await describeOnRedis('redis', ({ url }) => {
   const kind = redisKind(url);
-  testViews(kind);
   testMarginCache(kind);
-  testFlowStore(kind);
   testControl(kind);
 });

@@ -1,6 +1,5 @@
 /** The Redis half of the distributed backend as the suites are handed it: a place is a server and a prefix of keys. */
 import assert from 'node:assert/strict';
-import { Redis } from 'ioredis';
 import { openRedisStore } from '../../../src/adapters/redis/store.ts';
 import type { StoreKind } from '../../conformance/backend.ts';
 
@@ -27,17 +26,5 @@ export function redisKind(url: string): StoreKind {
     },
     open,
     beside: open,
-    // Nothing of the views is in the process that dies.
-    crash: async (place, store) => {
-      await store.close();
-      return place;
-    },
-    burnViews: async (place) => {
-      const admin = new Redis(url);
-      await admin.del(`${place}applied`, `${place}generations`, `${place}whole`, `${place}f:applied`);
-      const left = await admin.keys(`${place}v:*`);
-      if (left.length > 0) await admin.del(...left);
-      await admin.quit();
-    },
   };
 }

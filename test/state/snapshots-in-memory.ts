@@ -1,5 +1,5 @@
 /** Snapshots as any transport has to keep them: the latest whole one of each partition, nothing of one that broke off. */
-import type { Snapshots } from '../../../src/bidding/ports.ts';
+import type { Snapshots } from '../../src/bidding/ports.ts';
 
 type Kept = { applied: number; takenAt: number; pieces: readonly Buffer[] };
 
