@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedReader } from '../../../src/adapters/embedded/reader.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
+import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import { flowsSandbox, noRivals } from '../../flows/world.ts';
-import { type Daemon, lanceCommand, startDaemon, webhookToken } from '../daemon.ts';
+import { type Daemon, hostileKey, lanceCommand, startDaemon, webhookToken } from '../daemon.ts';
 import { poisonedEntries } from '../poison.ts';
 import type { Scenario } from '../scenario.ts';
 
@@ -56,7 +57,9 @@ export const scenario: Scenario = {
     };
     /** Every second one: every kind each time, and every way to spoil it once in two. */
     const plant = (from: 0 | 1) => {
-      const reader = openEmbeddedReader({ directory: data });
+      // With the key, as a faulty version would write them: a start refuses what nobody has signed.
+      const anchor = { file: `${data}.anchor`, key: createAuditKey(hostileKey) };
+      const reader = openEmbeddedReader({ directory: data, anchor });
       const keyOf = (topic: string, number: number) =>
         topic === 'flows' ? `${['c-', 'r-', 'w-', 'event:'][number % 4]}9${number}` : `9${number}`;
       const planted = poisonedEntries(keyOf, Date.now()).filter((_, index) => index % 2 === from);
@@ -112,9 +115,7 @@ export const scenario: Scenario = {
       assert.match(metrics, /lance_alarms_total\{code="request-frozen"\} \d/);
       assert.match(metrics, /lance_alarms_total\{code="flow-frozen"\} \d/);
 
-      // Behind what an orderly stop has signed they would be refused.
-      daemon.signal('SIGKILL');
-      await daemon.exited;
+      assert.equal((await daemon.stop()).code, 0);
       const before = await plant(1);
       daemon = await start();
       await until('what was planted before the start is frozen, and told together', frozenAndTold(daemon, before));
