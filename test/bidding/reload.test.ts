@@ -154,7 +154,7 @@ test('hostile files while decisions go on: refused, the good set is followed, an
     const answer = await fetch(`${house.engine.url}/readyz?verbose`);
     const ready = await answer.text();
     assert.equal(answer.status, 200, ready);
-    assert.match(ready, new RegExp(`\\[\\+\\] rules: ${hash.slice(0, 12)} is followed; the folder is refused`));
+    assert.match(ready, new RegExp(`\\[!\\] rules: ${hash.slice(0, 12)} is followed; the folder is refused`));
     assert.match(await (await fetch(`${house.engine.url}/metrics`)).text(), /^lance_rule_set_refused 1$/m);
     const received = new Map<string, number>();
     const waits: number[] = [];

@@ -1,6 +1,9 @@
 /** An address that cannot be listened on ends a start with one line: the setting, the address and the remedy. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Fault } from '../../src/errors.ts';
 import { addressFault, addressSettings } from '../../src/http/address.ts';
@@ -29,8 +32,11 @@ test('a port in use ends the start before a rule set is announced, whatever is s
 
 test('a desk that waits for its servers refuses a port in use at once', async (context) => {
   const port = await takenPort(context);
+  const directory = mkdtempSync(join(tmpdir(), 'lance-address-'));
+  context.after(() => rmSync(directory, { recursive: true, force: true }));
   const { code, stderr } = await lance(
     {
+      LANCE_DATA_DIR: directory,
       LANCE_BACKEND: 'kafka',
       LANCE_KAFKA_BROKERS: '127.0.0.1:9',
       LANCE_SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9',

@@ -46,6 +46,7 @@ async function compacted(settings: KafkaSettings, log: EventLog): Promise<void> 
   const configEntries = Object.entries({
     ...{ 'cleanup.policy': 'compact', 'segment.ms': '100', 'min.cleanable.dirty.ratio': '0.0001' },
     ...{ 'max.compaction.lag.ms': '200', 'min.compaction.lag.ms': '0' },
+    'max.message.bytes': '8388608',
   }).map(([name, value]) => ({ name, value }));
   const name = topicNameOf(settings, 'inputs');
   const resources = [{ type: kafkajs.ConfigResourceTypes.TOPIC, name, configEntries }];

@@ -65,6 +65,8 @@ const ownRecordsBytes = 8 * 1024 * 1024;
 const retryMs = 500;
 /** Statuses that the registry itself gave; anything else, 400 included, may be the client's word for no answer. */
 const conflict = 409;
+/** For so long another instance may be on its way from a subject to what is compatible under it. */
+const conflictPatienceMs = 5_000;
 const notFound = 404;
 const unknownSchemaMs = 5_000;
 /** The client's error where a subject is compatible in another way than asked. */
@@ -168,7 +170,7 @@ function read(type: AvroType, bytes: Buffer): object {
 }
 
 async function register(registry: SchemaRegistry, subject: string, schema: string, giveUpAt: number): Promise<number> {
-  let conflicts = 0;
+  let firstConflictAt: number | null = null;
   for (;;) {
     try {
       const options = { subject, compatibility: COMPATIBILITY.BACKWARD };
@@ -176,11 +178,12 @@ async function register(registry: SchemaRegistry, subject: string, schema: strin
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
       // Of two instances that register at once, one may be told that it was done already, or find the subject before the
-      // other has said what is compatible: only a second no is one.
+      // other has said what is compatible: only a no that stays is one.
       const isConflict =
         statusOf(cause) === conflict || (cause as { name?: unknown } | null)?.name === otherCompatibility;
-      if (isConflict) conflicts += 1;
-      if (isConflict ? conflicts > 1 : isRefusal(cause)) {
+      if (isConflict) firstConflictAt ??= performance.now();
+      const isFinal = firstConflictAt !== null && performance.now() - firstConflictAt > conflictPatienceMs;
+      if (isConflict ? isFinal : isRefusal(cause)) {
         throw new Fault('configuration-invalid', `The schema registry refuses the schema of ${subject}: ${why}`, cause);
       }
       if (performance.now() > giveUpAt) {

@@ -129,7 +129,11 @@ else {
     }
 
     async function keepFor(settings: KafkaSettings, ms: number): Promise<void> {
-      const configEntries = [{ name: 'retention.ms', value: String(ms) }];
+      const configEntries = [
+        { name: 'retention.ms', value: String(ms) },
+        // What is left out is set back to the broker's own.
+        { name: 'max.message.bytes', value: '8388608' },
+      ];
       const type = kafkajs.ConfigResourceTypes.TOPIC;
       const resource = { type, name: topicNameOf(settings, 'auctions'), configEntries };
       await admin.alterConfigs({ validateOnly: false, resources: [resource] });

@@ -20,7 +20,10 @@ async function recreate(settings: KafkaSettings, count: number): Promise<void> {
   const admin = kafka.admin();
   await admin.connect();
   await admin.deleteTopics({ topics: [topic] });
-  const configEntries = [{ name: 'retention.ms', value: String(400 * 86_400_000) }];
+  const configEntries = [
+    { name: 'retention.ms', value: String(400 * 86_400_000) },
+    { name: 'max.message.bytes', value: '8388608' },
+  ];
   await eventually(
     () =>
       admin

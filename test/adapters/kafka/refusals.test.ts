@@ -1,6 +1,7 @@
 /** What does not fit is refused with its reason; what is away is waited for; what cannot be read is handed on as that. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -231,6 +232,44 @@ function testRegistry(stack: SuiteStack): void {
       for (const { encode } of codecs) {
         assert.deepEqual(await codecs[0]!.decode(encode('auctions', record)), record);
       }
+    }
+  });
+
+  test('a subject whose other instance is slow to say what is compatible is waited for', async () => {
+    const settings = settingsOn(stack, `${stack.prefix}slow.`);
+    const server = `${settings.registryUrl}`;
+    /** Stands before the registry: a subject has no compatibility for its first two seconds. */
+    const asked = new Map<string, number>();
+    const proxy = createHttpServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const path = request.url ?? '';
+      const at = asked.get(path) ?? performance.now();
+      asked.set(path, at);
+      if (request.method === 'GET' && path.startsWith('/config/') && performance.now() - at < 2_000) {
+        response.setHeader('content-type', 'application/vnd.schemaregistry.v1+json');
+        response.end('{"compatibilityLevel":"NONE"}');
+        return;
+      }
+      const answer = await fetch(`${server}${path}`, {
+        method: request.method ?? 'GET',
+        headers: { 'content-type': request.headers['content-type'] ?? 'application/json' },
+        ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
+      });
+      response.statusCode = answer.status;
+      response.setHeader('content-type', answer.headers.get('content-type') ?? 'application/json');
+      response.end(await answer.text());
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = proxy.address() as { port: number };
+      const { encode, decode } = await registerSchemas({ ...settings, registryUrl: `http://127.0.0.1:${port}` });
+      const { record } = auctionEntry('7', 'after the wait');
+      assert.deepEqual(await decode(encode('auctions', record)), record);
+      assert.ok(asked.size > 0, 'the registry was asked');
+    } finally {
+      proxy.closeAllConnections();
+      await new Promise((resolve) => proxy.close(resolve));
     }
   });
 
