@@ -10,7 +10,7 @@ import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import type { SandboxSummary } from '../../src/sandbox/summary.ts';
 import { type DeskProcess, startDesk, steadyPort } from './desk-process.ts';
 import { createFinder, type Found } from './found-state.ts';
-import { besideEmbedded, createOperator, giveOrders } from './operator.ts';
+import { besideEmbedded, cappedCentsPerRequestASecond, createOperator, giveOrders } from './operator.ts';
 import { type PlannedKill, planKill } from './plan.ts';
 import { crashSandbox, prepareDesk, sectorCapReaisPerKill, withSectorCap } from './scenario.ts';
 import { startStream, tailOf, unsettled, withinTime } from './stream.ts';
@@ -57,6 +57,8 @@ export async function runCrashes(options: {
   requestsPerSecond: number;
   /** Whether the operator gives orders before this kill. */
   ordersBefore?: (index: number) => boolean;
+  /** Of the cap that the run sets by hand; left out: one that is reached within two seconds. */
+  capByHandCents?: number;
   /** The program of the desks, where it is not this repository's. */
   main?: string;
   /** False: what the desks leave is removed, violations or not. */
@@ -69,6 +71,7 @@ export async function runCrashes(options: {
   const outputPath = join(directory, 'desk.log');
   const output = openSync(outputPath, 'a');
   const { kills: wanted, windowMs, requestsPerSecond } = options;
+  const { capByHandCents = requestsPerSecond * cappedCentsPerRequestASecond } = options;
   const settings = crashSandbox(windowMs, requestsPerSecond);
   const sandbox = createSandbox({ settings, seed: options.seed, clock: createSystemClock() });
   let desk: DeskProcess | null = null;
@@ -106,7 +109,7 @@ export async function runCrashes(options: {
       if (ordersBefore(index)) {
         await withinTime(desk.ready, startPatienceMs, 'a desk to be given orders did not become ready');
         const capReais = sectorCapReaisPerKill * wanted * (operator.orders.ruleSets.length % 2 === 1 ? 0.6 : 1);
-        await giveOrders(operator, withSectorCap(files, capReais), requestsPerSecond);
+        await giveOrders(operator, withSectorCap(files, capReais), capByHandCents);
         stillPaused = operator.orders.ruleSets.length % 2 === 1;
         if (stillPaused) await operator.pause();
       }

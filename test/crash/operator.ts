@@ -97,14 +97,14 @@ const pausedMs = 4_500;
 /** Longer than an order may go unheard. */
 const cappedMs = 4_000;
 /** Bids are of 4,000 to 10,000 reais on the average, and some 60 in 100 requests are bid for: reached within two seconds. */
-const cappedCentsPerRequestASecond = 400_000;
+export const cappedCentsPerRequestASecond = 400_000;
 const afterMs = 2_500;
 
 /** Each kind of order once, while a desk bids; ends when it has bid again for a while. */
-export async function giveOrders(operator: Operator, files: RuleFiles, requestsPerSecond: number): Promise<void> {
+export async function giveOrders(operator: Operator, files: RuleFiles, capByHandCents: number): Promise<void> {
   const name = `by-hand-${operator.orders.caps.length}`;
   await operator.activate(files);
-  await operator.cap(name, requestsPerSecond * cappedCentsPerRequestASecond);
+  await operator.cap(name, capByHandCents);
   await sleep(cappedMs);
   await operator.pause();
   await operator.cap(name, null);

@@ -17,7 +17,7 @@ import { createBalancer } from './balancer.ts';
 import { portsFor } from './desk-process.ts';
 import { type Berth, createFleet, type Fleet } from './fleet.ts';
 import { type LogWatch, watchLog } from './log-watch.ts';
-import { createOperator, giveOrders, type Operator, type RuleFiles } from './operator.ts';
+import { cappedCentsPerRequestASecond, createOperator, giveOrders, type Operator, type RuleFiles } from './operator.ts';
 import { type PlannedKill, planKill, planServerFault, type ServerFault } from './plan.ts';
 import { crashSandbox, prepareDesk, sectorCapReaisPerKill, withSectorCap } from './scenario.ts';
 import { openSharedReader, type SharedReader } from './store-reader.ts';
@@ -164,7 +164,7 @@ async function playFaults(scene: Scene, { kills, requestsPerSecond, onFault }: S
     const berth = planned.kind === 'moment' && planned.after === 'ready' ? random : latest;
     if (index % 10 === 4 && !armed) {
       await allReady(fleet);
-      await giveOrders(scene.operator, scene.nextRules(), requestsPerSecond);
+      await giveOrders(scene.operator, scene.nextRules(), requestsPerSecond * cappedCentsPerRequestASecond);
     }
     if (planned.kind === 'step' && !armed) await arm(berth, planned);
     const serverFault = planServerFault(index + 1, kills);
