@@ -717,10 +717,10 @@ function settleWhenKnown(state: RequestState, at: EpochMs, earlier: FoldTerms): 
   // Unsent by the instance that said so: another one may have sent the claim and died before it could tell.
   const unsent = state.answer === null && (state.phase === 'passed' || state.phase === 'lost');
   const auction = matched(state.auction, state.answer);
-  const said = (list: Omit<AuctionResult, 'again'>) =>
-    unsent ? settleByBids(list) : settle(state.claim, state.answer, matched(list, state.answer));
-  const first = said(state.auction);
   const again = state.auction.again && matched(state.auction.again, state.answer);
+  const said = (list: Omit<AuctionResult, 'again'>) =>
+    unsent ? settleByBids(list) : settle(state.claim, state.answer, list);
+  const first = said(auction);
   const trigger = again === undefined ? first : settleByLists(first, said(again), again);
   // What the first list has ended only a later one begins again, and none that a person has said.
   const isEnded = state.phase === 'lost' || state.phase === 'not-landed';

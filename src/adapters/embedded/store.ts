@@ -34,7 +34,6 @@ import {
   type AnchorPlace,
   claimedSince,
   findSetBack,
-  findUnsigned,
   isAnchored,
   knownHeads,
   type SetBack,
@@ -345,7 +344,7 @@ export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPla
 
 /** Requests that nobody has sent, and claims that no desk has made: nothing is bid for them. */
 function forgedEntries(database: DatabaseSync, anchor: AnchorPlace): ForgedEntry[] {
-  const upTo = findUnsigned(database, anchor) === null ? null : signedUpTo(database, anchor);
+  const upTo = signedUpTo(database, anchor);
   return upTo === null ? [] : unsignedEntries(database, upTo);
 }
 
@@ -471,7 +470,7 @@ function setBackFault(directory: string, file: string, setBack: SetBack): Fault 
       );
     case 'beyond':
       return set(
-        `The data directory ${directory} holds record ${setBack.place} of ${setBack.table}, which ${strangerText(setBack, file)}: somebody put it in. See lance audit verify. Keep a copy of what is there, put back a copy of the whole directory and of its anchor from after that time, or ${accept}.`,
+        `The data directory ${directory} holds record ${setBack.place} of ${setBack.table}, which ${unsignedText(setBack, file)}: somebody put it in. See lance audit verify. Keep a copy of what is there, put back a copy of the whole directory and of its anchor from after that time, or ${accept}.`,
       );
     case 'missing':
       return set(
@@ -488,7 +487,7 @@ function setBackFault(directory: string, file: string, setBack: SetBack): Fault 
   }
 }
 
-function strangerText({ signed, at }: Extract<SetBack, { kind: 'beyond' }>, file: string): string {
+function unsignedText({ signed, at }: Extract<SetBack, { kind: 'beyond' }>, file: string): string {
   const when = new Date(at).toISOString();
   switch (signed) {
     case 'stop':
