@@ -3,10 +3,13 @@
  * all of them. A winner event is dealt with when every request that has its code has a record of it, or when no request has its code and
  * the time is over in which one may become known. What is read once more does no harm; what is left out is lost.
  */
+import { createHash } from 'node:crypto';
 import { codesOf, type WinnerEvent } from './bidding/orphans.ts';
 import type { EventLog, Views } from './bidding/ports.ts';
-import { readTopic } from './bidding/read-topic.ts';
+import { readSpan, readTopic, type Span } from './bidding/read-topic.ts';
 import type { EpochMs, RequestId } from './domain/glossary.ts';
+import type { CallbackRecord } from './domain/records.ts';
+import { isLinkAnswer } from './origination/callbacks.ts';
 
 export async function callbacksDealtWith(
   log: Pick<EventLog, 'read' | 'ends'>,
@@ -33,6 +36,57 @@ export async function callbacksDealtWith(
     ends.set(partition, Math.min(offset, ends.get(partition)!));
   }
   return ends;
+}
+
+/** The margin cache keeps a link answer for this long. A flow that still waits for one asks again. */
+const linkAnswerLifeMs = 86_400_000;
+
+/**
+ * The same for flows, whose reader commits its offsets to a consumer group: a broker deletes these when the group had no member for a week.
+ * Every event of an operation is given to a flow in a record with the same sealed body. So the first event without such a record is where
+ * reading goes on. Unreadable records and link answers may leave no record: those after the last event that has one are read again.
+ */
+export async function flowCallbacksDealtWith(
+  log: Pick<EventLog, 'read' | 'ends'>,
+  now: EpochMs,
+): Promise<ReadonlyMap<number, number>> {
+  const ends = await log.ends('callbacks');
+  const given = new Set<string>();
+  for await (const { record } of readTopic(log, 'flows')) {
+    if (record.kind === 'told') given.add(bodyHash(record.sealed));
+  }
+  const dealtWith = new Map<number, number>();
+  for (const [partition, end] of ends) {
+    dealtWith.set(partition, await firstNotGiven(log, { partition, from: 0, end }, given, now));
+  }
+  return dealtWith;
+}
+
+async function firstNotGiven(
+  log: Pick<EventLog, 'read'>,
+  span: Span,
+  given: ReadonlySet<string>,
+  now: EpochMs,
+): Promise<number> {
+  let unsure: number | null = null;
+  for await (const { offset, record } of readSpan(log, 'callbacks', span)) {
+    if (isEvent(record)) {
+      if (!given.has(bodyHash(record.sealed))) return unsure ?? offset;
+      unsure = null;
+    } else if (record.kind === 'unreadable' || (isLinkAnswer(record) && now - record.at < linkAnswerLifeMs)) {
+      unsure ??= offset;
+    }
+  }
+  return unsure ?? span.end;
+}
+
+/** Given to the flow that has its code, or kept until one has. */
+function isEvent(record: CallbackRecord): record is CallbackRecord & { kind: 'credit-note' | 'operation-event' } {
+  return (record.kind === 'credit-note' || record.kind === 'operation-event') && !isLinkAnswer(record);
+}
+
+function bodyHash(sealed: string): string {
+  return createHash('sha256').update(sealed).digest('base64');
 }
 
 const notSaid: ReadonlySet<string> = new Set(['at', 'requestId', 'sharedWith']);

@@ -575,11 +575,27 @@ async function ownViews({
     throw fault;
   });
   const told = records.readerOffsets('callbacks', flowReader, id);
+  /** Partitions that come at the same time share one reading of the log. */
+  let finding: Promise<ReadonlyMap<number, number>> | null = null;
+  const foundInLog = async (partition: number): Promise<number> => {
+    const { flowCallbacksDealtWith } = await sharedAdapters.dealtWith();
+    finding ??= flowCallbacksDealtWith(records.log, clock.now()).finally(() => {
+      finding = null;
+    });
+    const offset = (await finding).get(partition) ?? 0;
+    journal.info('offsets-found', { topic: 'callbacks', partition, offset });
+    return offset;
+  };
   const flows = own.flowsOf({
     logOf: (partition) => records.partitionLog(partition, id, 'flows'),
     ends: () => records.log.ends('flows'),
     callbacks: {
-      dealtWith: async (partition) => (await told.read(partition)) ?? shared.earlier.flowsDealtWith(partition),
+      dealtWith: async (partition) => {
+        const committed = await told.read(partition);
+        if (committed !== null) return committed;
+        const ofEarlier = await shared.earlier.flowsDealtWith(partition);
+        return Math.max(ofEarlier, await foundInLog(partition));
+      },
       dealWith: told.commit,
     },
   });

@@ -300,6 +300,13 @@ function codesIn(told: Told): readonly string[] {
   return proposal === null ? codes : [...codes, ...spellingsOf(proposal).map(proposalIndex)];
 }
 
+/** The answer to a query of links, or that it failed. Nothing is recorded of one that no flow waits for. */
+export function isLinkAnswer(record: CallbackRecord): boolean {
+  if (record.kind === 'link-detail' || record.kind === 'link-list') return true;
+  if (record.kind !== 'operation-event') return false;
+  return record.endpoint === linkDetailPath || record.endpoint === linkListPath;
+}
+
 /** Null: not about a flow. */
 function toldBy(record: CallbackRecord): Told | null {
   if (record.kind === 'link-detail' || record.kind === 'link-list') {
@@ -313,9 +320,9 @@ function toldBy(record: CallbackRecord): Told | null {
     return { kind: 'told', flowId: `${eventPrefix}${requestCode}`, ...told };
   }
   if (record.kind !== 'operation-event') return null;
-  const { at, requestCode, endpoint, errors, denies, shows, saysDone, unread, sealed } = record;
+  const { at, requestCode, errors, denies, shows, saysDone, unread, sealed } = record;
   const flowId = `${eventPrefix}${requestCode}`;
-  const isLinkQuery = endpoint === linkDetailPath || endpoint === linkListPath;
+  const isLinkQuery = isLinkAnswer(record);
   const of = isLinkQuery ? ('link-query' as const) : ('operation' as const);
   const told = { at, requestCode, of, note: null, errors, sealed };
   const said = isLinkQuery ? {} : denies ? { denies } : { settles: true as const };

@@ -169,10 +169,8 @@ await describeOnStack('a desk with views in files', (stack) => {
     await daemon.stop();
   });
 
-  test('an event of no flow is kept once, also where Redis lost everything meanwhile', {
-    timeout: 120_000,
-  }, async () => {
-    const requestCode = 'code-of-nobody';
+  /** An operation event under a code that no flow has, and how often a flow was told of one. */
+  function eventsUnder(requestCode: string) {
     const flowIds = new Set([`${eventPrefix}${requestCode}`]);
     const told = () => count(stack.prefix, 'flows', ['told'], flowIds);
     const vault = createVault(environment.LANCE_PSEUDONYM_KEY!);
@@ -190,6 +188,13 @@ await describeOnStack('a desk with views in files', (stack) => {
       await reader.appendBeside([{ topic: 'callbacks', key: requestCode, record }]);
       await reader.close();
     };
+    return { told, tell };
+  }
+
+  test('an event of no flow is kept once, also where Redis lost everything meanwhile', {
+    timeout: 120_000,
+  }, async () => {
+    const { told, tell } = eventsUnder('code-of-nobody');
     const first = await start(environment);
     await tell('one');
     await eventually(async () => (await told()) === 1, 30_000);
@@ -202,6 +207,31 @@ await describeOnStack('a desk with views in files', (stack) => {
     await eventually(async () => (await told()) === 3, 30_000);
     await sleep(2_000);
     assert.equal(await told(), 3);
+    await second.stop();
+  });
+
+  test('an event is given to its flow once, also where the broker has forgotten the offsets of the group', {
+    timeout: 120_000,
+  }, async () => {
+    const { told, tell } = eventsUnder('code-of-a-long-stop');
+    const first = await start(environment);
+    for (const error of ['one', 'two', 'three']) await tell(error);
+    await eventually(async () => (await told()) === 3, 30_000);
+    await first.stop();
+    await tell('four');
+    const admin = new Kafka({ brokers: stack.brokers.split(','), logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    const groups = (await admin.listGroups()).groups.map(({ groupId }) => groupId);
+    const forgotten = groups.filter((group) => group.startsWith(stack.prefix) && group.endsWith('.callbacks.flows'));
+    assert.ok(forgotten.length > 0, groups.join());
+    await admin.deleteGroups(forgotten);
+    await admin.disconnect();
+    const second = await start(environment);
+    await eventually(async () => (await told()) >= 4, 60_000);
+    await tell('five');
+    await eventually(async () => (await told()) >= 5, 30_000);
+    await sleep(2_000);
+    assert.equal(await told(), 5);
     await second.stop();
   });
 

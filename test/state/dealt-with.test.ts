@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventLog } from '../../src/bidding/ports.ts';
-import { callbacksDealtWith } from '../../src/dealt-with.ts';
+import { callbacksDealtWith, flowCallbacksDealtWith } from '../../src/dealt-with.ts';
 import type { Contemplated } from '../../src/domain/records.ts';
+import { linkListPath } from '../../src/wire/link-queries.ts';
 
 const at = 1_763_700_000_000;
 const graceMs = 60_000;
@@ -21,9 +22,8 @@ function kept(requestId: string, event: Event, sharedWith?: string[]): Contempla
   return { requestId, ...rest, at: at + 5, kind, ...(sharedWith && { sharedWith }) } as Contemplated;
 }
 
-async function dealtWith(callbacks: object[][], auctions: object[], now = at): Promise<number[]> {
-  const topics: Readonly<Record<string, object[][]>> = { callbacks, auctions: [auctions] };
-  const log = {
+function logOf(topics: Readonly<Record<string, object[][]>>): Pick<EventLog, 'read' | 'ends'> {
+  return {
     ends: async (topic: string) => new Map(topics[topic]!.map((records, partition) => [partition, records.length])),
     read: async (topic: string, partition: number, from: number, limit: number) =>
       topics[topic]![partition]!.map((record, offset) => ({ partition, offset, key: 'k', record })).slice(
@@ -31,6 +31,10 @@ async function dealtWith(callbacks: object[][], auctions: object[], now = at): P
         from + limit,
       ),
   } as unknown as Pick<EventLog, 'read' | 'ends'>;
+}
+
+async function dealtWith(callbacks: object[][], auctions: object[], now = at): Promise<number[]> {
+  const log = logOf({ callbacks, auctions: [auctions] });
   const findByBid = async (codes: readonly string[]) =>
     new Map(codes.flatMap((code) => (holders[code] === undefined ? [] : [[code, holders[code]]])));
   return [...(await callbacksDealtWith(log, { findByBid }, { graceMs, now })).values()];
@@ -61,4 +65,36 @@ test('of a code of several requests each needs its record', async () => {
 test('one that no request has waits as long as its bid may become known', async () => {
   assert.deepEqual(await dealtWith([[winner('nobody')]], [], at + graceMs - 1), [0]);
   assert.deepEqual(await dealtWith([[winner('nobody')]], [], at + graceMs), [1]);
+});
+
+const dayMs = 86_400_000;
+const event = (sealed: string, more: object = {}) => ({ kind: 'operation-event', at, endpoint: null, sealed, ...more });
+const note = (sealed: string) => ({ kind: 'credit-note', at, sealed });
+const told = (sealed: string) => ({ kind: 'told', at, sealed });
+
+async function flowsDealtWith(callbacks: object[][], flows: object[][], now = at + 2 * dayMs): Promise<number[]> {
+  return [...(await flowCallbacksDealtWith(logOf({ callbacks, flows }), now)).values()];
+}
+
+test('of flows up to the first event that none was told of, in whichever partition its flow is', async () => {
+  const callbacks = [[event('a'), note('b')], [winner('one'), note('c')], []];
+  assert.deepEqual(await flowsDealtWith(callbacks, [[], []]), [0, 1, 0]);
+  assert.deepEqual(await flowsDealtWith(callbacks, [[told('b')], [told('c')]]), [0, 2, 0]);
+  assert.deepEqual(
+    await flowsDealtWith(callbacks, [
+      [told('a'), told('b')],
+      [told('c'), told('a')],
+    ]),
+    [2, 2, 0],
+  );
+});
+
+test('of flows link answers and unreadable records are read again behind the last event that was told', async () => {
+  const unreadable = { kind: 'unreadable', problem: 'p', requestCode: null };
+  const list = { kind: 'link-list', at, workerKey: 'w', links: [], sealed: 'l' };
+  const refused = event('r', { endpoint: linkListPath });
+  assert.deepEqual(await flowsDealtWith([[unreadable, list, event('a'), list, refused]], [[told('a')]], at + 1), [3]);
+  assert.deepEqual(await flowsDealtWith([[event('a'), list, refused]], [[told('a')]]), [3], 'too old for a flow');
+  assert.deepEqual(await flowsDealtWith([[event('a'), list, unreadable, event('b')]], [[told('a')]]), [2]);
+  assert.deepEqual(await flowsDealtWith([[list, refused]], [[]]), [2], 'a desk without flows');
 });

@@ -11,7 +11,7 @@ import { type KafkaSettings, topicNameOf } from './settings.ts';
 export type Commit = (partition: number, next: number, metadata: string) => Promise<void>;
 
 export type ReaderOffsets = {
-  /** Null: nothing of this log, or a group that had no member for so long that the broker has forgotten it. */
+  /** Null: nothing was committed for this log, or the broker has deleted the offsets of a group that had no member for a week. */
   read: (partition: number) => Promise<number | null>;
   /** By the process that has the partition. What could not be committed is dealt with once more by whoever goes on: never left out. */
   commit: (partition: number, next: number) => Promise<void>;
