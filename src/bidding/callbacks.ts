@@ -76,6 +76,8 @@ export function createCallbacks(options: {
   retryMs: number;
   /** Nothing is given up on a time that is not believed. */
   timeDoubted: () => boolean;
+  /** Part of the log is not folded yet: a bid that is not found may stand there. */
+  isCatchingUp: () => boolean;
   stopping: () => boolean;
   onDetails: (details: readonly DetailTold[]) => void;
   onLinks: (workerKey: string, links: readonly Link[]) => void;
@@ -89,7 +91,7 @@ export function createCallbacks(options: {
   const givenNow = new Set<Orphan>();
   /** Those of which somebody was told that nobody knows their bid. */
   const told = new WeakSet<Orphan>();
-  /** Those whose bid was looked for: it is not here, or it was given to its request. */
+  /** Those whose bid was looked for in all that is folded: it is not here, or it was given to its request. */
   const lookedFor = new WeakSet<Orphan>();
   /** Since when, on the monotonic clock, those who may have the bid could not all be asked. */
   const unaskedSince = new WeakMap<Orphan, number>();
@@ -140,10 +142,11 @@ export function createCallbacks(options: {
     // Nothing here waits for another process.
     if (asksOthers()) for (const winner of winners) adopt(winner, askSoonMs);
     else if (winners.length > 0) {
+      const isFolded = !options.isCatchingUp();
       const { found } = await holdersOf(winners);
       if (!(await keepWithRequests(winners, found))) return;
       for (const winner of winners) {
-        lookedFor.add(winner);
+        if (isFolded) lookedFor.add(winner);
         if (!found.has(winner)) adopt(winner, orphanPollMs);
       }
     }
@@ -266,7 +269,7 @@ export function createCallbacks(options: {
 
   /** Long before they are given up: a worker may wait for the contract. */
   function tellUnknown(codes: readonly string[]): void {
-    if (options.stopping() || options.timeDoubted()) return;
+    if (options.stopping() || options.timeDoubted() || options.isCatchingUp()) return;
     for (const orphan of orphans.under(codes)) {
       const { kind, at, requestCode } = orphan.event;
       if (told.has(orphan) || unaskedSince.has(orphan) || !tells(orphan.partition)) continue;
@@ -375,13 +378,14 @@ export function createCallbacks(options: {
 
   /** False: the desk stops. */
   async function give(waiting: readonly Orphan[]): Promise<boolean> {
+    const isFolded = !options.isCatchingUp();
     const { found, isSure } = await holdersOf(waiting);
     const nowMs = clock.monotonicMs();
     const isSettled = (orphan: Orphan): boolean => {
       if (isSure) unaskedSince.delete(orphan);
       else if (!unaskedSince.has(orphan)) unaskedSince.set(orphan, nowMs);
       const isOver = isSure || nowMs - unaskedSince.get(orphan)! >= askPatienceMs;
-      if (isOver) lookedFor.add(orphan);
+      if (isOver && isFolded) lookedFor.add(orphan);
       const of = found.get(orphan);
       return of !== undefined && isOver && (isSure || of.own.length > 0);
     };

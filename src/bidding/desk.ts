@@ -99,7 +99,9 @@ export function createDesk(world: DeskWorld): Desk {
   const links: LinkDesk = createLinkDesk({ ...common, onRefused: onQueryRefused, onUnwritable });
   const timeDoubted = () => time.doubt() !== null;
   const times = { orphanTimeoutMs: settings.graceMs, retryMs: settings.retryFirstMs, timeDoubted };
-  const callbacks: Callbacks = createCallbacks({ ...common, ...times, outbox, onDetails, onLinks, onFailure });
+  const isCatchingUp = () => !intake.isLive();
+  const told = { onDetails, onLinks, onFailure };
+  const callbacks: Callbacks = createCallbacks({ ...common, ...times, ...told, isCatchingUp, outbox });
   const read = { onFolds: onRecords, onLive, onLost: lose, onRestart: forgetAll };
   const intake: Intake = createIntake({ ...common, ...read, callbacks, ledger });
   const sendLimit: SendLimit = createSendLimit(settings.sendLimit);

@@ -82,6 +82,7 @@ function deskOf(...known: Known[]) {
       orphanTimeoutMs,
       retryMs: 100,
       timeDoubted: () => false,
+      isCatchingUp: () => false,
       stopping: () => false,
       ...{ onDetails: () => undefined, onLinks: () => undefined, onFailure: () => undefined },
     });

@@ -35,7 +35,7 @@ type Kept = {
 
 function setUp(kept: Kept, clock: ManualClock = createManualClock(at)) {
   const events: DeskEvent[] = [];
-  const world = { failures: 0, isKept: Promise.resolve(true) };
+  const world = { failures: 0, isKept: Promise.resolve(true), isCatchingUp: false };
   const lookups: number[] = [];
   const views: Pick<Views, 'findByBid' | 'read' | 'applied' | 'apply'> = {
     read: async (requestIds) => {
@@ -62,6 +62,7 @@ function setUp(kept: Kept, clock: ManualClock = createManualClock(at)) {
   const failures: string[] = [];
   const callbacks = createCallbacks({
     timeDoubted: () => false,
+    isCatchingUp: () => world.isCatchingUp,
     views: views as Views,
     margins: { write: async (details: readonly LinkDetail[]) => void kept.details.push(...details) } as MarginCache,
     outbox: {
@@ -259,6 +260,26 @@ test('a bid that stays unknown is given up with an alarm', async () => {
   const [told, givenUp] = events;
   assert.ok(told?.kind === 'alarm' && told.text !== undefined);
   assert.deepEqual(givenUp, { kind: 'alarm', code: 'winner-unknown', requestId: null });
+});
+
+test('no bid counts as unknown before the log is folded, however old the event is', async () => {
+  const kept = nothingKept();
+  const { clock, events, callbacks, read, world } = setUp(kept);
+  await clock.advance(2 * settings.graceMs);
+  world.isCatchingUp = true;
+  await read(0, contemplated('ours'));
+  await read(1);
+  await clock.advance(120_000);
+  assert.deepEqual([kept.applied, events], [0, []]);
+  kept.bids.set('ours', requestId);
+  world.isCatchingUp = false;
+  // Not looked for again yet: what was looked for in half of the rows says nothing.
+  await read(1);
+  assert.equal(kept.applied, 0);
+  await clock.advance(60_000);
+  assert.deepEqual([keysOf(kept), kept.applied], [[requestId], 1]);
+  assert.ok(events.every(({ kind }) => kind !== 'alarm'));
+  callbacks.close();
 });
 
 /** Many events at once, in batches as the log hands them on. */
