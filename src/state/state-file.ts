@@ -36,6 +36,8 @@ export type StateOrigin = {
   applied: number;
   /** Tells the record before `applied` from any other; null: there is none, or it could not be read. */
   lastHash: string | null;
+  /** How far other partitions are dealt with that the file has a place of: of requests those of `callbacks`. Absent: an earlier version wrote it. */
+  places?: readonly (readonly [partition: number, next: number])[];
 };
 
 /** As the file of its topic takes it. */
@@ -284,10 +286,14 @@ function originIn(database: DatabaseSync, { positions }: Content): StateOrigin {
     | undefined;
   if (row === undefined) throw new Unusable('it does not say what it was folded from');
   const { fold_version: foldVersion, genesis, part: partition, last_hash: lastHash } = row;
-  const position = database.prepare(`SELECT next FROM ${positions} WHERE partition = ?`).get(partition) as
-    | { next: number }
-    | undefined;
-  return { foldVersion, genesis, partition, applied: position?.next ?? 0, lastHash };
+  const all = placesIn(database, positions);
+  const applied = all.find(([each]) => each === partition)?.[1] ?? 0;
+  return { foldVersion, genesis, partition, applied, lastHash, places: all.filter(([each]) => each !== partition) };
+}
+
+function placesIn(database: DatabaseSync, table: string): [partition: number, next: number][] {
+  const rows = database.prepare(`SELECT partition, next FROM ${table}`).all() as { partition: number; next: number }[];
+  return rows.map(({ partition, next }) => [partition, next]);
 }
 
 /** By name: those of the views, and where each partition is. */
@@ -311,10 +317,6 @@ function countedIn(database: DatabaseSync, content: Content): Figures {
   for (const [name, sql] of Object.entries(content.figures)) {
     figures[name] = Number((database.prepare(sql).get() as { n: number }).n);
   }
-  const positions = database.prepare(`SELECT partition, next FROM ${content.positions}`).all() as {
-    partition: number;
-    next: number;
-  }[];
-  for (const { partition, next } of positions) figures[positionName(partition)] = next;
+  for (const [partition, next] of placesIn(database, content.positions)) figures[positionName(partition)] = next;
   return figures;
 }

@@ -22,7 +22,7 @@ import {
   storedOperations,
 } from './state-file.ts';
 import { type StateWriter, startStateWriter } from './state-writer.ts';
-import { createViewReader, type ViewFlush } from './view-rows.ts';
+import { createViewReader, emptyFlush, type ViewFlush } from './view-rows.ts';
 import { type Caps, createViews, type PartitionViews, type ViewLimits } from './views.ts';
 
 /** The log that a partition's records stand in, as far as a file of its views has to fit it. */
@@ -145,6 +145,19 @@ async function misfitOf(
   return null;
 }
 
+type Places = NonNullable<StateOrigin['places']>;
+
+/** Those that hold for this partition of the log. */
+function placesIn(origin: StateOrigin, partition: number, { genesis }: PartitionLog): Places {
+  return origin.genesis === genesis && origin.partition === partition ? (origin.places ?? []) : [];
+}
+
+/** Those that are further than the file is. */
+function later({ places = [] }: StateOrigin, others: Places): Places {
+  const known = new Map(places);
+  return others.filter(([partition, next]) => next > (known.get(partition) ?? 0));
+}
+
 /**
  * Makes the directory and takes it for this process. Rejects with `data-directory-in-use` while another one holds it, and with
  * `data-directory-unusable` when it cannot be made or written.
@@ -206,10 +219,18 @@ export async function openStateStore(options: StateStoreOptions): Promise<StateS
       const misfit = await misfitOf(origin, topic, partition, log);
       if (misfit === null) return origin;
       options.onDiscarded(partition, misfit, topic);
-      return (await writer.run({ ...place, from: 'nothing' })).origin;
+      const empty = (await writer.run({ ...place, from: 'nothing' })).origin;
+      return topic === 'auctions' ? await withPlaces(empty, placesIn(origin, partition, log), path) : empty;
     } catch (cause) {
       throw cause instanceof Fault ? cause : unusable(directory, cause);
     }
+  }
+
+  /** What of `callbacks` was dealt with stays dealt with, whichever fold comes next: its records are in the log. */
+  async function withPlaces(empty: StateOrigin, places: Places, path: string): Promise<StateOrigin> {
+    if (places.length === 0) return empty;
+    await writer.run({ kind: 'flush', path, flush: emptyFlush(places), lastHash: undefined });
+    return { ...empty, places };
   }
 
   /** Null where the file is as good as the latest snapshot, or there is none that fits. */
@@ -218,6 +239,7 @@ export async function openStateStore(options: StateStoreOptions): Promise<StateS
     if (latest === null) return null;
     const snapshot = await readSnapshot(latest.pieces);
     if (snapshot === null) return null;
+    const path = pathOf(directory, 'auctions', partition);
     const least = own.applied === 0 ? 1 : own.applied + options.snapshotAheadRecords;
     if (latest.applied < least) {
       await snapshot.leave();
@@ -227,9 +249,10 @@ export async function openStateStore(options: StateStoreOptions): Promise<StateS
     if (misfit !== null) {
       options.onDiscarded(partition, `the latest snapshot: ${misfit}`, 'auctions');
       await snapshot.leave();
-      return null;
+      return own.applied === 0
+        ? await withPlaces(own, later(own, placesIn(snapshot.origin, partition, log)), path)
+        : null;
     }
-    const path = pathOf(directory, 'auctions', partition);
     const arrived = `${path}.restoring`;
     let bytes = 0;
     await snapshot.writeTo(arrived, (more) => {

@@ -49,6 +49,16 @@ export type ViewFlush = {
   operations?: OperationFlush;
 };
 
+/** Stores how far partitions are folded, and no rows. */
+export function emptyFlush(applied: ViewFlush['applied']): ViewFlush {
+  return {
+    applied,
+    ...{ ledgerIds: [], ledgerPhases: [], ledgerOpens: [], ledgerCursors: [], ledgerStates: [] },
+    ...{ bidIds: [], bidRequestIds: [], statistics: [] },
+    ...{ exposureIds: [], exposureStatuses: [], exposureAmounts: [], exposureKeys: [], exposureExpiries: [] },
+  };
+}
+
 export type StoredStatistic = {
   key: string;
   landmarkAt: number;

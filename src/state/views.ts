@@ -20,7 +20,7 @@ import type { Usage } from '../domain/offer.ts';
 import { Fault } from '../errors.ts';
 import type { KeptOperations } from './kept-operations.ts';
 import { type CachedRow, createViewCache, type DirtyRow, type ViewCache } from './view-cache.ts';
-import type { ViewFlush, ViewReader } from './view-rows.ts';
+import { emptyFlush, type ViewFlush, type ViewReader } from './view-rows.ts';
 
 export type PartitionViews = {
   views: Views;
@@ -145,19 +145,9 @@ async function writtenOut(
   applied: ViewFlush['applied'],
 ): Promise<{ flush: ViewFlush; workMs: number }> {
   const flush: ViewFlush = {
-    applied,
-    ledgerIds: [],
-    ledgerPhases: [],
-    ledgerOpens: [],
-    ledgerCursors: [],
-    ledgerStates: [],
+    ...emptyFlush(applied),
     bidIds: [...bids.keys()],
     bidRequestIds: [...bids.values()],
-    exposureIds: [],
-    exposureStatuses: [],
-    exposureAmounts: [],
-    exposureKeys: [],
-    exposureExpiries: [],
     statistics,
   };
   let workMs = 0;

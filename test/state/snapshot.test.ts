@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { test } from 'node:test';
-import type { Snapshots, ViewChange, Views } from '../../src/bidding/ports.ts';
+import { callbackPartition, type Snapshots, type ViewChange, type Views } from '../../src/bidding/ports.ts';
 import { Fault } from '../../src/errors.ts';
 import { piecesOf } from '../../src/state/snapshot.ts';
 import { createSnapshotSchedule } from '../../src/state/snapshot-schedule.ts';
@@ -242,6 +242,31 @@ test('a snapshot of another log is not used; one that the log contradicts is ref
   assert.equal(await open({}), 30);
   await assert.rejects(open({ extent: async () => ({ first: 0, end: 29 }) }), { code: 'store-set-back' });
   await assert.rejects(open({ hashAt: async () => 'another' }), { code: 'store-set-back' });
+});
+
+test('of a snapshot of another fold what was dealt with of callbacks stays', async () => {
+  const stream = callbackPartition(0);
+  const { pieces } = await withState(createPlace(), {}, async (state) => {
+    await foldTo(state.views, 30);
+    await state.views.apply({ partition: stream, first: 0, next: 7, changes: [] });
+    return taken(state);
+  });
+  const head = JSON.parse(pieces[0]!.toString());
+  const places = async (origin: object, place = createPlace()) => {
+    const changed = [
+      Buffer.from(JSON.stringify({ ...head, origin: { ...head.origin, ...origin } })),
+      ...pieces.slice(1),
+    ];
+    const over = { snapshots: holding(30, changed), onDiscarded: () => undefined };
+    return withState(place, over, async ({ views }) => [await views.applied(0), await views.applied(stream)]);
+  };
+  const foldVersion = head.origin.foldVersion - 1;
+  assert.deepEqual(await places({ foldVersion }), [0, 7]);
+  assert.deepEqual(await places({ foldVersion, places: undefined }), [0, 0], 'an earlier version took it');
+  assert.deepEqual(await places({ foldVersion, genesis: 'another' }), [0, 0]);
+  const place = createPlace();
+  await withState(place, {}, ({ views }) => views.apply({ partition: stream, first: 0, next: 9, changes: [] }));
+  assert.deepEqual(await places({ foldVersion }, place), [0, 9], 'its own file is further');
 });
 
 test('snapshots are taken by time and by number of records, and one that fails leaves the one before', () =>

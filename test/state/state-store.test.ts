@@ -126,6 +126,22 @@ for (const [name, [sql, reason]] of Object.entries(altered)) {
   });
 }
 
+test('of a file of another fold what was dealt with of callbacks stays, as its records are in the log', async () => {
+  const place = await folded();
+  alter(place, 'UPDATE origin SET fold_version = fold_version + 1');
+  for (const time of ['thrown away', 'gone on with']) {
+    const store = await openStore(place, { onDiscarded: () => undefined });
+    const { views, origin } = await store.open(0, endlessLog());
+    assert.deepEqual([origin.applied, await views.applied(callbackPartition(0))], [0, 7], time);
+    await store.close();
+  }
+  const elsewhere = await folded();
+  const store = await openStore(elsewhere, { onDiscarded: () => undefined });
+  const { views } = await store.open(0, endlessLog({ genesis: 'another' }));
+  assert.equal(await views.applied(callbackPartition(0)), 0, 'of another log');
+  await store.close();
+});
+
 test('a file of another partition, of garbage or cut off is thrown away', async () => {
   const place = await folded();
   copyFileSync(pathIn(place), pathIn(place, 1));
