@@ -37,9 +37,9 @@ import { askIdleEveryMs, createTimeWatch, type TimeWatch } from './bidding/time-
 import { ageOf } from './cli/age.ts';
 import { remedyOf } from './cli/bidding-remedy.ts';
 import { biddingEn } from './cli/bidding-texts-en.ts';
+import { workerReasonsEn } from './cli/reason-texts-en.ts';
+import { workerReasonsPt } from './cli/reason-texts-pt.ts';
 import { statusEn } from './cli/status-texts-en.ts';
-import { workerReasonsEn } from './cli/worker-reasons-texts-en.ts';
-import { workerReasonsPt } from './cli/worker-reasons-texts-pt.ts';
 import { type Config, type EconomicsSettings, economicsOf, withEconomics } from './config.ts';
 import { addConsole, type ConsoleParts } from './console/console.ts';
 import type { Chance, Clock, Timer } from './domain/clock.ts';

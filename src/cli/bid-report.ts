@@ -29,10 +29,10 @@ import type { WorkerText } from '../rules/rule-file.ts';
 import { type Contact, encodeBid } from '../wire/bid.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
 import { asOwnersKnow } from './desk-control.ts';
+import { workerReasonsEn } from './reason-texts-en.ts';
+import { workerReasonsPt } from './reason-texts-pt.ts';
 import { createScrubber, type Scrubber } from './scrub.ts';
 import { wholeRequests } from './whole-request.ts';
-import { workerReasonsEn } from './worker-reasons-texts-en.ts';
-import { workerReasonsPt } from './worker-reasons-texts-pt.ts';
 import type { CommandWorld, DeskReader } from './world.ts';
 
 const ownTexts = { pt: workerReasonsPt, en: workerReasonsEn };

@@ -1,8 +1,8 @@
 /** `lance rules reasons`: what a worker is told for each code, of the rule set and of the program, in both languages. */
 import { toldReasons } from '../operating/worker-reasons.ts';
+import { workerReasonsEn } from './reason-texts-en.ts';
+import { workerReasonsPt } from './reason-texts-pt.ts';
 import { requireRules } from './rules-files.ts';
-import { workerReasonsEn } from './worker-reasons-texts-en.ts';
-import { workerReasonsPt } from './worker-reasons-texts-pt.ts';
 import type { CommandWorld } from './world.ts';
 
 /** Resolves to the exit code: 1 where a code of the rules has no text. */

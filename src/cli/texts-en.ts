@@ -1,4 +1,5 @@
 /** The catalogue in English. */
+
 import { unaskedTexts } from '../queries/owners.ts';
 import { backtestEn } from './backtest-texts-en.ts';
 import { biddingEn } from './bidding-texts-en.ts';
@@ -15,6 +16,7 @@ import { moveEn } from './move-texts-en.ts';
 import { pageEn } from './page-texts-en.ts';
 import { performanceEn } from './performance-texts-en.ts';
 import { quoteEn } from './quote-texts-en.ts';
+import { codesEn } from './reason-texts-en.ts';
 import { rulesEn } from './rules-texts-en.ts';
 import { statusEn } from './status-texts-en.ts';
 import type { Texts } from './texts.ts';
@@ -158,49 +160,7 @@ export const en: Texts = {
     cancelled: 'cancelled',
     expired: 'expired',
   },
-  codes: {
-    'amount-missing': 'the request names no amount',
-    'auction-ended': 'the auction had ended before the decision or the sending',
-    'authorisation-expired': 'the authorisation (NSU) to query the link has expired or was withdrawn',
-    'authorisation-missing': 'the authorisation (NSU) to query the link is missing',
-    cap: 'an exposure cap has no room',
-    'cap-lowered': 'a cap by hand was set or lowered before the bid was sent',
-    'claimed-before': 'a claim stood for the request already, and the log has lost it; a bid may have been sent',
-    deadline: 'the deadline passed before the decision or the sending',
-    'internal-error': 'the decision failed; see the journal and the dead letters',
-    'link-in-doubt': 'what came about the employment link cannot be used',
-    'link-refused': 'the service refused the query of the employment link',
-    'margin-missing': 'neither the request nor the link names a margin',
-    'no-send-slot': 'no place to send it was free before the deadline; offers of more value went first',
-    overload: 'the queue was full; the offers of most value stayed',
-    paused: 'the desk was paused until the deadline',
-    'clock-step': "this machine's clock had moved, and the time was not believed until the deadline",
-    'clock-skew': "the service's time and ours were too far apart until the deadline",
-    'log-changed': 'the log was not what was written, and nobody had accepted it by the deadline',
-    'control-stale': "the operators' controls could not be read until the deadline",
-    'rule-set-missing': 'the rule set to follow was missing until the deadline',
-    'views-incomplete': 'what is used under the caps was not known until the deadline',
-    'partitions-not-live': 'the partitions were not caught up by the deadline',
-    'log-refused': 'the log took no records until the deadline',
-    'service-unauthorised': 'the service refused our token until the deadline',
-    'service-unreachable': 'the service did not answer until the deadline',
-    'service-throttled': 'the service turned us away with 429 until the deadline',
-    'request-unusable': 'the request could not be read',
-    restored: 'the log was set back; the request may have been bid for in the part that was lost',
-    'term-missing': 'the request names no number of instalments',
-    'installments-out-of-range': 'the term asked for is outside the limits',
-    'amount-out-of-range': 'the amount asked for is outside the limits',
-    'limits-conflict': "the rules' limits contradict each other",
-    'margin-too-small': 'the margin carries no loan worth its cost',
-    'no-admissible-rate': 'no rate fits the limits',
-    'no-profit': 'no admissible rate pays the costs',
-    'request-not-found': 'the service does not know the request',
-    'request-expired': 'the service says that the request has expired',
-    'validity-too-long': "the service says that the bid's validity exceeds 7 days",
-    unclassified: 'an answer of the service that nobody has classified',
-    factMissing: (fact) => `the fact ${fact}, which a rule needs, is missing`,
-    rule: "a rule of the risk team's refused",
-  },
+  codes: codesEn,
   limits: {
     minRateHundredths: 'least rate',
     maxRateHundredths: 'highest rate',

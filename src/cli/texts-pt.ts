@@ -1,7 +1,5 @@
 /** The catalogue in Brazilian Portuguese, which is the default; its shape is the catalogue's. */
-import type { DeskCode } from '../bidding/react.ts';
-import type { RejectionCode } from '../domain/offer.ts';
-import type { PriceCode } from '../pricing/mask.ts';
+
 import type { LostRecords } from './audit-restore.ts';
 import { backtestPt } from './backtest-texts-pt.ts';
 import { biddingPt } from './bidding-texts-pt.ts';
@@ -20,17 +18,13 @@ import { pagePt } from './page-texts-pt.ts';
 import { parsingPt } from './parsing-texts-pt.ts';
 import { performancePt } from './performance-texts-pt.ts';
 import { quotePt } from './quote-texts-pt.ts';
+import { codesPt } from './reason-texts-pt.ts';
 import { rulesPt } from './rules-texts-pt.ts';
 import { statesPt } from './state-words-pt.ts';
 import { statusPt } from './status-texts-pt.ts';
 import type { CapFigures } from './texts.ts';
 import { tokensPt } from './tokens-texts-pt.ts';
 import { workerPt } from './worker-texts-pt.ts';
-
-/** A code without a text does not compile; the other languages have the shape of this catalogue. */
-type CodeTexts = Record<DeskCode | PriceCode | RejectionCode | 'rule', string> & {
-  factMissing: (fact: string) => string;
-};
 
 /** What a cap is to be. `untold`: told only to those with a token. */
 type WantedCap = { kind: 'to' | 'away' | 'untold'; limit: string; reais: number };
@@ -162,49 +156,7 @@ export const pt = {
     },
   },
   states: statesPt,
-  codes: {
-    'amount-missing': 'a solicitação não diz o valor',
-    'auction-ended': 'o leilão acabou antes da decisão ou do envio',
-    'authorisation-expired': 'a autorização (NSU) para consultar o vínculo expirou ou foi retirada',
-    'authorisation-missing': 'falta a autorização (NSU) para consultar o vínculo',
-    cap: 'um teto de exposição não tem espaço',
-    'cap-lowered': 'um teto posto à mão foi criado ou reduzido antes do envio da oferta',
-    'claimed-before': 'já havia um lance registrado para a solicitação, e o registro o perdeu; pode ter sido enviado',
-    deadline: 'o prazo passou antes da decisão ou do envio',
-    'internal-error': 'a decisão falhou; veja o diário e as mensagens mortas',
-    'link-in-doubt': 'o que chegou sobre o vínculo não pode ser usado',
-    'link-refused': 'o serviço recusou a consulta do vínculo',
-    'margin-missing': 'nem a solicitação nem o vínculo dizem a margem',
-    'no-send-slot': 'nenhuma vaga de envio antes do prazo; foram antes ofertas de maior valor',
-    overload: 'a fila estava cheia; ficaram as ofertas de maior valor',
-    paused: 'a mesa estava em pausa até o prazo',
-    'clock-step': 'o relógio desta máquina tinha mudado, e a hora não era confiável até o prazo',
-    'clock-skew': 'a hora do serviço e a nossa divergiam demais até o prazo',
-    'log-changed': 'o registro não era o que foi gravado, e ninguém o aceitou até o prazo',
-    'control-stale': 'os controles dos operadores não puderam ser lidos até o prazo',
-    'rule-set-missing': 'faltava até o prazo o conjunto de regras a seguir',
-    'views-incomplete': 'não se sabia até o prazo quanto dos tetos estava usado',
-    'partitions-not-live': 'as partições não ficaram em dia até o prazo',
-    'log-refused': 'o registro não aceitou gravações até o prazo',
-    'service-unauthorised': 'o serviço recusou nosso token até o prazo',
-    'service-unreachable': 'o serviço não respondeu até o prazo',
-    'service-throttled': 'o serviço nos recusou com 429 até o prazo',
-    'request-unusable': 'a solicitação não pôde ser lida',
-    restored: 'o registro voltou a um estado anterior; a solicitação pode ter tido lance na parte perdida',
-    'term-missing': 'a solicitação não diz o número de parcelas',
-    'installments-out-of-range': 'o prazo pedido está fora dos limites',
-    'amount-out-of-range': 'o valor pedido está fora dos limites',
-    'limits-conflict': 'os limites das regras se contradizem',
-    'margin-too-small': 'a margem não comporta um empréstimo que valha a pena',
-    'no-admissible-rate': 'nenhuma taxa cabe nos limites',
-    'no-profit': 'nenhuma taxa permitida paga os custos',
-    'request-not-found': 'o serviço não conhece a solicitação',
-    'request-expired': 'o serviço diz que a solicitação venceu',
-    'validity-too-long': 'o serviço diz que a validade do lance passa de 7 dias',
-    unclassified: 'resposta do serviço que ninguém classificou',
-    factMissing: (fact: string) => `falta o fato ${fact}, de que uma regra precisa`,
-    rule: 'uma regra da área de risco recusou',
-  } satisfies CodeTexts,
+  codes: codesPt,
   limits: {
     minRateHundredths: 'taxa mínima',
     maxRateHundredths: 'taxa máxima',
