@@ -58,7 +58,7 @@ import { type DaemonStatus, isTurnedAway } from './http/api/status.ts';
 import { type BodyReader, bodyReader, createDoor, type Door } from './http/door.ts';
 import { createRepeatLimit, type Journal } from './http/journal.ts';
 import { createLagGauge, type LagGauge } from './http/lag.ts';
-import { createMetrics, type GaugeSample, type Metrics } from './http/metrics.ts';
+import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer, type ReadinessCheck } from './http/server.ts';
 import { type ControlParts, type WaitingRaise, waitingRaises } from './operating/controls.ts';
 import { economicsStanding, settleEconomics } from './operating/economics.ts';
@@ -164,18 +164,6 @@ const stallMs = 15_000;
 const webhooksLookMs = 2_000;
 /** So long a process is not ready after its log has refused a webhook: nothing else may be appended that tells it is well again. */
 const refusalMs = 5_000;
-
-type DeskGauges = Omit<
-  GaugeSample,
-  | 'ready'
-  | 'doorInFlight'
-  | 'lag'
-  | 'ruleSetRefused'
-  | 'logLinesLost'
-  | 'serviceAnsweredAt'
-  | 'unknownRefusals'
-  | 'linkQueryRefusals'
->;
 
 /** Characters of a hash that are shown to people. */
 const shownHash = 12;
@@ -1116,8 +1104,9 @@ async function metricsText(
 ): Promise<string> {
   const { clock, metrics, lagGauge, desk, door, checks } = parts;
   const lag = await lagGauge.read();
-  const now = clock.now();
   metrics.setGauges({
+    now: clock.now(),
+    desk: desk?.status() ?? null,
     ready: Object.fromEntries(checks.map(({ name, missing }) => [name, missing() === null])),
     doorInFlight: door?.inFlight() ?? 0,
     lag,
@@ -1126,23 +1115,6 @@ async function metricsText(
     serviceAnsweredAt: parts.serviceAnsweredAt(),
     unknownRefusals: parts.lasts.lately.told().unknownRefusals ?? 0,
     linkQueryRefusals: parts.lasts.lately.told().linkQueryRefusals ?? 0,
-    ...gaugesOf(desk?.status() ?? null, now),
   });
   return metrics.text();
-}
-
-function gaugesOf(status: DeskStatus | null, now: number): DeskGauges {
-  return {
-    queueDepth: status?.queued ?? 0,
-    queueOldestAgeMs: now - (status?.oldestQueuedAt ?? now),
-    bidsInFlight: status?.sending ?? 0,
-    sendLimit: status?.sendLimit ?? 0,
-    circuitOpen: status !== null && status.circuit !== 'closed',
-    unknownBids: status?.unknown.count ?? 0,
-    unknownOldestAgeMs: now - (status?.unknown.oldestAt ?? now),
-    exposureCents: status?.exposure ?? { held: 0, committed: 0 },
-    paused: status?.gate === 'paused',
-    biddingClosed: status === null ? null : status.bidding.kind === 'open' ? 'none' : status.bidding.cause,
-    timeDoubted: (status?.timeDoubt ?? null) !== null,
-  };
 }

@@ -1,42 +1,92 @@
 /** Metrics: closed lists as labels, series counted, units in the name. Fed by what the door and the desk tell their observers. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { type ClosedCause, closedCauses } from '../bidding/bidding-status.ts';
+import { closedCauses } from '../bidding/bidding-status.ts';
+import type { DeskStatus } from '../bidding/desk-world.ts';
 import type { DeskEvent } from '../bidding/observer.ts';
 import { alarmCodes } from '../bidding/react.ts';
+import type { EpochMs } from '../domain/glossary.ts';
 import { type FlowAlarm, flowAlarms } from '../origination/react.ts';
 import type { DoorReport } from './door.ts';
 import type { Lag } from './lag.ts';
 import type { RefusalReport } from './server.ts';
 
-/** Measured when `/metrics` is asked for. Ages and lags are 0 when nothing waits. */
-export type GaugeSample = {
-  queueDepth: number;
-  queueOldestAgeMs: number;
-  bidsInFlight: number;
-  sendLimit: number;
-  circuitOpen: boolean;
+/** Measured when `/metrics` is asked for. */
+type GaugeSample = {
+  now: EpochMs;
+  /** Null: this process does not bid. */
+  desk: GaugedDesk | null;
   doorInFlight: number;
-  /** Bids sent whose answer is unknown. */
-  unknownBids: number;
-  unknownOldestAgeMs: number;
-  /** Cents by status of exposure. */
-  exposureCents: Readonly<Partial<Record<'held' | 'committed', number>>>;
   /** Of the topic `auctions`; null leaves the series out: the store did not tell. */
   lag: Lag | null;
-  paused: boolean;
-  /** `none`: bidding is open. Null: this process does not bid. */
-  biddingClosed: ClosedCause | 'none' | null;
   ruleSetRefused: boolean;
-  timeDoubted: boolean;
   /** Since the start. */
   logLinesLost: number;
   /** When the service last answered anything; null: not since the start. */
-  serviceAnsweredAt: number | null;
+  serviceAnsweredAt: EpochMs | null;
   /** Requests in a row whose bids were refused in unknown words; 0: too few to tell. */
   unknownRefusals: number;
   linkQueryRefusals: number;
   /** Of each check of readiness, whether it holds. */
   ready: Readonly<Record<string, boolean>>;
+};
+
+type GaugedDesk = Pick<
+  DeskStatus,
+  | 'queued'
+  | 'oldestQueuedAt'
+  | 'sending'
+  | 'sendLimit'
+  | 'circuit'
+  | 'unknown'
+  | 'exposure'
+  | 'gate'
+  | 'bidding'
+  | 'timeDoubt'
+>;
+
+/** Gauges without labels, by name: what each tells, and its value. Ages are 0 when nothing waits. */
+const plainGauges: Readonly<Record<string, { help: string; of: (sample: GaugeSample) => number }>> = {
+  queue_offers: { help: 'Offers waiting for a send slot.', of: ({ desk }) => desk?.queued ?? 0 },
+  queue_oldest_age_seconds: {
+    help: 'Age of the offer that has waited longest.',
+    of: ({ desk, now }) => (now - (desk?.oldestQueuedAt ?? now)) / 1_000,
+  },
+  bids_in_flight: { help: 'Bids sent and not answered.', of: ({ desk }) => desk?.sending ?? 0 },
+  send_limit: {
+    help: 'Bids that may be under way at once, as learnt from the service.',
+    of: ({ desk }) => desk?.sendLimit ?? 0,
+  },
+  circuit_open: {
+    help: '1 while the service is left alone because it does not answer.',
+    of: ({ desk }) => Number(desk !== null && desk.circuit !== 'closed'),
+  },
+  service_last_answer_timestamp_seconds: {
+    help: 'When the service last answered anything at all, Unix time; 0: not since the start.',
+    of: ({ serviceAnsweredAt }) => (serviceAnsweredAt ?? 0) / 1_000,
+  },
+  unknown_refusals: {
+    help: 'Requests in a row whose bids were all refused in unknown words; 0: too few, or for too short a time.',
+    of: ({ unknownRefusals }) => unknownRefusals,
+  },
+  link_query_refusals: {
+    help: 'Employment links in a row whose queries were all refused in unknown words; 0: too few, or for too short a time.',
+    of: ({ linkQueryRefusals }) => linkQueryRefusals,
+  },
+  webhooks_in_flight: { help: 'Webhooks waiting for the log.', of: ({ doorInFlight }) => doorInFlight },
+  unknown_bids: { help: 'Bids sent whose answer is not known.', of: ({ desk }) => desk?.unknown.count ?? 0 },
+  unknown_oldest_age_seconds: {
+    help: 'Age of the bid whose answer has been unknown longest.',
+    of: ({ desk, now }) => (now - (desk?.unknown.oldestAt ?? now)) / 1_000,
+  },
+  paused: { help: '1 while an operator has paused bidding.', of: ({ desk }) => Number(desk?.gate === 'paused') },
+  time_doubted: {
+    help: '1 while the time of day is not believed and bidding is closed for it.',
+    of: ({ desk }) => Number((desk?.timeDoubt ?? null) !== null),
+  },
+  rule_set_refused: {
+    help: '1 while the rule files are refused and older rules are followed.',
+    of: ({ ruleSetRefused }) => Number(ruleSetRefused),
+  },
 };
 
 /** Alarms of neither desk: of the door, of the store, of the rules, and of the service's answers. */
@@ -211,30 +261,9 @@ function makeGauges(registry: Registry) {
   const registers = [registry];
   const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[]): Gauge<L> =>
     new Gauge({ name: `lance_${name}`, help, labelNames: [...labelNames], registers });
+  const plain = Object.entries(plainGauges).map(([name, { help, of }]) => [gauge(name, help, []), of] as const);
   return {
-    queueDepth: gauge('queue_offers', 'Offers waiting for a send slot.', []),
-    queueAge: gauge('queue_oldest_age_seconds', 'Age of the offer that has waited longest.', []),
-    bidsInFlight: gauge('bids_in_flight', 'Bids sent and not answered.', []),
-    sendLimit: gauge('send_limit', 'Bids that may be under way at once, as learnt from the service.', []),
-    circuitOpen: gauge('circuit_open', '1 while the service is left alone because it does not answer.', []),
-    lastAnswer: gauge(
-      'service_last_answer_timestamp_seconds',
-      'When the service last answered anything at all, Unix time; 0: not since the start.',
-      [],
-    ),
-    unknownRefusals: gauge(
-      'unknown_refusals',
-      'Requests in a row whose bids were all refused in unknown words; 0: too few, or for too short a time.',
-      [],
-    ),
-    linkQueryRefusals: gauge(
-      'link_query_refusals',
-      'Employment links in a row whose queries were all refused in unknown words; 0: too few, or for too short a time.',
-      [],
-    ),
-    doorInFlight: gauge('webhooks_in_flight', 'Webhooks waiting for the log.', []),
-    unknownBids: gauge('unknown_bids', 'Bids sent whose answer is not known.', []),
-    unknownAge: gauge('unknown_oldest_age_seconds', 'Age of the bid whose answer has been unknown longest.', []),
+    plain,
     exposure: gauge('exposure_reais', 'Money promised, by status.', ['status']),
     lag: gauge('consumer_lag_records', 'Records not yet consumed, by topic.', ['topic']),
     lagAge: gauge('consumer_lag_seconds', 'How long the oldest record not yet consumed has waited, by topic.', [
@@ -256,44 +285,31 @@ function makeGauges(registry: Registry) {
       ['bound'],
     ),
     biddingStatus: gauge('bidding_status', '1 for why no bids flow just now; cause none: they do.', ['cause']),
-    paused: gauge('paused', '1 while an operator has paused bidding.', []),
-    timeDoubted: gauge('time_doubted', '1 while the time of day is not believed and bidding is closed for it.', []),
     ready: gauge('ready', '1 while this check of readiness holds, as /readyz tells it.', ['check']),
-    ruleSetRefused: gauge('rule_set_refused', '1 while the rule files are refused and older rules are followed.', []),
   };
 }
 
 const topic = { topic: 'auctions' } as const;
 
 function setGauges(gauges: Gauges, sample: GaugeSample): void {
-  gauges.queueDepth.set(sample.queueDepth);
-  gauges.queueAge.set(sample.queueOldestAgeMs / 1_000);
-  gauges.bidsInFlight.set(sample.bidsInFlight);
-  gauges.sendLimit.set(sample.sendLimit);
-  gauges.circuitOpen.set(sample.circuitOpen ? 1 : 0);
-  gauges.lastAnswer.set((sample.serviceAnsweredAt ?? 0) / 1_000);
-  gauges.unknownRefusals.set(sample.unknownRefusals);
-  gauges.linkQueryRefusals.set(sample.linkQueryRefusals);
-  gauges.doorInFlight.set(sample.doorInFlight);
-  gauges.unknownBids.set(sample.unknownBids);
-  gauges.unknownAge.set(sample.unknownOldestAgeMs / 1_000);
+  const { desk, lag } = sample;
+  for (const [gauge, of] of gauges.plain) gauge.set(of(sample));
   for (const status of ['held', 'committed'] as const) {
-    gauges.exposure.set({ status }, (sample.exposureCents[status] ?? 0) / 100);
+    gauges.exposure.set({ status }, (desk?.exposure[status] ?? 0) / 100);
   }
-  if (sample.lag === null) {
+  if (lag === null) {
     gauges.lag.remove(topic);
     gauges.lagAge.remove(topic);
   } else {
-    gauges.lag.set(topic, sample.lag.records);
-    gauges.lagAge.set(topic, sample.lag.ageMs / 1_000);
+    gauges.lag.set(topic, lag.records);
+    gauges.lagAge.set(topic, lag.ageMs / 1_000);
   }
+  const status = desk?.bidding ?? null;
   for (const cause of ['none', ...closedCauses]) {
-    if (sample.biddingClosed !== null) gauges.biddingStatus.set({ cause }, sample.biddingClosed === cause ? 1 : 0);
+    const isSo = status?.kind === 'closed' ? status.cause === cause : cause === 'none';
+    if (status !== null) gauges.biddingStatus.set({ cause }, isSo ? 1 : 0);
   }
-  gauges.paused.set(sample.paused ? 1 : 0);
-  gauges.timeDoubted.set(sample.timeDoubted ? 1 : 0);
   for (const [check, holds] of Object.entries(sample.ready)) gauges.ready.set({ check }, holds ? 1 : 0);
-  gauges.ruleSetRefused.set(sample.ruleSetRefused ? 1 : 0);
 }
 
 const labelForm = /^[a-z][a-zA-Z0-9:.|_-]{0,199}$/;

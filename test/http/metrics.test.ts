@@ -44,21 +44,19 @@ function fill(metrics: Metrics): void {
   });
   metrics.observeDesk({ kind: 'rivals', following: { slope: 0.5, low: 0.3, high: 0.7, auctions: 400 } });
   metrics.observeAppend(3);
+  const now = 1_772_550_010_000;
   metrics.setGauges({
-    queueDepth: 2,
-    queueOldestAgeMs: 1_500,
-    bidsInFlight: 1,
-    sendLimit: 16,
-    circuitOpen: true,
+    now,
+    desk: {
+      ...{ queued: 2, oldestQueuedAt: now - 1_500, sending: 1, sendLimit: 16, circuit: 'open', gate: 'paused' },
+      unknown: { count: 3, oldestAt: now - 2_500 },
+      exposure: { held: 12_345, committed: 0 },
+      bidding: { kind: 'closed', cause: 'paused', since: now, by: 'ana', detail: null },
+      timeDoubt: { doubt: 'clock-step', movedMs: 3_000 },
+    },
     doorInFlight: 0,
-    unknownBids: 3,
-    unknownOldestAgeMs: 2_500,
-    exposureCents: { held: 12_345 },
     lag: { records: 7, ageMs: 1_250 },
-    paused: true,
-    biddingClosed: 'paused',
     ruleSetRefused: true,
-    timeDoubted: true,
     logLinesLost: 4,
     serviceAnsweredAt: 1_772_550_000_500,
     unknownRefusals: 7,
