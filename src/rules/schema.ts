@@ -105,7 +105,7 @@ const definitions: Schema = {
     anyOf: [
       { $ref: '#/definitions/group' },
       strict(['condition'], { condition: text(60, 'A name from conditions.json.'), ...asides }),
-      { $ref: '#/definitions/comparison' },
+      { $ref: 'facts.json#/definitions/comparison' },
     ],
   },
   group: {
@@ -120,7 +120,6 @@ const definitions: Schema = {
       }),
     ],
   },
-  comparison: comparisonSchema(),
 };
 
 const byFact: Schema = strict(['fact'], { fact: text(200, 'A fact of the same unit, perhaps one of facts.json.') });
@@ -226,6 +225,15 @@ function rulesFile(): Schema {
   };
 }
 
+function baseSchema(): Schema {
+  const facts = factsSchema();
+  const like = text(200, 'A base that stands above; its facts, unless this one says otherwise.');
+  return { ...facts, properties: { like, ...(facts.properties as Schema) } };
+}
+
+/** What names facts stands in `facts.json` alone, so that a new fact changes no other schema. */
+const factsRef: Schema = { $ref: 'facts.json#/definitions/facts' };
+
 function factsSchema(): Schema {
   const properties = Object.fromEntries(
     catalogue.map((fact) => [fact.name, { anyOf: [valueSchema(fact), { type: 'null' }], description: describe(fact) }]),
@@ -257,15 +265,15 @@ function testsFile(): Schema {
     base: text(200, 'A name from bases.json, instead of the base of the file.'),
     at: { type: 'string', description: 'When, like "2026-11-20T09:00:00-03:00".' },
     stage: { enum: ['request', 'offer'] },
-    facts: { $ref: '#/definitions/facts' },
+    facts: factsRef,
     expect,
   });
   const keys = {
     $schema: { type: 'string' },
-    base: { anyOf: [{ $ref: '#/definitions/facts' }, text(200, 'A name from bases.json.')] },
+    base: { anyOf: [factsRef, text(200, 'A name from bases.json.')] },
     tests: { type: 'array', items: test },
   };
-  return { ...file('Tests of rules of Lance', strict(['tests'], keys)), definitions: { facts: factsSchema() } };
+  return file('Tests of rules of Lance', strict(['tests'], keys));
 }
 
 function listFile(): Schema {
@@ -329,10 +337,7 @@ function eventsFile(): Schema {
 }
 
 function basesFile(): Schema {
-  const facts = factsSchema();
-  const like = text(200, 'A base that stands above; its facts, unless this one says otherwise.');
-  const base = { ...facts, properties: { like, ...(facts.properties as Schema) } };
-  const bases = { type: 'object', additionalProperties: base, maxProperties: 200 };
+  const bases = { type: 'object', additionalProperties: { $ref: 'facts.json#/definitions/base' }, maxProperties: 200 };
   return file('Bases of tests of Lance', strict(['bases'], { $schema: { type: 'string' }, bases }));
 }
 
@@ -476,7 +481,10 @@ export function schemaFiles(): readonly { path: string; text: string }[] {
     score: scoreFile(),
     values: valuesFile(),
     holidays: holidaysFile(),
-    facts: { facts: catalogue },
+    facts: {
+      facts: catalogue,
+      definitions: { comparison: comparisonSchema(), facts: factsSchema(), base: baseSchema() },
+    },
   };
   const files = Object.entries(schemas).map(([name, schema]) => {
     const path = name === 'facts' ? 'schema/facts.json' : `schema/${name}.schema.json`;
