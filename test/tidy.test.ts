@@ -131,3 +131,27 @@ test('tracked files name no registry host, no path of a machine, no test that is
     });
   assert.deepEqual(found, []);
 });
+
+/** `a/{b,c}.ts` and `c-*.ts` stand for several. */
+function filesNamedIn(text: string): RegExp[] {
+  const named = [...text.matchAll(/`([\w*./{},-]+\.(?:ts|json|md))`/g)].map(([, path]) => path!);
+  return named
+    .flatMap((path) => {
+      const braces = /^(.*)\{(.+)\}(.*)$/.exec(path);
+      return braces === null ? [path] : braces[2]!.split(',').map((each) => `${braces[1]}${each}${braces[3]}`);
+    })
+    .map((path) => new RegExp(`(?:^|/)${path.replaceAll('.', '\\.').replaceAll('*', '[^/]+')}$`));
+}
+
+test('files that ARCHITECTURE.md and the design notes name are there', () => {
+  for (const path of ['ARCHITECTURE.md', 'docs/design.md']) {
+    const named = filesNamedIn(textOf(path));
+    assert.ok(named.length > 30, path);
+    const missing = named.filter((pattern) => !tracked.some((file) => pattern.test(file)));
+    assert.deepEqual(missing, [], path);
+  }
+});
+
+test('ARCHITECTURE.md is two pages', () => {
+  assert.ok(textOf('ARCHITECTURE.md').split(/\s+/).length <= 1_300);
+});

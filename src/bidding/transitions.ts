@@ -1,6 +1,6 @@
 /**
  * The transition table: what each thing that can happen does to a request. One literal, used by `evolve`, held by a
- * property test, printed in ARCHITECTURE.md. A pair that is not here changes nothing and is counted.
+ * property test, printed in docs/states.md. A pair that is not here changes nothing and is counted.
  */
 import type { Phase, TimerKind } from '../domain/states.ts';
 

@@ -1,4 +1,4 @@
-/** Prints the transition table for ARCHITECTURE.md. */
+/** Prints the transition table for docs/states.md. */
 
 import { type Transition, transitions, triggers } from '../../src/bidding/transitions.ts';
 import { phases } from '../../src/domain/states.ts';

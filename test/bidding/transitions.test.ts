@@ -662,11 +662,11 @@ test('a refusal whose claim nobody could read releases nothing, for nothing was 
   );
 });
 
-test('ARCHITECTURE.md holds the transition table as it is', () => {
-  const path = new URL('../../ARCHITECTURE.md', import.meta.url);
+test('docs/states.md holds the transition table as it is', () => {
+  const path = new URL('../../docs/states.md', import.meta.url);
   const text = readFileSync(path, 'utf8');
   const [start, end] = [text.indexOf(openingMark), text.indexOf(closingMark)];
-  assert.ok(start >= 0 && end > start, `ARCHITECTURE.md needs the marks ${openingMark} and ${closingMark}`);
+  assert.ok(start >= 0 && end > start, `docs/states.md needs the marks ${openingMark} and ${closingMark}`);
   const block = `${openingMark}\n\n${transitionTable()}\n\n`;
   if (process.env.UPDATE === '1') writeFileSync(path, text.slice(0, start) + block + text.slice(end));
   else assert.equal(text.slice(start, end), block, 'run this test with UPDATE=1 and commit what it writes');
