@@ -598,7 +598,7 @@ export function readWriting(
   };
 }
 
-/** Whoever names the service's address has the desk's environment; of another one nothing is known. */
+/** The environment is the desk's own only where the service's address is set; otherwise nothing is known of it. */
 function addressesIn({ service }: Plain): Writing['addresses'] {
   if (!isPlain(service) || !service.baseUrl) return null;
   return { fgts: Boolean(service.fgtsUrl), proposal: Boolean(service.proposalUrl) };

@@ -817,7 +817,7 @@ function watchRaises(parts: Pick<ControlParts, 'ruleBook' | 'clock'>, tellers: T
 
 type OrderJournal = {
   hear: (state: ControlState) => void;
-  /** Who last ordered what, for `/readyz?verbose`. `current`: the controls are read just now. */
+  /** The latest orders and their authors, for `/readyz?verbose`. `current`: the controls are read just now. */
   text: (current: boolean) => string;
 };
 

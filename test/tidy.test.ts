@@ -1,4 +1,4 @@
-/** The house's own rules, held by a test: who may import whom, what never stands in a tracked file. */
+/** Rules of this code base: which folder may import which, and what no tracked file may contain. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

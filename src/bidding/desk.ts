@@ -581,7 +581,7 @@ export function createDesk(world: DeskWorld): Desk {
     }
   }
 
-  /** Nothing is left to run unwatched: a fault in it is a programmer's and ends the process. */
+  /** Every background promise is tracked; an unexpected rejection ends the process. */
   function spawn(work: Promise<unknown>): void {
     underWay.add(work);
     void work.finally(() => underWay.delete(work));

@@ -1,4 +1,4 @@
-/** Who may run where: a desk that was moved must never run in two places. */
+/** Keeps a desk that was moved from running in two places. */
 import type { Clock, Timer } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { Fault } from '../errors.ts';

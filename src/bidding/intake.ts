@@ -239,7 +239,7 @@ export function createIntake(options: {
     onFault(new Fault('views-behind', 'the views lost what was folded; folding again'));
   }
 
-  /** A consumer that holds its partition and reads nothing must not look alive. */
+  /** Detects a consumer that holds its partition and reads nothing: its progress stays old. */
   async function watch(): Promise<void> {
     try {
       const ends = await log.ends('auctions');
@@ -248,7 +248,7 @@ export function createIntake(options: {
       }
       await missViews();
     } catch {
-      // No answer is no progress.
+      // Without an answer the last progress stands.
     }
     if (!stopping()) timer = clock.after(progressPollMs, () => void watch());
   }
@@ -268,7 +268,7 @@ export function createIntake(options: {
       viewsWhole = await views.areWhole(() => log.ends('auctions'));
       await tellEvicting();
     } catch {
-      // No answer is no news.
+      // Keep the last known state when the poll fails.
     }
     const pollMs = viewsWhole ? progressPollMs : wholePollMs;
     if (!stopping()) wholeTimer = clock.after(pollMs, () => void watchWhole());

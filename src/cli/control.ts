@@ -20,7 +20,7 @@ type ChangeTexts = {
   unkept: (why: string) => string;
 };
 
-/** Who has not confirmed; of those that may be gone, since when nothing was heard. */
+/** Processes that have not confirmed; for those that may be gone, since when they are silent. */
 export function lateText({ format }: CommandWorld, { late, silent = [] }: Pick<Obeyed, 'late' | 'silent'>): string {
   const heardAt = new Map(silent.map(({ instance, at }) => [instance, at]));
   return late

@@ -934,7 +934,7 @@ export async function takeStep(
         throw new Fault('not-allowed', ofOther(world.format, state, last));
     }
     const result = await front.ask(flowId, asker, stepAsked(named, body as never));
-    // Whoever orders it again until it exits with 0 must not take a refused step for one that was done.
+    // A script that repeats the command until it exits with 0 must not take a refused step for one that was done.
     if (result.kind === 'known' && hasFailed(outcomeOf(result.state, stepId))) process.exitCode = 1;
     if (result.kind !== 'taken') return result;
     const ended = await stepEnded(world, () => stateOf(flowId), stepId);

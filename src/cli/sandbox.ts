@@ -244,7 +244,7 @@ async function stream(
       if (!isAsked) progress.show(emitted, of, '');
     },
   });
-  // Whoever ends it before its end hears how far it came.
+  // When it is stopped early, print how far it came.
   const summary = await Promise.race([running, asked.then(() => sandbox.summary())]);
   progress.end();
   terminal.write(command.json ? JSON.stringify(summary) : summaryText(world, summary));

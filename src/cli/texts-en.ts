@@ -100,7 +100,7 @@ export const en: Texts = {
     unsigned: 'take a file that an earlier version wrote, which signed none',
     undo: 'take an export back: the desk lives here again',
     fileOrUndo: 'write the name of the file, or --undo and no file',
-    sandbox: 'the service, played, as a server of its own',
+    sandbox: 'a simulated service, as a server of its own',
     port: 'port; 0 takes a free one',
     host: 'address to listen on; 0.0.0.0 for all, inside a container',
     target: 'where webhooks go: the whole address with its token',
@@ -508,7 +508,7 @@ export const en: Texts = {
       verify: 'fold all of it once more from the log, and compare it row by row with what is stored',
       rebuild: 'while the desk is stopped: at its next start all of it is folded anew from the log',
     },
-    none: 'This is for the embedded store only. On Kafka stop the desks and empty Redis: the views are made again from the copy and the log.',
+    none: 'This is for the embedded store only. On Kafka stop the process and delete auctions-*.sqlite and flows-*.sqlite in its data directory: its next start makes them again from the latest snapshot and the log.',
     folding: 'log',
     logEnds: (position, end) =>
       `The log ends at ${position}, and the views are folded up to ${end}. See lance audit verify.`,

@@ -516,7 +516,7 @@ export const pt = {
       verify: 'deriva tudo de novo do registro e compara linha por linha com o que está gravado',
       rebuild: 'com a mesa parada: na próxima partida tudo é derivado de novo do registro',
     },
-    none: 'Isto existe só para o banco embutido. Com Kafka, pare as mesas e esvazie o Redis: as visões são refeitas da cópia e do registro.',
+    none: 'Isto existe só para o banco embutido. Com Kafka, pare o processo e apague auctions-*.sqlite e flows-*.sqlite do diretório de dados dele: ao iniciar de novo, ele os refaz a partir da última cópia e do registro.',
     folding: 'registro',
     logEnds: (position: number, end: number) =>
       `O registro acaba em ${position}, e as visões estão em ${end}. Veja lance audit verify.`,

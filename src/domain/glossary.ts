@@ -1,5 +1,5 @@
 /**
- * The words of the house. Every other file uses these and no others; Portuguese stays in `wire/`.
+ * The terms of this code base. Other files use them in this sense; Portuguese stays in `wire/`.
  *
  * - **request**: a worker's request for a loan, put to auction; known by its `requestId` alone.
  * - **batch**: requests auctioned together; a webhook announces them, another tells how it ended.

@@ -1,6 +1,6 @@
 /**
- * The door: a webhook is answered with 2xx only when everything in it is durable in the log. Knows nothing of HTTP
- * servers, so that the simulation can knock at it on virtual time.
+ * The door: a webhook is answered with 2xx only when everything in it is durable in the log. It does not depend on an HTTP
+ * server, so the simulation can call it on virtual time.
  */
 import type { EventLog } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';

@@ -1,6 +1,6 @@
 /**
  * HTTP in: the webhook's route, liveness, readiness, metrics. Bad input is answered with 4xx and never leaks or quotes anything.
- * Whoever has no valid token is answered before the body is read, and only so often.
+ * A request without a valid token is answered before its body is read, and only so often.
  */
 import assert from 'node:assert/strict';
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -496,7 +496,7 @@ function addHealth(app: FastifyInstance, parts: ServerParts): void {
   });
 }
 
-/** Whoever asks may ask as often as he likes; within this time all get the same text. */
+/** How long one rendered text is reused, however often it is asked for. */
 const metricsKeptMs = 1_000;
 
 /** Computed once at a time, and kept for a moment: it asks the log and the views, and has no limit for strangers. */

@@ -1,4 +1,4 @@
-/** Requests without a valid token, counted by address: a stranger gets few answers, whoever has a token gets all. */
+/** Counts requests without a valid token by address. Each address gets few answers; requests with a token have no such limit. */
 import { isIPv6 } from 'node:net';
 
 export type VisitorLimits = {

@@ -225,7 +225,7 @@ export function bookEconomics(lessons: readonly Lesson[]): BookEconomics {
   );
   const keys = [...bySegment.keys()].sort();
   const groups = keys.map((key) => bySegment.get(key)!);
-  // Whoever is in no segment makes one of their own for the draws, so that the book holds every loan.
+  // Loans in no segment form one of their own for the draws, so that every loan is in the book.
   const others = lessons.filter(({ segment }) => segment === null);
   const parts = others.length === 0 ? groups : [...groups, others];
   const chance = chanceOf(1);

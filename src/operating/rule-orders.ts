@@ -30,7 +30,7 @@ import { changeControl, type Silent } from './controls.ts';
 
 type Entries = readonly RuleBookEntry[];
 
-/** Who orders it, and why where that is said: kept with what became of the set. */
+/** The author of an order, and the reason if there is one; stored with the history of the set. */
 export type Signed = Identity & { comment?: string };
 
 export function signed(who: Identity, comment: string | null): Signed {

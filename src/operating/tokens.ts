@@ -201,7 +201,7 @@ function claimIn(claims: Readonly<Record<string, unknown>>, name: string): unkno
   return at;
 }
 
-/** Who somebody is here, and in which role, by what the provider says. */
+/** Name and role of a person, from the claims of the identity provider. */
 export function personIn(claims: Readonly<Record<string, unknown>>, rules: PersonRules): PersonFound {
   const owner = claimIn(claims, rules.nameClaim);
   if (typeof owner !== 'string' || owner === '') return { kind: 'name-missing' };

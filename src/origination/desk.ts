@@ -187,7 +187,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
       const sent = state.operation?.status !== 'intended' || state.operation.intent?.intentId !== earlier;
       if (earlier !== undefined && sent) sender.forget(earlier);
       if (ledger.get(state.flowId) === null) agenda.remove(state.flowId);
-      // Whoever works on it tells of it.
+      // The process that works on it reports it.
       if (!live || carried?.owns(state.flowId) === false) continue;
       if (record?.kind === 'intended') observer({ kind: 'step', step: 'flow-intent-read-back' });
       // What others folded, they told.

@@ -487,7 +487,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return refusal('breach', 'not-renegotiated', 'despiteRenegotiation', text);
   }
 
-  /** Who the worker is, is sealed in the request's first record. */
+  /** The worker's identity is sealed in the request's first record. */
   async function linkInLog({ requestId, places }: RequestState, authorisationNumber: string | null) {
     const entries = await world.log.readKey('auctions', requestId, places);
     const requested = entries.map(({ record }) => record).find((record) => record.kind === 'requested');

@@ -194,7 +194,7 @@ export function withNoteDenied(
   return { ...denied, lateSuccesses: [...lateSuccesses, { ...named, note: null, at, denied: { by } }] };
 }
 
-/** Who ordered the contract, had it endorsed or confirmed that it is. */
+/** The person who ordered the contract, had it endorsed or confirmed the endorsement. */
 export function standingForLoan({ by, steps }: Pick<FlowState, 'by' | 'steps'>): readonly string[] {
   const own = steps.filter(({ step, outcome }) => (step === 'sign' || step === 'confirm') && outcome !== 'ignored');
   return [...(by === null ? [] : [by]), ...own.map((step) => step.by)];

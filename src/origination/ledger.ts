@@ -30,7 +30,7 @@ type FlowLedger = {
 
 /** Something is to be done or waited for; what waits for a person alone is not open. */
 function isOpen(state: FlowState): boolean {
-  // Whoever takes its partition up says again that it is frozen.
+  // The process that takes its partition up raises the alarm again.
   if (state.frozen !== undefined) return true;
   const status = state.operation?.status;
   if (status === 'asked' || status === 'intended') return true;

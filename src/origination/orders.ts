@@ -10,7 +10,7 @@ import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credi
 import type { FlowStore } from './ports.ts';
 import type { LinkAsk, StepRequests } from './preparation.ts';
 
-/** Who asks, and under which idempotency key: as it came. `via` absent: by a token or a log-in. */
+/** The author and the idempotency key, as received. `via` absent: by a token or a log-in. */
 export type Asker = { by: string; key: string; via?: Via };
 
 /** A key is whatever a caller made of it: a row of digits may be somebody's CPF, an address somebody's. */
@@ -39,7 +39,7 @@ export type ContractAsked = {
   /** Where the auction's request does not name the link. */
   link: LinkNamed | null;
   despiteEvents?: boolean;
-  /** Whoever orders knows that the terms are below those of the bid, and that the worker wants them so. */
+  /** The author confirms that the terms are below those of the bid, as the worker wants. */
   despiteBid?: boolean;
 };
 type LinkNamed = {
@@ -61,7 +61,7 @@ export type RenegotiationAsked = {
   estimatedInstallmentCents: AmountCents | null;
   authorisationNumber: string | null;
   despiteEvents?: boolean;
-  /** Whoever orders knows that the terms are far from those of the loan that was closed. */
+  /** The author confirms that the terms differ much from those of the loan that was closed. */
   despiteOriginal?: boolean;
 };
 export type WithdrawalAsked = {

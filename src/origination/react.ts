@@ -79,7 +79,7 @@ export function react(state: FlowState, around: Surroundings, settings: FlowSett
     case 'waiting-proposal':
       return [{ kind: 'look-up-proposal' }, { kind: 'wait', until: around.now + settings.pollMs }];
     case 'preparing':
-      // Whoever settles it says whether another one is wanted.
+      // The person who settles it also decides whether to try again.
       if (unsettledBefore(state, generationOf(state)) !== null) return [];
       return reactToOrder(state, around, settings);
     case 'awaiting-note':

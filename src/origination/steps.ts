@@ -29,7 +29,7 @@ import {
 /** Asked for without any field they do what is mostly meant. */
 export const fieldless: ReadonlySet<FlowStep> = new Set(['simulation', 'proposal', 'installments', 'finalisation']);
 
-/** Who ordered a flow or asked for its latest step; null: nobody did, as of an event. */
+/** The person who ordered a flow or asked for its latest step; null for an event. */
 export function askedLast({
   by,
   startedAt,

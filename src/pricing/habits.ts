@@ -1,5 +1,5 @@
 /**
- * Last digits that lenders like. Who writes 2.49 for one loan writes 2.19 or 2.79 for the next, so the habit is the whole
+ * Last digits that lenders prefer. A lender that bids 2.49 for one loan bids 2.19 or 2.79 for the next, so the habit is the whole
  * market's, while where the rates lie belongs to a segment and a time: a segment with few results borrows the digits.
  */
 import { cellCount, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';

@@ -1,4 +1,4 @@
-/** Who stands behind the requests of the played service, as a person needs to know them to order a flow by hand. All made up. */
+/** The made-up workers of the simulated service, with what a person needs to order a flow by hand. */
 import type { AmountCents, Day, RequestId } from '../domain/glossary.ts';
 import { requestAt } from './population.ts';
 import { holderOf } from './withdrawal-world.ts';

@@ -1,4 +1,4 @@
-/** Who asks for a loan: a seeded stream of requests. Each is drawn from a stream of its own, so order and timing change nothing. */
+/** A seeded stream of loan requests. Each is drawn from a stream of its own, so order and timing change nothing. */
 import type { Chance } from '../domain/clock.ts';
 import type { AmountCents, Day, RequestId } from '../domain/glossary.ts';
 import { chanceOf, integerIn, normal, oneOf, weighted } from './chance.ts';

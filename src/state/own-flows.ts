@@ -1,7 +1,7 @@
 /**
- * The flows of all partitions, folded by this process for itself, each partition into a file of its own. Whoever works on one flow asks
- * about others, wherever they are: whether a worker has another withdrawal, whose code was told. So a process keeps all of them, although
- * it works on some alone, and what is asked across flows is answered when everything is folded that the log held at the question.
+ * The flows of all partitions, folded by every process into one file a partition. Work on one flow needs others, in whichever partition
+ * they are: whether a worker has another withdrawal, which flow has a code. So a process keeps all flows, although it works on some only.
+ * A question across flows is answered once everything is folded that the log held when it was asked.
  */
 import { callbackPartition, isCallbackPartition } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';

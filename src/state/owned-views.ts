@@ -138,7 +138,7 @@ export function createOwnedViews(options: {
       for (const rows of await fromAll((each) => each.read(requestIds))) {
         for (const [requestId, row] of rows) found.set(requestId, row);
       }
-      // Whoever is told that there is no such request goes on without it.
+      // A caller that is told that there is no such request goes on without it.
       for (const requestId of requestIds) {
         if (options.partitionOf !== undefined && !found.has(requestId)) heldAt(await options.partitionOf(requestId));
       }

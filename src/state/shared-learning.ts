@@ -148,7 +148,7 @@ export function createSharedLearning(options: {
           if (now !== undefined) keep(name, now);
           const part = now ?? last.get(name);
           if (part === undefined) continue;
-          // Whoever adds them up may go on with the cells.
+          // The caller may change the cells.
           const ofKey = parts.get(key) ?? [];
           ofKey.push({ ...part, cells: part.cells.slice() });
           parts.set(key, ofKey);

@@ -92,7 +92,7 @@ async function writeAll(
     const piece = next.value;
     if (written === bytes) {
       if (!hash.digest().equals(piece)) throw torn('its bytes are not those that were taken');
-      // Whoever gives the pieces may have to clean up after the last one.
+      // Lets the source clean up after the last piece.
       await reading.next();
       return;
     }

@@ -284,7 +284,7 @@ function orUnread<T>(
   return { ...told, entries: [reading.letter, ...told.entries], deadLetters: 1, faults: decoded.faults };
 }
 
-/** Whoever waits for the answer to a query of links has to know that it came, and that nothing of it can be read. */
+/** A query of links that waits for this answer has to learn that it came and cannot be read. */
 function orAnswerUnread(
   of: 'link-list' | 'link-detail',
   value: JsonValue,

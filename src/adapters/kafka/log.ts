@@ -257,7 +257,7 @@ function watchTopicSettings(settings: KafkaSettings, onLine: LogLine, onUnsafe: 
   };
 }
 
-/** A consumer that is held and does nothing must not look alive: the process ends, and its partitions go to others. */
+/** Ends the process when its consumer is stalled, so that other processes take its partitions. */
 export function stallOf(
   consumers: readonly Pick<KafkaConsumer, 'topic' | 'lags' | 'aliveAt'>[],
   { stallTimeoutMs }: Pick<KafkaSettings, 'stallTimeoutMs'>,

@@ -145,7 +145,7 @@ export function faultsOf(issues: readonly z.core.$ZodIssue[], value: unknown, sc
     return { path: issue.path, unknown, rule: issue.code, text };
   });
   if (!faults.some(({ text }) => text === leftOpenProblem)) return faults;
-  // Whoever fills in what is refused is told of all of it at once, also of texts that have room for a placeholder.
+  // Name everything that is refused at once, also texts that have room for a placeholder.
   const said = new Set(faults.map(({ path }) => path.join('.')));
   const others = placeholdersIn(value).filter((place) => !said.has(place));
   return [...faults, ...others.map((place) => leftOpenAt(place.split('.')))];

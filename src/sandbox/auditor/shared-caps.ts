@@ -105,7 +105,7 @@ export function boundsOf(
     const over = sumBy(({ until }) => until.at);
     const surelyEnded = sumBy(surelyOver);
     bounds.set(key, {
-      // Who ended before it began counts less than nothing here: less is safe.
+      // One that ended before it began counts negative here. Counting too little is safe.
       least: (from, until) => less(surelyBegun(from), over(until)),
       most: (from, until) => less(begun(until), surelyEnded(from)),
     });

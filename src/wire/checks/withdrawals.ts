@@ -79,7 +79,7 @@ function bornAsOrdered(asked: Day | null | undefined, known: Day | null): Check 
 const leastAgeYears = 18;
 const mostAgeYears = 120;
 
-/** Whoever borrows is of age, and nobody has lived longer. */
+/** A borrower is of age, and at most 120 years old. */
 export function bornAsAdult(field: string, day: Day | null | undefined, now: EpochMs): Check {
   if (day === null || day === undefined) return null;
   const today = dayOf(now);

@@ -268,7 +268,7 @@ export type EndorsementFacts = {
   noteInsurance?: NoteAmount;
   /** What the note names in a way that cannot be read; absent: nothing. */
   noteUnreadable?: readonly string[];
-  /** Who may be named in the signature; null: nobody knows whose contract it is. */
+  /** The signer's expected identity; null: it is not known whose contract it is. */
   signer: { isWorker: (cpf: string) => boolean; agentCpf: string } | null;
   /** Of its note and its proposal: some are digits that would pass for a CPF. Absent: none. */
   ownCodes?: readonly string[];
