@@ -1,4 +1,4 @@
-/** A rule on a fact that no request can bring is refused, with what to write instead (issue 20 line 3). */
+/** A rule on a fact that no request can bring is refused, with what to write instead. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
