@@ -44,10 +44,8 @@ export type BidSender = {
 const readAtOnce = 16;
 
 export function createBidSender(
-  world: Omit<
-    SendWorld,
-    'gateOpen' | 'over' | 'auctionEnded' | 'isOverruled' | 'ownDelay' | 'inFlight' | 'place' | 'othersMaySend'
-  > & {
+  world: Omit<SendWorld, 'ownDelay' | 'inFlight'> & {
+    stopping: () => boolean;
     instance: string;
     gate: Gate;
     ledger: Ledger;
@@ -71,7 +69,7 @@ export function createBidSender(
   const tried = new Set<RequestId>();
   const lookUps = createSlots(world.clock, () => readAtOnce);
   const heldMs = createMean();
-  const ownDelay = createOwnDelay(world.clock);
+  const sendWorld: SendWorld = { ...world, inFlight: slots.taken, ownDelay: createOwnDelay(world.clock) };
 
   /** Its bytes are those that this process wrote, whatever they have come through since. */
   function isOwn({ instance, claimId, body }: Claim, requestId: RequestId): boolean {
@@ -131,8 +129,8 @@ export function createBidSender(
       slots.leave(restMs);
     };
     const record = await sendClaim(
+      sendWorld,
       {
-        ...world,
         stopping: () => world.stopping() || current.abandoned,
         gateOpen: () => isOpen() && stands() && !current.abandoned && world.owns(requestId),
         isOverruled: () => !obeysOperatorCaps(claim.caps, gate.control()?.caps ?? {}),
@@ -140,8 +138,6 @@ export function createBidSender(
         othersMaySend: () => !world.soleOwner && (current.abandoned || !world.owns(requestId)),
         over: () => world.isLive() && !stands(),
         auctionEnded: () => (ledger.get(requestId)?.state.auction ?? null) !== null,
-        inFlight: slots.taken,
-        ownDelay,
         place: {
           take: async (until) => {
             placed = await slots.wait(until, true);

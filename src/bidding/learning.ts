@@ -62,8 +62,18 @@ function keysOf(segmentKeys: readonly string[]): Keys {
 /** Where the additive readings keep what features teach. */
 type AdditiveKeys = { moments: readonly string[]; drift: string; won: string; errors: readonly string[] };
 
+/** The last ones: nearly every request has the same. Texts that stay are also found sooner than equal ones that were just made. */
+let lastAdditive: { root: string; keys: AdditiveKeys } = { root: '', keys: newAdditiveKeys('', 0) };
+
 function additiveKeysOf(segmentKeys: readonly string[], layout: string, statistics: number): AdditiveKeys {
   const root = `${segmentKeys[0] ?? ''}~${layout}`;
+  if (lastAdditive.root !== root || lastAdditive.keys.moments.length !== statistics) {
+    lastAdditive = { root, keys: newAdditiveKeys(root, statistics) };
+  }
+  return lastAdditive.keys;
+}
+
+function newAdditiveKeys(root: string, statistics: number): AdditiveKeys {
   return {
     moments: Array.from({ length: statistics }, (_, place) => `${root}:moments-${place}`),
     drift: `${root}:drift`,
@@ -120,11 +130,13 @@ function additiveLessonsOf(
   if (additive === undefined) return [];
   const { layout, levels, locations } = additive;
   const moments = momentAdditions(levels, bestRivalCell);
-  const keys = additiveKeysOf(segmentKeys, layout, Math.max(0, ...moments.keys()) + 1);
+  const keys = additiveKeysOf(segmentKeys, layout, moments.length);
   const lessons: ViewChange[] = [];
   const lesson = (key: string, additions: readonly Addition[], halfLives: HalfLives) =>
     lessons.push({ kind: 'learn', keys: [key], additions, at, halfLives });
-  for (const [statistic, additions] of moments) lesson(keys.moments[statistic]!, additions, timeAlone(halfLifeMs));
+  for (const [statistic, additions] of moments.entries()) {
+    if (additions.length > 0) lesson(keys.moments[statistic]!, additions, timeAlone(halfLifeMs));
+  }
   const drift = driftAdditions(bestRivalCell, additive);
   if (drift.length > 0) lesson(keys.drift, drift, driftHalfLives);
   if (wonHundredths !== null) lesson(keys.won, publishedAdditions(wonHundredths), publishedHalfLives);

@@ -16,6 +16,7 @@ import { type DeskCode, deskPass } from './react.ts';
 import type { AttemptEnd, SendLimit } from './send-limit.ts';
 import { sleep } from './sleep.ts';
 
+/** What is the same for all claims. */
 export type SendWorld = {
   service: Service;
   vault: Pick<Vault, 'seal'>;
@@ -23,13 +24,21 @@ export type SendWorld = {
   chance: Chance;
   settings: BiddingSettings;
   observer: DeskObserver;
-  /** False while paused, closed or stopping: no byte is written. */
-  gateOpen: () => boolean;
   /** See `BiddingWatch`. */
   endCode: (otherwise: DeskCode) => DeskCode;
-  stopping: () => boolean;
   /** No other process can own the same requests: what this one did not write, nobody wrote. */
   soleOwner: boolean;
+  sendLimit: SendLimit;
+  ownDelay: OwnDelay;
+  /** Claims that have a place on the way to the service right now. */
+  inFlight: () => number;
+};
+
+/** What may become of one claim while it is sent. */
+export type ClaimWatch = {
+  /** False while paused, closed or stopping: no byte is written. */
+  gateOpen: () => boolean;
+  stopping: () => boolean;
   /** The claim was answered, ended or given up elsewhere meanwhile: no further attempt. */
   over: () => boolean;
   /** The end of the auction was told, at whatever time it says that it ended: a bid now would bind us outside of it. */
@@ -40,10 +49,6 @@ export type SendWorld = {
   isOverruled: () => boolean;
   /** Another process may have, or have had, the request since this one began: what it has sent may be older than our answer. */
   othersMaySend: () => boolean;
-  sendLimit: SendLimit;
-  ownDelay: OwnDelay;
-  /** Claims that have a place on the way to the service right now. */
-  inFlight: () => number;
   /**
    * The place of this claim. It has one when it begins. After an attempt that failed it gives the place up until it tries again: a
    * request that the service never answers must not keep others from being tried.
@@ -107,7 +112,11 @@ function attemptEnd(answer: BidAnswer): AttemptEnd | null {
 }
 
 /** Resolves to the record that ends the claim, or to null when the process stops or the claim is over elsewhere first. */
-export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answered | Passed | null> {
+export async function sendClaim(
+  world: SendWorld,
+  watch: ClaimWatch,
+  job: SendJob,
+): Promise<Answered | Passed | null> {
   const { service, clock, settings } = world;
   let attempts = 0;
   let landingPossible = job.inherited;
@@ -120,19 +129,19 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
   let failedAtMs = Number.POSITIVE_INFINITY;
   let failedAlone = 0;
   for (;;) {
-    if (world.stopping()) return null;
+    if (watch.stopping()) return null;
     // Whoever ended it may not know that bytes of ours are out: that has to be said, whatever it is worth by now.
-    if (world.over()) return attempts > 0 ? unknown() : null;
-    if (world.isForfeited?.()) return unknown(forfeitedText);
-    if (attempts === 0 && world.isOverruled()) return overruled();
+    if (watch.over()) return attempts > 0 ? unknown() : null;
+    if (watch.isForfeited?.()) return unknown(forfeitedText);
+    if (attempts === 0 && watch.isOverruled()) return overruled();
     const cutoffAt = cutoffOf(job.deadlineAt, service, settings);
     if (clock.now() >= cutoffAt) return afterDeadline();
-    if (world.auctionEnded()) return unansweredAt('end of its auction', 'auction-ended', held);
+    if (watch.auctionEnded()) return unansweredAt('end of its auction', 'auction-ended', held);
     if (!hasPlace) {
-      hasPlace = await world.place.take(Math.min(cutoffAt, clock.now() + placePollMs));
+      hasPlace = await watch.place.take(Math.min(cutoffAt, clock.now() + placePollMs));
       continue;
     }
-    if (!world.gateOpen()) {
+    if (!watch.gateOpen()) {
       held = world.endCode('deadline');
       await sleep(clock, Math.min(gatePollMs, cutoffAt - clock.now()));
       continue;
@@ -153,7 +162,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     const startedAt = clock.now();
     world.ownDelay.measure();
     const mayWrite = () => {
-      const may = world.gateOpen() && !world.auctionEnded() && (attempts > 0 || !world.isOverruled());
+      const may = watch.gateOpen() && !watch.auctionEnded() && (attempts > 0 || !watch.isOverruled());
       if (may) world.observer({ kind: 'sending', at: clock.now() });
       return may;
     };
@@ -180,7 +189,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
 
   function leavePlace(restMs: number): void {
     hasPlace = false;
-    world.place.giveUp(restMs);
+    watch.place.giveUp(restMs);
   }
 
   /** What the service asks us to wait. */
@@ -228,7 +237,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
       outcome: namedOutcome(answer.outcome),
       ...codesBeside('bidId' in answer.outcome ? answer.outcome.bidId : null),
       attempts,
-      earlierAttemptPossible: landingPossible || world.othersMaySend(),
+      earlierAttemptPossible: landingPossible || watch.othersMaySend(),
       firstByteAt,
       response: storedResponse(answer),
       ...toldHindrances(),
@@ -258,7 +267,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
   }
 
   function overruled(): Answered | Passed {
-    if (job.inherited || world.othersMaySend()) return unknown(overruledText);
+    if (job.inherited || watch.othersMaySend()) return unknown(overruledText);
     const pass = deskPass(job.requestId, 'cap-lowered', overruledText, clock.now(), job.claim.claimId);
     return world.soleOwner ? pass : { ...pass, maybeSent: true };
   }

@@ -1,5 +1,5 @@
 /** What the published bids of an auction say about our own bid and about its best rival. Pure. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type EpochMs, noRivalCell } from '../domain/glossary.ts';
 import type { PublishedBid } from '../domain/offer.ts';
@@ -140,7 +140,7 @@ export function listHashOf(bids: readonly PublishedBid[]): string {
   const rows = bids.map(({ bidId, rateHundredths, offGrid, amountCents, installments, position, placedAt }) =>
     JSON.stringify([bidId, rateHundredths, offGrid, amountCents, installments, position, placedAt]),
   );
-  return createHash('sha256').update(rows.sort().join('\n')).digest('base64url').slice(0, 16);
+  return hash('sha256', rows.sort().join('\n'), 'base64url').slice(0, 16);
 }
 
 /** Whether two lists differ, as far as is known of the first: without its hash, the number of bids alone tells. */

@@ -63,13 +63,16 @@ export function foldSums(
     exponent = 0;
   }
   const weight = Math.exp(exponent);
-  for (const [index, amount] of additions) {
+  // By place: some seventy sums a result go through here, and an iterator costs as much as what it goes through.
+  for (let place = 0; place < additions.length; place += 1) {
+    const addition = additions[place]!;
+    const index = addition[0];
     if (index >= histogram.cells.length) {
       const grown = new Float64Array(2 * cellCount);
       grown.set(histogram.cells);
       histogram.cells = grown;
     }
-    histogram.cells[index]! += amount * weight;
+    histogram.cells[index]! += addition[1] * weight;
   }
 }
 

@@ -53,9 +53,9 @@ export function momentStatistics({ columns }: Layout): number {
 /** Rates are counted from here, so that sums of squares lose no digits. */
 const origin = 250;
 
-/** What a best rival rate adds to the moments, by statistic; nothing where there is no rival. */
-export function momentAdditions(levels: readonly number[], bestRivalCell: number): Map<number, Addition[]> {
-  const byStatistic = new Map<number, Addition[]>();
+/** What a best rival rate adds to the moments, by statistic, with a gap where it adds nothing; empty where there is no rival. */
+export function momentAdditions(levels: readonly number[], bestRivalCell: number): Addition[][] {
+  const byStatistic: Addition[][] = [];
   if (bestRivalCell === noRivalCell) return byStatistic;
   const columns = [0, 1, ...levels.map((level) => level + reserved)];
   const rate = bestRivalCell - origin;
@@ -64,9 +64,8 @@ export function momentAdditions(levels: readonly number[], bestRivalCell: number
       const index = momentIndex(columns[first]!, columns[second]!);
       const amount = first > 0 ? 1 : second > 0 ? rate : rate * rate;
       const statistic = Math.floor(index / sumsEach);
-      const additions = byStatistic.get(statistic) ?? [];
-      additions.push([index - statistic * sumsEach, amount]);
-      byStatistic.set(statistic, additions);
+      while (byStatistic.length <= statistic) byStatistic.push([]);
+      byStatistic[statistic]!.push([index - statistic * sumsEach, amount]);
     }
   }
   return byStatistic;

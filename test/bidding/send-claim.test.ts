@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { evolve } from '../../src/bidding/evolve.ts';
 import type { DeskEvent } from '../../src/bidding/observer.ts';
 import type { BidAnswer, BidAttempt, Service } from '../../src/bidding/ports.ts';
-import { cutoffOf, type SendJob, type SendWorld, sendClaim } from '../../src/bidding/send-claim.ts';
+import { type ClaimWatch, cutoffOf, type SendJob, type SendWorld, sendClaim } from '../../src/bidding/send-claim.ts';
 import { type AttemptEnd, createSendLimit } from '../../src/bidding/send-limit.ts';
 import { refusedInDoubt } from '../../src/domain/offer.ts';
 import type { Answered, Passed } from '../../src/domain/records.ts';
@@ -20,7 +20,7 @@ const response = { status: 200, body: 'as received' };
 type Script = (now: number, attempt: BidAttempt) => BidAnswer;
 
 /** Plays `script` answer by answer; the last one again and again. */
-function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen = true, more: Partial<SendWorld> = {}) {
+function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen = true, more: Partial<SendWorld & ClaimWatch> = {}) {
   const clock = createManualClock(at + 10);
   const attempts: { at: number; attempt: BidAttempt }[] = [];
   const events: DeskEvent[] = [];
@@ -35,7 +35,7 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
     networkP99Ms: () => 40,
     clockSkewMs: () => 0,
   };
-  const sendWorld: SendWorld = {
+  const sendWorld: SendWorld & ClaimWatch = {
     service: service as Service,
     vault,
     clock,
@@ -60,7 +60,7 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
     ...more,
   };
   let ending: Answered | Passed | null | undefined;
-  void sendClaim(sendWorld, { requestId, claim, deadlineAt, receivedAt: at, inherited: false, ...job }).then(
+  void sendClaim(sendWorld, sendWorld, { requestId, claim, deadlineAt, receivedAt: at, inherited: false, ...job }).then(
     (record) => {
       ending = record;
     },

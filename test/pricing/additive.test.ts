@@ -246,7 +246,7 @@ test('what a program with two additive readings noted is mixed to the same bytes
 });
 
 test('an auction without rivals says nothing of where rivals stand', () => {
-  assert.equal(momentAdditions([0, 2], noRivalCell).size, 0);
+  assert.deepEqual(momentAdditions([0, 2], noRivalCell), []);
   const { statistics } = taught(30);
   const before = effectsOf(layout, { moments: sumsOf(statistics), drift: null, won: null, errors: null });
   const trial = {
