@@ -3,7 +3,7 @@
  * A request without a valid token is answered before its body is read, and only so often.
  */
 import assert from 'node:assert/strict';
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -234,12 +234,13 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
   };
   addStarting(app, common);
   addAdmission(app, common, { connections, methodsAt, pathNear, nothingAt });
-  app.addHook('onRequest', async (request, reply) => {
-    if (!isTransferCoded(request.headers)) return undefined;
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!isTransferCoded(request.headers)) return done();
     // What follows on this connection cannot be told from the body by somebody else on the way.
     const detail =
       'the body has a transfer coding that is not known here; send it with Transfer-Encoding: chunked alone, or with Content-Length';
-    return problem(reply.header('connection', 'close'), 501, 'unsupported', detail);
+    // Behind the parser, which answers by itself where it cannot tell the end of the body.
+    queueMicrotask(() => void problem(reply.header('connection', 'close'), 501, 'unsupported', detail));
   });
   app.addHook('onSend', (request, _reply, _payload, done) => {
     drain(request.raw);
@@ -265,12 +266,12 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
 
 /** A start may take long; senders come again, and nothing is taken in before everything that follows it runs. */
 function addStarting(app: FastifyInstance, { isOpen }: Common): void {
-  app.addHook('onRequest', async (request, reply) => {
-    if (isOpen()) return undefined;
+  app.addHook('onRequest', (request, reply, done) => {
+    if (isOpen()) return done();
     const path = request.routeOptions.url;
-    if (path === '/livez') return plain(reply, 200, 'starting\n');
-    if (path === '/readyz') return plain(reply, 503, '[-] start: the desk is starting\nnot ready\n');
-    return problem(reply.header('retry-after', '5'), 503, 'unavailable', 'the desk is starting; send it again');
+    if (path === '/livez') plain(reply, 200, 'starting\n');
+    else if (path === '/readyz') plain(reply, 503, '[-] start: the desk is starting\nnot ready\n');
+    else problem(reply.header('retry-after', '5'), 503, 'unavailable', 'the desk is starting; send it again');
   });
 }
 
@@ -305,8 +306,19 @@ function addAdmission(
     return { proof: caller === null ? none : { kind: 'api', name: caller.name }, at: 'api', isWrong };
   }
 
-  app.addHook('onResponse', async (request) => connections.end(request.raw));
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onResponse', (request, _reply, done) => {
+    connections.end(request.raw);
+    done();
+  });
+  app.addHook('onRequest', (request, reply, done) => {
+    // What is answered here goes no further.
+    const answered = admit(request, reply);
+    if (answered === null) done();
+    else if (answered instanceof Promise) answered.catch(done);
+  });
+
+  /** Null: it goes on. */
+  function admit(request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply> | null {
     const path = request.routeOptions.url;
     const { proof, at, isWrong } = loginOf(request);
     if (!connections.begin(request.raw, proof)) {
@@ -317,7 +329,7 @@ function addAdmission(
         'This token has too many connections; use fewer.',
       );
     }
-    if (path !== undefined && (healthPaths.has(path) || path === '/metrics' || path === statusPath)) return undefined;
+    if (path !== undefined && (healthPaths.has(path) || path === '/metrics' || path === statusPath)) return null;
     const address = request.ip;
     if (proof.kind === 'none') {
       const admission = isWrong ? visitors.failed(address) : visitors.came(address);
@@ -336,8 +348,8 @@ function addAdmission(
         ? undefinedOfApi(request, reply, methodsAt(request.url), pathNear(request.url))
         : nothingAt(request, reply);
     if (at === 'webhooks' && proof.kind === 'none') return notFound(reply);
-    return undefined;
-  });
+    return null;
+  }
 }
 
 /** A log-in through the provider that is refused counts as a wrong token does. */
@@ -456,7 +468,7 @@ function addWebhooks(app: FastifyInstance, door: Door, { bodies, onRefusal }: Co
 
 /** Compares digests, all of them every time: neither length nor place of a difference shows in the time it takes. */
 function tokenCheck(tokens: readonly string[]): (token: string) => boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
   const known = tokens.map(digest);
   return (token) => {
     const given = digest(token);
