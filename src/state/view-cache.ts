@@ -111,19 +111,19 @@ function createEntries<K, V extends { flushing: boolean }>(limit: number, dirty:
 }
 
 /**
- * Ids that rows are stored under, as a Bloom filter: a request that nobody has heard of is most often told to be new without
- * a look at the disk.
+ * Ids that rows are stored under, of requests and of bids, as a Bloom filter: what nobody has heard of is most often told to be new
+ * without a look at the disk.
  */
 type StoredIds = {
-  add: (id: RequestId) => void;
+  add: (id: string) => void;
   /** False: there is surely no row. */
-  mayHave: (id: RequestId) => boolean;
+  mayHave: (id: string) => boolean;
 };
 
 const filterHashes = 6;
 const ascii = /^[\0-\x7f]*$/;
 
-function createStoredIds(ids: Iterable<RequestId>, filterBits: number): StoredIds {
+function createStoredIds(ids: Iterable<string>, filterBits: number): StoredIds {
   const words = new Uint32Array(2 ** filterBits / 32);
   /**
    * Visits the bits of an id until `visit` says false. Two multiplicative hashes, combined by double hashing (Kirsch &
@@ -180,7 +180,8 @@ export function createViewCache(
   let bids = new Map<string, string>();
   let flushingBids = new Map<string, string>();
 
-  const holdersOfBid = (bidId: string) => bids.get(bidId) ?? flushingBids.get(bidId) ?? reader.holdersOfBid(bidId);
+  const storedHolders = (bidId: string) => (storedIds.mayHave(bidId) ? reader.holdersOfBid(bidId) : null);
+  const holdersOfBid = (bidId: string) => bids.get(bidId) ?? flushingBids.get(bidId) ?? storedHolders(bidId);
 
   /** As they are now; whoever changes them meanwhile makes them dirty again. */
   const takeRows = (exposureOf: (row: CachedRow) => StoredExposure): DirtyRow[] => {
@@ -246,7 +247,10 @@ export function createViewCache(
       row.stateDirty = true;
       dirtyRows.add(row);
       storedIds.add(row.requestId);
-      for (const bidId of bidIds) bids.set(bidId, withHolder(holdersOfBid(bidId), row.requestId));
+      for (const bidId of bidIds) {
+        bids.set(bidId, withHolder(holdersOfBid(bidId), row.requestId));
+        storedIds.add(bidId);
+      }
     },
     markExposure: (row) => {
       row.exposureDirty = true;

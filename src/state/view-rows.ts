@@ -212,8 +212,8 @@ type JoinedRow = { state: string | null; open: number | null; status: Exclude<Re
 export type ViewReader = {
   applied: (partition: number) => number;
   row: (requestId: RequestId) => { state: string | null; open: boolean; reservation: Reservation };
-  /** Of every row and of every promise, in no order; some twice. Throws where keys are missing or out of order. */
-  ids: () => Iterable<RequestId>;
+  /** Of every row, of every promise and of every bid, in no order; some twice. Throws where keys are missing or out of order. */
+  ids: () => Iterable<string>;
   openRows: (partition: number) => OpenRows;
   query: (query: LedgerQuery) => LedgerRow[];
   /** As `code-holders.ts` writes them. */
@@ -272,13 +272,14 @@ export function createViewReader(database: DatabaseSync): ViewReader {
   const reservation = prepare('SELECT status FROM exposure WHERE request_id = ?');
   const ids = [
     // Counted by something else than the keys; rows of the ledger are long.
-    { table: 'ledger', counted: 'INDEXED BY ledger_cursor' },
-    { table: 'exposure', counted: 'NOT INDEXED' },
-  ].map(({ table, counted }) => ({
+    { table: 'ledger', key: 'request_id', counted: 'INDEXED BY ledger_cursor' },
+    { table: 'exposure', key: 'request_id', counted: 'NOT INDEXED' },
+    { table: 'bid_index', key: 'bid_id', counted: 'NOT INDEXED' },
+  ].map(({ table, key, counted }) => ({
     table,
     page: prepare(
-      `SELECT json_group_array(request_id) AS ids
-         FROM (SELECT request_id FROM ${table} WHERE request_id > ? ORDER BY request_id LIMIT ${idsAtOnce})`,
+      `SELECT json_group_array(${key}) AS ids
+         FROM (SELECT ${key} FROM ${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ${idsAtOnce})`,
     ),
     count: prepare(`SELECT count(*) AS n FROM ${table} ${counted}`),
   }));
@@ -338,13 +339,13 @@ export function createViewReader(database: DatabaseSync): ViewReader {
         let read = 0;
         for (;;) {
           const found = JSON.parse((page.get(last) as { ids: string }).ids) as string[];
-          for (const requestId of found) {
+          for (const id of found) {
             // The file orders by UTF-8, which differs for rare characters alone.
-            if (requestId <= last && Buffer.compare(Buffer.from(requestId), Buffer.from(last)) <= 0) {
+            if (id <= last && Buffer.compare(Buffer.from(id), Buffer.from(last)) <= 0) {
               throw damagedIndex(`the keys of the table ${table} are out of order`);
             }
-            yield requestId;
-            last = requestId;
+            yield id;
+            last = id;
           }
           read += found.length;
           if (found.length < idsAtOnce) break;

@@ -132,6 +132,26 @@ test('every row that is stored is found, and hardly any other is looked for on d
   assert.notEqual(cache.row('pedido-\ud800').state, null);
 });
 
+test('the holder of every bid that is stored is found, and no other bid is looked for on disk', () => {
+  const stored = Array.from({ length: 20_000 }, (_, index) => `bid-${index}`);
+  const looked: string[] = [];
+  const holdersOfBid = (bidId: string) => {
+    looked.push(bidId);
+    return stored.includes(bidId) ? `of-${bidId}` : null;
+  };
+  const cache = createViewCache({ ...reader, holdersOfBid, ids: () => stored } as unknown as ViewReader, limits);
+  for (const bidId of stored.slice(0, 500)) assert.equal(cache.holdersOfBid(bidId), `of-${bidId}`);
+  looked.length = 0;
+  for (let index = 0; index < 20_000; index += 1) assert.equal(cache.holdersOfBid(`other-${index}`), null);
+  assert.ok(looked.length <= 5, `${looked.length} of 20,000 bids that nobody holds were looked for`);
+  const row = cache.row('r1');
+  row.state = stateOf('r1', 'lost', 1);
+  cache.markState(row, ['other-1']);
+  cache.takeDirty(() => assert.fail('no promise')).stored();
+  cache.holdersOfBid('other-1');
+  assert.ok(looked.includes('other-1'), 'a bid that was stored later is looked for');
+});
+
 test('a row that has left the memory after it was stored is found again', () => {
   const found: string[] = [];
   const row = (id: string) => {
