@@ -2,6 +2,6 @@
 import { describe } from 'node:test';
 import { bearsNoOther, blocks, followReadme, isOfTools } from './readme-reader.ts';
 
-describe('the tools of the README that run alone', { concurrency: false, timeout: 600_000 }, () => {
+describe('the tools of the README that run alone (defect line 5)', { concurrency: false, timeout: 600_000 }, () => {
   followReadme(blocks.filter(isOfTools), bearsNoOther);
 });

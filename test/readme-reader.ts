@@ -272,7 +272,7 @@ export function followReadme(wanted: readonly string[], isWanted: (line: string)
   });
 
   for (const block of wanted) {
-    test(`${blocks.indexOf(block) + 1}: ${block.split('\n')[0]}`, async () => {
+    test(`${blocks.indexOf(block) + 1}: ${block.split('\n')[0]} (defect line 5)`, async () => {
       for (const line of linesOf(block).filter(isWanted)) {
         // What a reader waits for, looking again.
         if (/contracts show/.test(line)) {

@@ -2,6 +2,6 @@
 import { describe } from 'node:test';
 import { bearsNoOther, blocks, followReadme, isOfTools } from './readme-reader.ts';
 
-describe('the tools of the README, in order', { concurrency: false, timeout: 1_200_000 }, () => {
+describe('the tools of the README, in order (defect line 5)', { concurrency: false, timeout: 1_200_000 }, () => {
   followReadme(blocks.filter(isOfTools), (line) => !bearsNoOther(line));
 });

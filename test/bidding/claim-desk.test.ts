@@ -112,7 +112,7 @@ test('a claim carries the settings that its fold needs', async () => {
     assert.deepEqual(record.terms, { resultTimeoutMs, contemplationTimeoutMs, graceMs, halfLifeMs });
 });
 
-test('offers that were decided before an order or under another set are decided anew, not sent', async () => {
+test('offers that were decided before an order or under another set are decided anew, not sent (stranger, session 38)', async () => {
   const { ruleSetHash } = trace;
   for (const live of [
     { ruleSetHash, controlRevision: 2 },

@@ -160,7 +160,7 @@ const pass = (...all: object[]) => ({
   event: { type: 'pass', params: { code: 'own', reason: 'r' } },
 });
 
-test('a link is asked for whenever it may decide a rule that shapes the bid', () => {
+test('a link is asked for whenever it may decide a rule that shapes the bid (issue 20, line 1)', () => {
   const event = (type: string, params: object, ...all: object[]) => ({ conditions: { all }, event: { type, params } });
   assert.equal(needWith([limit({ maxAmountReais: 500 }, earnings)]), 'useful');
   assert.equal(needWith([event('economics', { bidCostReais: 1 }, earnings)]), 'useful');
@@ -179,7 +179,7 @@ test('a link is asked for whenever it may decide a rule that shapes the bid', ()
   assert.equal(needWith(conflict), 'needed');
 });
 
-test('a link is not asked for where it changes nothing', () => {
+test('a link is not asked for where it changes nothing (issue 20, line 1)', () => {
   const economics = (params: object, ...all: object[]) => ({
     conditions: { all },
     event: { type: 'economics', params },
@@ -494,7 +494,7 @@ test('a decision that does not say how its amount was chosen is made again with 
   }
 });
 
-test('a worker whom the link detail tells otherwise than the request is no bid, and old bids replay', () => {
+test('a worker whom the link detail tells otherwise than the request is no bid, and old bids replay (integrator, session 48)', () => {
   const bytes = (requestId: string, offer: Claimed['offer']) =>
     encodeBid({ requestId, offer, contacts: config.contacts });
   const request = { ...sampleRequest, availableMarginCents: null, employerStartDate: '2010-01-01' };
@@ -567,7 +567,7 @@ test('a worker whom the link detail tells otherwise than the request is no bid, 
   );
 });
 
-test('a fact that request and link contradict makes the economics no better than either word does', () => {
+test('a fact that request and link contradict makes the economics no better than either word does (attacker, session 49)', () => {
   const codes = { construction: 4_120_400, agriculture: 111_301, commerce: 4_711_302 };
   const hired = { admissionDate: '2026-03-01' };
   const decided = (requestCode: number, linkCode: number, own = policy, joining: Joining = 'worse') => {

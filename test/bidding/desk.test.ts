@@ -118,7 +118,7 @@ test('a service whose answers take a tenth of an auction is named, and nothing i
   }
 });
 
-test('a cap by hand that is set while offers wait binds them', async () => {
+test('a cap by hand that is set while offers wait binds them (stranger, session 38)', async () => {
   const house = await openHouse({
     seed: 15,
     sandbox: { auction: { windowMs: 20_000, expiryMs: 60_000 }, pace: { batchRequests: 20, batchIntervalMs: 50 } },

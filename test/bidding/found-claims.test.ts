@@ -102,7 +102,7 @@ test('a claim that the view has with other bytes than the log is not sent, and f
   assert.match(alarms.join('\n'), /^request-frozen: .*not the claim of the log.*lance views verify/m);
 });
 
-test('a claim whose bytes are not those of its offer is not sent, and freezes its request alone', async (context) => {
+test('a claim whose bytes are not those of its offer is not sent, and freezes its request alone (attacker, session 48)', async (context) => {
   const bytes = bytesOf(own);
   for (const forged of [
     'DROP \r\n\r\nPOST /x',

@@ -108,7 +108,7 @@ test('records as they are written are read as they are', () => {
   for (const record of samples) assert.equal(readRecord('auctions', place, record), record, record.kind);
 });
 
-test('whatever stands in the log, folding it and going on never throws, and sends nothing once frozen', () => {
+test('whatever stands in the log, folding it and going on never throws, and sends nothing once frozen (defect line 9)', () => {
   let frozen = 0;
   fc.assert(
     fc.property(
@@ -213,7 +213,7 @@ test('what may have been a claim is never a pass: its money counts, ended by the
   assert.match(JSON.stringify(unknownNow), /may have been a claim: auctions\/0 at 17/);
 });
 
-test('a claim of more than was asked for counts what was asked for, and is never sent', () => {
+test('a claim of more than was asked for counts what was asked for, and is never sent (attacker, session 49)', () => {
   const asked = sampleRequest.requestedAmountCents!;
   const huge = claimed('x:1', { offer: { ...offer, amountCents: 900_000_000_000 } });
   const found = foldAll([requested(), huge]);
@@ -290,7 +290,7 @@ test('an answer whose claim cannot be read counts, and its bid is found by its i
   assert.deepEqual([late.phase, late.exposure, late.claim?.unread], ['accepted', 'held', true]);
 });
 
-test('a retry reads the records again: what can be processed now is as if it had always been', async (context) => {
+test('a retry reads the records again: what can be processed now is as if it had always been (defect line 9)', async (context) => {
   const damaged: AuctionRecord[] = [requested(), unreadable, answered(accepted), ended([bid('ours')]), thaw('retry')];
   const mended: AuctionRecord[] = [requested(), claimed(), answered(accepted), ended([bid('ours')])];
   for (const [history, isMended] of [
@@ -346,7 +346,7 @@ test('assertions and faults of the world are not taken for a record that cannot 
   assert.equal(fold(new TypeError('quotes 52998224725')), 'requested: TypeError');
 });
 
-test('a decision that saw more promised than one loan can be is read back', () => {
+test('a decision that saw more promised than one loan can be is read back (attacker, session 48)', () => {
   const usage = { 'desk-day|2026-11-27': { amountCents: 2_000_000_013_389_003, count: 2 } };
   const record = { ...passed(null, 'cap'), trace: { ...trace, usage } };
   assert.deepEqual(readRecord('auctions', place, record), record);

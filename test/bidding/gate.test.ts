@@ -88,7 +88,7 @@ test('unread for longer than its greatest age, counted from before the last read
   assert.equal(gate.isOpen(), true);
 });
 
-test('a server that answers late closes once, and opens when it answers in time', async () => {
+test('a server that answers late closes once, and opens when it answers in time (defect line 20)', async () => {
   const { clock, world, gate } = setUp();
   await gate.start();
   // Each answer is fresh for a moment, and too old before the next one comes.

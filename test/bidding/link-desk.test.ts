@@ -326,7 +326,7 @@ test('a detail under the code of the query is for who asked, though its link is 
   assert.equal(desk.linkKeyOf(waiting('1')), 'renamed');
 });
 
-test('whoever waits is told of a detail under the code of the query that is of somebody else', async () => {
+test('whoever waits is told of a detail under the code of the query that is of somebody else (integrator, session 49)', async () => {
   const foreign: [string, ReturnType<typeof told>][] = [
     ['another worker', told('other', 'q1', 'another worker')],
     ['another registration', told('other', 'q1', undefined, { matricula: '77' })],

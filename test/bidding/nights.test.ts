@@ -203,7 +203,7 @@ describe('nights on which no bid flows', { concurrency: 3 }, () => {
     });
   }
 
-  test('overload is said only where the queue was full, else that no slot was free', async (context) => {
+  test('overload is said only where the queue was full, else that no slot was free (issue 20, line 5)', async (context) => {
     for (const [queueLimit, code, other] of [
       [1_000, 'no-send-slot', 'overload'],
       [1, 'overload', null],
@@ -248,7 +248,7 @@ describe('nights on which no bid flows', { concurrency: 3 }, () => {
     await assertNight({ baseUrl: () => `http://127.0.0.1:${port}`, moreRules }, 'service-unreachable');
   });
 
-  test('views that cannot be stored are named where partitions are not live', async () => {
+  test('views that cannot be stored are named where partitions are not live (issue 15, line 22)', async () => {
     const house = await openHouse(night);
     try {
       const { views } = house.store;

@@ -23,7 +23,7 @@ async function costMs(url: string): Promise<number> {
   return Math.min(...rounds);
 }
 
-test('1,000 probes of a desk with 20,000 open requests cost what those of an idle one do', async () => {
+test('1,000 probes of a desk with 20,000 open requests cost what those of an idle one do (defect line 8)', async () => {
   const house = await openHouse({ seed: 1, sandbox: {}, bidding: {} });
   try {
     const desk = house.engine.desk!;
@@ -49,7 +49,7 @@ test('1,000 probes of a desk with 20,000 open requests cost what those of an idl
   }
 });
 
-test('what is counted of the rows at hand is what a look at all of them would count', () => {
+test('what is counted of the rows at hand is what a look at all of them would count (defect line 8)', () => {
   type Row = { id: string; frozen: boolean; open: boolean };
   const id = fc.constantFrom('a', 'b', 'c', 'd');
   const partition = fc.integer({ min: 0, max: 1 });

@@ -136,7 +136,7 @@ test('alarms are raised by the step, once', () => {
     [[...claim, ended([bid('ours')])], answered(refusal), ['bid-after-refusal']],
     [[...claim, answered(refusal)], ended([]), []],
     [[...claim, answered(unknown)], ended([bid('ours')]), []],
-    // Refused without a code, and published with the same figures; other figures are a rival's.
+    // Refused without a code, and published with the same figures (integrator, session 49); other figures are a rival's.
     [[...claim, answered(rejected)], ended([bid('other')]), ['bid-after-refusal']],
     [[...claim, ended([bid('other')])], answered(rejected), ['bid-after-refusal']],
     [[...claim, answered(rejected)], ended([bid('other', { amountCents: 1 })]), []],

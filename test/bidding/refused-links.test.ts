@@ -30,7 +30,7 @@ test('expired and missing authorisations are reasons of their own', async (conte
   assert.ok(asked.length > 0 && asked.length <= requests * 2, `${asked.length} queries: a refused one is not repeated`);
 });
 
-test('what a link may decide is asked for, and decided without where it does not come', async (context) => {
+test('what a link may decide is asked for, and decided without where it does not come (issue 20, line 1)', async (context) => {
   // Undecided it holds; no earnings are that low.
   const rule = {
     name: 'Little of little',

@@ -105,7 +105,7 @@ test('an answer ends the claim with what was received', async () => {
   assert.deepEqual([attempts[0]!.attempt.body, attempts[0]!.attempt.deadlineAt], [claim.body, cutoff]);
 });
 
-test('a cap by hand that is set or lowered after the decision stops a claim that was not tried here, and no other', async () => {
+test('a cap by hand that is set or lowered after the decision stops a claim that was not tried here, and no other (stranger, session 38)', async () => {
   const waiting = setUp([lands], {}, false);
   await waiting.clock.settle();
   waiting.world.overruled = true;
@@ -353,7 +353,7 @@ test('after the cutoff not one attempt is made', async () => {
   assert.equal((ended() as Passed).code, 'deadline');
 });
 
-test("the service's answer to a bid is stored sealed, and opens in its own record alone", async () => {
+test("the service's answer to a bid is stored sealed, and opens in its own record alone (defect line 12)", async () => {
   const { clock, ended } = setUp([
     (now): BidAnswer => ({
       kind: 'answered',

@@ -169,7 +169,7 @@ test('presumed or unknown: one bid with our content and send window is ours', ()
   assert.equal(read(edges, answerOf(unknown)).candidates.length, 3);
 });
 
-test('a bid with our figures under a code that a duplicate or a later answer gave is ours, whatever its time', () => {
+test('a bid with our figures under a code that a duplicate or a later answer gave is ours, whatever its time (integrator, session 48)', () => {
   const early = { placedAt: claim.at - 3 * 3_600_000 };
   for (const answer of [
     answerWith(duplicate, ['told']),

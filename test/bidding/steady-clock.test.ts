@@ -31,7 +31,7 @@ function setUp() {
   return { clock, pass, shift: (ms: number) => (shiftMs = ms) };
 }
 
-test('a step is not followed, in neither direction, and is over when the clock is back', async () => {
+test('a step is not followed, in neither direction, and is over when the clock is back (defect line 20)', async () => {
   const { clock, pass, shift } = setUp();
   for (const ms of [4 * 86_400_000, -1_200_000, 2_001, -2_001]) {
     shift(ms);
@@ -76,7 +76,7 @@ test('the offset says how far the time kept is ahead, within and after a step', 
   assert.equal(Math.round(clock.offsetMs()), start - 1_200_000);
 });
 
-test('timers: one for a time of day is set anew by a jump, one after a delay is not', async () => {
+test('timers: one for a time of day is set anew by a jump, one after a delay is not (defect line 20)', async () => {
   const { clock, pass, shift } = setUp();
   const rung: string[] = [];
   clock.schedule(start + 60_000, () => rung.push('time of day'));
@@ -127,7 +127,7 @@ function watched(options: {
   return { clock, pass, shift, watch, events };
 }
 
-test('a step closes the gate until the service tells the same time, and raises one alarm', async () => {
+test('a step closes the gate until the service tells the same time, and raises one alarm (defect line 20)', async () => {
   let agrees = false;
   const { clock, pass, shift, watch, events } = watched({
     newestMs: null,
@@ -182,7 +182,7 @@ test('a small step is followed only when the service is nearer to it than to the
   }
 });
 
-test('a start before the newest record, or long after it, asks the service first', async () => {
+test('a start before the newest record, or long after it, asks the service first (defect line 20)', async () => {
   for (const newestMs of [3_000, -4 * 86_400_000]) {
     let answer: number | null = null;
     const { clock, pass, watch } = watched({ newestMs, skewMs: (movedMs) => (answer === null ? null : movedMs) });

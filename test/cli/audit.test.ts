@@ -29,7 +29,7 @@ const environmentOf = (dataDir: string) => ({
   LANCE_PSEUDONYM_KEY: 'a key of the test of the audit and of nothing else',
 });
 
-test('a moved desk carries on the heads of its chains', async () => {
+test('a moved desk carries on the heads of its chains (defect line 18)', async () => {
   const [left, came] = [join(root, 'left'), join(root, 'came')];
   const anchor = { ...anchorFileOf(left, null), key: createAuditKey(rightKey), everyMs: 300_000 };
   const store = await openEmbeddedStore({ directory: left, onFault: assert.fail, anchor });
@@ -127,7 +127,7 @@ test('accept-restore takes a log that was set back, and pauses', async () => {
   await live(directory, 1);
 });
 
-test('an empty directory is not accepted for that of its anchor unless it is said to be lost', async () => {
+test('an empty directory is not accepted for that of its anchor unless it is said to be lost (operator, session 37)', async () => {
   const directory = join(root, 'right');
   await live(directory, 3);
   const environment = {
@@ -149,7 +149,7 @@ test('an empty directory is not accepted for that of its anchor unless it is sai
   assert.match(lost.said.replaceAll(/\s+/g, ' '), /Lost, as far as the anchor tells: 4 records of requests/);
 });
 
-test('a desk is not taken in under another pseudonym key, and nothing is left', async () => {
+test('a desk is not taken in under another pseudonym key, and nothing is left (operator, session 37)', async () => {
   const [left, came] = [join(root, 'keyed'), join(root, 'came-with-other-key')];
   await live(left, 2);
   const anchor = { ...anchorFileOf(left, null), key: createAuditKey(rightKey), everyMs: 300_000 };

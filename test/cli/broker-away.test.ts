@@ -132,7 +132,7 @@ await describeOnStack('a broker that goes away', () => {
     return ids;
   }
 
-  test('readiness falls and returns by itself, and what was acknowledged is stored', {
+  test('readiness falls and returns by itself, and what was acknowledged is stored (defect line 22)', {
     timeout: 400_000,
   }, async (t) => {
     await until(recoverMs, isReady);

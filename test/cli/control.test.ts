@@ -154,7 +154,7 @@ test('resume names the cause that is left also where a process has not confirmed
   }
 });
 
-test('who paused, resumed and capped, and why, is logged, shown by the doctor and by readyz', async () => {
+test('who paused, resumed and capped, and why, is logged, shown by the doctor and by readyz (defect line 17)', async () => {
   const orders = [
     ['pause', '--by', 'ana', '--reason', 'taxas estranhas'],
     ['resume', '--by', 'bia', '--reason', 'visto com o risco'],

@@ -12,7 +12,7 @@ import { freePort, jsonLines, lance, openStage, startDaemon } from './desk.ts';
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const flat = (text: string) => text.replaceAll(/\s+/g, ' ');
 
-test('economics of the settings need two identities where a record asks for it', async () => {
+test('economics of the settings need two identities where a record asks for it (issue 21, line 7)', async () => {
   const played = await openStage(2_123);
   const port = await freePort();
   const root = `http://127.0.0.1:${port}`;

@@ -175,7 +175,7 @@ test('what example prints works against the sandbox, once what it leaves open is
   assert.match(unsent.stderr, /Nothing was sent\. The order is sent at once with --yes:/);
   assert.match(unsent.stderr, /closed loan → new loan\)\n *Instalments +\d+ → 12\n *Rate +\d\.\d\d % .*→ 1\.50 %/);
   assert.match(unsent.stderr, /Instalment +R\$ [\d,]+\.\d\d → R\$ [\d,]+\.\d\d \(estimate/);
-  // Whoever mistakes the number is shown nothing of somebody else's loan.
+  // Whoever mistakes the number is shown nothing of somebody else's loan (back office, session 48).
   const mistaken = await exampleFile(
     'mistaken',
     ...['renegotiations', 'example', '--set', `closedContract=${note!.noteNumber}`],

@@ -248,7 +248,7 @@ test('a flow that was refused says how it is sent once more', () => {
   );
 });
 
-test('a flow says which answers it keeps, when it is tried again and what the service said of the proposal', () => {
+test('a flow says which answers it keeps, when it is tried again and what the service said of the proposal (clerk, issue 16)', () => {
   const real = createFlowWorld(started('withdrawal'));
   const state = {
     ...real.state(),
@@ -270,7 +270,7 @@ test('a flow says which answers it keeps, when it is tried again and what the se
   assert.match(portuguese, /^Respostas do serviço +proposal/m);
 });
 
-test('an operation is told as what became of it: given up, refused later, or over with its flow', () => {
+test('an operation is told as what became of it: given up, refused later, or over with its flow (clerk, session 33)', () => {
   const real = createFlowWorld(started('contract'));
   const lines = (more: Partial<FlowState>) =>
     flowText(createFormat('en'), { ...real.state(), ...more }, { open: null, settings });

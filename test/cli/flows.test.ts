@@ -12,7 +12,7 @@ import { jsonLines, lance, linesInTerminal, startDaemon, twoAtATime } from './de
 
 const cpf = '52998224725';
 
-test('a withdrawal is begun, taken a step and shown; what is refused says which field and why', async (context) => {
+test('a withdrawal is begun, taken a step and shown; what is refused says which field and why (defect line 5)', async (context) => {
   const directory = mkdtempSync(join(tmpdir(), 'lance-flows-cli-'));
   const settings = flowsSandbox(false);
   const sandbox = createSandbox({ settings, seed: 4, clock: runningClock, rivals: noRivals });
@@ -57,7 +57,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
     assert.ok(!ofWorker.stdout.includes(cpf));
   }
 
-  // Under another key the same worker is somebody else, and what is sealed cannot be read by the desk.
+  // Under another key the same worker is somebody else, and what is sealed cannot be read by the desk (clerk, session 33).
   const mistyped = { ...environment, LANCE_PSEUDONYM_KEY: environment.LANCE_PSEUDONYM_KEY.replace(/.$/, '~') };
   const asAna = ['--by', 'ana', '--reason', 'x'];
   const mistaken = [
@@ -335,7 +335,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.match(all.stdout, /^q-/m);
   assert.doesNotMatch(waitingOnly.stdout, /^q-/m);
 
-  // In a terminal of 80 columns no line is broken by the terminal.
+  // In a terminal of 80 columns no line is broken by the terminal (clerk, issue 16).
   const commands = [
     ...[['withdrawals', 'list'], ['renegotiations', 'list'], ['lookups', 'list'], ['letters', 'list'], ['status']],
     ...[
@@ -364,7 +364,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const storedStart = await lance(environment, ...begunLater);
   assert.equal(storedStart.code, 0, storedStart.stderr);
   assert.match(storedStart.stdout, /^w-\w+: registrado\. Nenhum processo está rodando/);
-  // What no desk has taken up is shown, and what is asked for after it is judged by it.
+  // What no desk has taken up is shown, and what is asked for after it is judged by it (clerk, issue 16).
   const waiting = await lance(environment, 'withdrawals', 'show', flowId);
   assert.match(waiting.stdout, /^Not taken up yet +\S+ \S+ \S+ simulation \(ana\)$/m, waiting.stderr);
   const busy = await lance(environment, ...later.slice(0, -1), 's3');

@@ -38,7 +38,7 @@ after(async () => {
   await played.close();
 });
 
-test('readers name what cannot be processed, or leave it out, and never die of it', async () => {
+test('readers name what cannot be processed, or leave it out, and never die of it (defect line 9)', async () => {
   const request = planted.find(({ kind, how }) => kind === 'claimed' && how === 'no JSON')!.key;
   const flow = planted.find(({ key }) => key.startsWith('r-'))!.key;
   const reads: readonly (readonly [words: readonly string[], says: RegExp])[] = [
@@ -88,7 +88,7 @@ test('retry and cancel say what came of them, ask for who and why, and are recor
   assert.match(shown.stdout, /released from the freeze \(cancel\): ana, seen with the vendor/);
 });
 
-test('a retry of a flow that freezes again at once says so, with why', async () => {
+test('a retry of a flow that freezes again at once says so, with why (clerk, session 33)', async () => {
   const flowId = 'r-elsewhere';
   // Sealed with nobody's key: it is read, and cannot be prepared.
   const begun = { ...started('renegotiation', undefined, Date.now()), flowId };

@@ -7,7 +7,7 @@ import { freePort, lance, openStage, startDaemon } from './desk.ts';
 
 const flat = (text: string) => text.replaceAll(/\s+/g, ' ');
 
-test('pause and status name a process that is stopped or hangs, and do not say that none runs', async () => {
+test('pause and status name a process that is stopped or hangs, and do not say that none runs (issue 21)', async () => {
   const played = await openStage(2_121);
   const environment = { ...played.environment, LANCE_HTTP_PORT: `${await freePort()}` };
   const daemon = await startDaemon(environment);

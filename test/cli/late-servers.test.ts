@@ -25,7 +25,7 @@ function hostOf(address: string): [host: string, port: number] {
 
 await describeOnStack('servers that come late', (stack) => {
   for (const away of ['Redis', 'Kafka'] as const) {
-    const title = `${away} that does not answer yet is waited for, with an alarm`;
+    const title = `${away} that does not answer yet is waited for, with an alarm (defect line 2)`;
     test(title, { timeout: 90_000 }, () => waitFor(away));
   }
 

@@ -370,7 +370,7 @@ test('a line without an end is refused, in time and memory that do not grow with
   assert.ok(performance.now() - startedAtMs < 60_000);
 });
 
-test('a desk with a record that cannot be read moves when what that froze was ended, which it stays', async () => {
+test('a desk with a record that cannot be read moves when what that froze was ended, which it stays (defect line 9)', async () => {
   const home = newHome();
   const store = await openStore(home.LANCE_DATA_DIR);
   await store.control.setPause({ by: 'ana', reason: 'mudança', at: 1 });

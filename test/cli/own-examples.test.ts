@@ -125,7 +125,7 @@ test('the example of an amendment holds what the flow has, and says what it does
   await assert.rejects(exampleOf('contract', '82000000009', amend, {}), /no flow c-82000000009/);
 });
 
-test('nobody reads the worker of an order without being recorded', async () => {
+test('nobody reads the worker of an order without being recorded (back office, session 48)', async () => {
   const link = { identity, authorisationNumber: '880011' };
   const { example, said, appended } = await exampleOf('contract', flowId, { step: 'amend' }, { link });
   assert.deepEqual(appended, []);

@@ -84,7 +84,7 @@ await describeOnStack('a log on Kafka spoiled from outside', (stack) => {
     return { requests: values.map((_, index) => `9${index + 1}`), flows: values.map((_, index) => `c-9${index + 1}`) };
   }
 
-  test('records of every topic that nobody can read or process freeze what they are about, and nothing else', async () => {
+  test('records of every topic that nobody can read or process freeze what they are about, and nothing else (defect line 9)', async () => {
     daemon = await startDaemon(environment);
     const { lines, url, stop } = daemon;
     const { requests, flows } = await plant();
@@ -119,7 +119,7 @@ await describeOnStack('a log on Kafka spoiled from outside', (stack) => {
     await stop();
   });
 
-  test('a topic made anew is refused, accepted by a command, and then the desk runs on', async () => {
+  test('a topic made anew is refused, accepted by a command, and then the desk runs on (defect lines 18 and 21)', async () => {
     const admin = kafka.admin();
     await admin.connect();
     const topic = `${stack.prefix}auctions`;

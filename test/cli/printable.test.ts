@@ -13,7 +13,7 @@ import { lance, twoAtATime } from './desk.ts';
 const hostile = '\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp\x7f';
 const obeyed = /[^\P{C}\n]/u;
 
-test('what a terminal would obey is written out, and JSON still says the same', () => {
+test('what a terminal would obey is written out, and JSON still says the same (defect line 10)', () => {
   assert.equal(printable('a\x1b[2J\u202eb\n'), 'a\\u001b[2J\\u202eb\n');
   assert.equal(printable('Crédito, ação e taxa: 1,99 % – ✓ 😀 █'), 'Crédito, ação e taxa: 1,99 % – ✓ 😀 █');
   fc.assert(
@@ -24,13 +24,13 @@ test('what a terminal would obey is written out, and JSON still says the same', 
   );
 });
 
-test('a cell of a table stays in its row', () => {
+test('a cell of a table stays in its row (defect line 10)', () => {
   const table = tableText(['id', 'state'], [[`7\n8  won${hostile}`, 'lost']]);
   assert.equal(table.split('\n').length, 3);
   assert.doesNotMatch(table, obeyed);
 });
 
-test('names in files and words of the command line reach no terminal as they are', async () => {
+test('names in files and words of the command line reach no terminal as they are (defect line 10)', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'lance-printable-'));
   try {
     const rule = {

@@ -96,7 +96,7 @@ await describeOnStack('commands on Kafka', (stack) => {
     await stage?.close();
   });
 
-  test('on an empty cluster readers create no topic and register no schema', async () => {
+  test('on an empty cluster readers create no topic and register no schema (defect line 25)', async () => {
     const before = await guarded.contents();
     const said = await runAll(asWriter, [...readers(join(stage.directory, 'empty'), '1'), ...furtherReaders]);
     assert.match(said.get('doctor --json')!, /topics-new/);
@@ -111,7 +111,7 @@ await describeOnStack('commands on Kafka', (stack) => {
     assert.deepEqual(before.subjects, []);
   });
 
-  test('a desk that trades, read by somebody who may write nowhere', {
+  test('a desk that trades, read by somebody who may write nowhere (defect line 25)', {
     timeout: 180_000,
   }, async (context) => {
     const { LANCE_CONFIG: _, ...service } = stage.environment;
@@ -138,7 +138,7 @@ await describeOnStack('commands on Kafka', (stack) => {
       assert.deepEqual(await guarded.contents(), before);
       assert.deepEqual(guarded.refused, [], 'the registry was asked to change something');
 
-      await context.test('dead letters of every partition are listed, in pages', async () => {
+      await context.test('dead letters of every partition are listed, in pages (defect line 24)', async () => {
         for (let index = 0; index < letters; index += 1) {
           const body = JSON.stringify({ unheardOf: index });
           const headers = { 'content-type': 'application/json' };
@@ -151,14 +151,14 @@ await describeOnStack('commands on Kafka', (stack) => {
         assert.match(page.stderr, /There is more: --partition \d --from \d+/);
       });
 
-      await context.test('what a reader may not do is refused with its cause', async () => {
+      await context.test('what a reader may not do is refused with its cause (defect line 2)', async () => {
         const open = listed.find(({ state }) => resolutionOf(state) !== null)!;
         const { code, stderr } = await lance(asReader, ...resolutionWords(open));
         assert.notEqual(code, 0);
         assert.match(stderr, /registry/i);
       });
 
-      await context.test('an operator ends requests of every partition', async () => {
+      await context.test('an operator ends requests of every partition (defect line 24)', async () => {
         const reader = openKafkaReader({
           settings: { ...settingsOn(stack, prefix), brokers: guarded.writer.brokers.split(','), sasl },
         });

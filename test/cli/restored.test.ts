@@ -36,7 +36,7 @@ test('while requests of before the restore are not bid for, no surface says that
   rmSync(directory, { recursive: true });
   renameSync(`${directory}.backup`, directory);
   rmSync(`${directory}.anchor.claims`);
-  // Shorter than the auctions, of which one may be open still.
+  // Shorter than the auctions, of which one may be open still (stranger 15, session 46).
   const settings = `${directory}.json`;
   writeFileSync(settings, JSON.stringify({ bidding: { windowMs: 7_200_000 } }));
   const impatient = { ...played.environment, LANCE_CONFIG: settings };

@@ -308,7 +308,7 @@ test('with approval a set waits for a second person, bound to its hash', async (
   assert.match((await as('ana', 'history')).stdout, /approved +bruno +“visto”/);
 });
 
-test('leaving the configuration out passes nobody by: that approval is needed is recorded', async () => {
+test('leaving the configuration out passes nobody by: that approval is needed is recorded (defect line 16)', async () => {
   const { hash: before } = (await history()).find(({ followed }) => followed)!;
   edit((text) => text.replace('Wieder anders: ', 'Noch einmal: '));
   const proposed = await lance(environment, 'rules', 'propose', folder, '--by', 'ana');

@@ -62,7 +62,7 @@ test('check refuses with file, line, pointer and remedy, and ends with 65', asyn
   );
 });
 
-test('check refuses a rule on a fact that no request brings', async () => {
+test('check refuses a rule on a fact that no request brings (issue 20 line 3)', async () => {
   const directory = copyOf();
   edit(directory, 'limits.json', (text) => text.replace('"fact": "worker.tenureMonths"', '"fact": "score.bureua"'));
   const { code, stderr } = await lance(english, 'rules', 'check', directory);
@@ -292,7 +292,7 @@ test('a decision table comes from CSV, and its bad lines are told by what the lo
     { when: [['commerce', 'industry'], { below: 12 }], set: [2.5] },
     { when: ['commerce', { from: 12 }], set: [2.2] },
   ]);
-  // A dot for thousands.
+  // A dot for thousands (issue 20, line 2).
   const thousands = 'when worker.tenureMonths;set maxAmountReais\n..12;20.000\n12..24;20,000\n24..;1.234,56\n';
   writeFileSync(csv, thousands);
   const two = await lance(english, ...words);

@@ -272,7 +272,7 @@ test('a service that refuses every bid is named by status and doctor, in one scr
   }
 });
 
-test('a closed partition is a failure for doctor, also where others are bid for', async () => {
+test('a closed partition is a failure for doctor, also where others are bid for (operator, session 49)', async () => {
   const status = await statusOf();
   const text = 'auctions/3 is closed: The batch of records of lance.auctions/3 that begins at 7 is damaged.';
   const closed = { ...status, partitions: { ...status.partitions, closed: [text] } };

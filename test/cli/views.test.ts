@@ -1,4 +1,4 @@
-/** `views verify` and `views rebuild` on what a real desk has stored, edited so that counts and sums stay. */
+/** `views verify` and `views rebuild` on what a real desk has stored, edited so that counts and sums stay (issue 15, view tables). */
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';

@@ -60,7 +60,7 @@ test('a complete environment and the defaults make a config', () => {
   assert.match(config.rulesDir, /[\\/]rules$/);
 });
 
-test('copies and partitions of topics are set by the environment, and a mistake names the variable', () => {
+test('copies and partitions of topics are set by the environment, and a mistake names the variable (defect line 1)', () => {
   const kafka = {
     ...complete,
     LANCE_BACKEND: 'kafka',
@@ -137,7 +137,7 @@ test('what cannot be compared with a limit is a fault like any other', () => {
   ]);
 });
 
-test('a port with a fraction is a number, only none that fits; a hash may be in capitals', () => {
+test('a port with a fraction is a number, only none that fits; a hash may be in capitals (stranger, issue 15)', () => {
   const result = readConfig({ ...complete, LANCE_HTTP_PORT: '80.5' }, readingOf());
   assert.ok(result.kind === 'refused');
   assert.deepEqual(result.faults, ['LANCE_HTTP_PORT (http.port) is 80.5: a whole number from 0 to 65535 is needed']);
@@ -345,7 +345,7 @@ test('stopping needs only to know where the data is', () => {
   assertOneFault(refused.faults, /LANCE_DATA_DIR \(dataDir\) is missing/);
 });
 
-test('addresses of their own and trusted proxies come from the environment', () => {
+test('addresses of their own and trusted proxies come from the environment (defect line 7)', () => {
   const { http } = configOf({
     ...complete,
     LANCE_METRICS_PORT: '9100',
@@ -371,12 +371,12 @@ test('addresses of their own and trusted proxies come from the environment', () 
   }
 });
 
-test('a network of all addresses may be trusted', () => {
+test('a network of all addresses may be trusted (defect line 7)', () => {
   for (const all of ['0.0.0.0/0', '::/0', '10.1.2.3/0'])
     assert.deepEqual(configOf({ ...complete, LANCE_TRUSTED_PROXIES: all }).http.trustedProxies, [all]);
 });
 
-test('one token under two names, and one name for two tokens, are refused without telling either', () => {
+test('one token under two names, and one name for two tokens, are refused without telling either (defect line 7)', () => {
   const [one, other] = ['a'.repeat(64), 'b'.repeat(64)];
   const faultsOfTokens = (tokens: string) => faultsOf({ ...complete, LANCE_API_TOKENS: tokens });
   assert.deepEqual(faultsOfTokens(`ana:viewer:${one},bia:admin:${other}`), []);
@@ -390,7 +390,7 @@ test('one token under two names, and one name for two tokens, are refused withou
   assert.doesNotMatch([...twoNames, ...oneName].join(), /aaaa|bbbb/);
 });
 
-test('a key that stands twice in the file is refused with its place, and a byte order mark is read over', () => {
+test('a key that stands twice in the file is refused with its place, and a byte order mark is read over (defect line 19)', () => {
   const twice = '{\n  "http": { "port": 1 },\n  "bidding": { "windowMs": 1 },\n  "http": { "port": 2 }\n}';
   assertOneFault(
     faultsOf(complete, twice),

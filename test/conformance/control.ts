@@ -25,7 +25,7 @@ export function testControl(kind: StoreKind): void {
       const resumed = await control.resume({ by: 'bia', reason: 'visto', at: pause.at + 3 });
       const { changes, ...last } = await control.read();
       assert.deepEqual(last, { revision: resumed, pause: null, caps: { daily: 0 }, snoozes: [], ruleOrders: [] });
-      // Who said what and why stays known.
+      // Who said what and why stays known (defect line 17).
       assert.deepEqual(changes, [
         { ...pause, revision: paused, kind: 'paused' },
         { ...pause, revision: capped, kind: 'cap-set', name: '__proto__', limitCents: 5 },

@@ -14,7 +14,7 @@ export type RuleBookKind = {
 };
 
 export function testRuleBook(kind: RuleBookKind): void {
-  test(`${kind.name}: that sets need approval lasts until two persons end it, over restarts and processes`, async () => {
+  test(`${kind.name}: that sets need approval lasts until two persons end it, over restarts and processes (defect line 16)`, async () => {
     const place = await kind.createPlace();
     const clock = createSystemClock();
     const proposed: RuleBookEntry = {

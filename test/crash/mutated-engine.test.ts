@@ -44,7 +44,7 @@ function mutatedCopy(): string {
   return folder;
 }
 
-test('caps times 1000 and bids while paused are named, whatever the desk says of its caps', async (context) => {
+test('caps times 1000 and bids while paused are named, whatever the desk says of its caps (defect line 26)', async (context) => {
   const folder = mutatedCopy();
   try {
     const { verdict } = await runCrashes({

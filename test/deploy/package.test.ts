@@ -138,13 +138,13 @@ function lance(...words: string[]) {
 }
 
 // One of them waits for eleven seconds beside its daemon.
-describe('the package, installed elsewhere', { concurrency: 2 }, () => {
+describe('the package, installed elsewhere (defect line 3)', { concurrency: 2 }, () => {
   const packed = pack();
   install(packed);
   after(() => rmSync(directory, { recursive: true, force: true }));
   const paths = packed.files.map(({ path }) => path).filter((path) => !path.startsWith('node_modules/'));
 
-  test('holds what runs and nothing that only the checkout needs', () => {
+  test('holds what runs and nothing that only the checkout needs (defect line 3)', () => {
     assert.deepEqual(
       paths.filter((path) => /^(test|bench|src)\/|\.tsbuildinfo$/.test(path)),
       [],
@@ -167,7 +167,7 @@ describe('the package, installed elsewhere', { concurrency: 2 }, () => {
     assert.equal(JSON.parse(textOf($schema)).properties.bidding.properties.windowMs.default, 30_000);
   });
 
-  test('every file that the sources read beside them has come along', () => {
+  test('every file that the sources read beside them has come along (defect line 3)', () => {
     const beside = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((path) =>
       /\.(lua|avsc|css|js|json)$/.test(path),
     );
@@ -180,7 +180,7 @@ describe('the package, installed elsewhere', { concurrency: 2 }, () => {
     assert.deepEqual(named, []);
   });
 
-  test('the versions that were tested are the ones that are installed', () => {
+  test('the versions that were tested are the ones that are installed (defect line 3)', () => {
     type Lock = {
       packages: Record<string, { version: string; dev?: boolean; devOptional?: boolean; optional?: boolean }>;
     };
@@ -196,14 +196,14 @@ describe('the package, installed elsewhere', { concurrency: 2 }, () => {
     assert.deepEqual(missing, []);
   });
 
-  test('npx lance demo plays a whole run without a violation', () => {
+  test('npx lance demo plays a whole run without a violation (defect line 3)', () => {
     const { status, stdout, stderr } = lance('demo', '--requests', '30', '--exit', '--json');
     const report = JSON.parse(stdout) as { violations: unknown[] };
     assert.deepEqual(report.violations, []);
     assert.equal(status, 0, stderr);
   });
 
-  test('lance --help and --version speak', () => {
+  test('lance --help and --version speak (defect line 3)', () => {
     const help = lance('--help', '--lang', 'en');
     assert.equal(help.status, 0, help.stderr);
     assert.match(help.stdout, /doctor/);
@@ -211,7 +211,7 @@ describe('the package, installed elsewhere', { concurrency: 2 }, () => {
     assert.equal(lance('--version').stdout.trim(), version);
   });
 
-  test('a page is written with its script and style, the rules and scripts are the same ones', async () => {
+  test('a page is written with its script and style, the rules and scripts are the same ones (defect line 3)', async () => {
     const check = lance('rules', 'check', join(installed, 'rules'), '--json');
     assert.equal(check.status, 0, check.stderr + check.stdout);
     const auctions = Array.from({ length: 120 }, (_, index) => JSON.stringify({ rates: [180 + (index % 17), 260] }));
@@ -227,7 +227,7 @@ describe('the package, installed elsewhere', { concurrency: 2 }, () => {
     assert.deepEqual(packedScripts.scripts, scripts);
   });
 
-  test('the daemon runs, reads webhooks in its thread, and its doctor finds nothing wrong', async () => {
+  test('the daemon runs, reads webhooks in its thread, and its doctor finds nothing wrong (defect line 3)', async () => {
     const service = createServer((_request, answer) => answer.writeHead(503).end());
     await once(service.listen(0, '127.0.0.1'), 'listening');
     const settings = {
@@ -275,7 +275,7 @@ describe('the package, installed elsewhere', { concurrency: 2 }, () => {
     }
   });
 
-  test('both libraries are used by a program that is checked against their types', () => {
+  test('both libraries are used by a program that is checked against their types (defect line 3)', () => {
     writeFileSync(join(consumer, 'use.ts'), consumerSource);
     writeFileSync(
       join(consumer, 'tsconfig.json'),
@@ -309,7 +309,7 @@ describe('the package, installed elsewhere', { concurrency: 2 }, () => {
     assert.match(outside.stderr, /ERR_PACKAGE_PATH_NOT_EXPORTED/);
   });
 
-  test('an older Node is told which one is needed', () => {
+  test('an older Node is told which one is needed (defect line 3)', () => {
     const older = `Object.defineProperty(process.versions, 'node', { value: '22.11.0' });`;
     const preload = join(directory, 'older.mjs');
     writeFileSync(preload, older);

@@ -81,7 +81,7 @@ function describeRehearsal(): void {
     listener.close();
   });
 
-  test('both desks become ready', async () => {
+  test('both desks become ready (defect line 1)', async () => {
     for (const name of desks) {
       await eventually(`${name} is ready`, 30_000, async () => {
         const answer = await fetch(`http://${rehearsal.address(name, deskPort)}/readyz`);
@@ -90,7 +90,7 @@ function describeRehearsal(): void {
     }
   });
 
-  test('topics have the replicas and partitions that the file says', async () => {
+  test('topics have the replicas and partitions that the file says (defect line 1)', async () => {
     const { LANCE_KAFKA_REPLICATION, LANCE_KAFKA_PARTITIONS } = compose.services[desks[0]!]!.environment!;
     const brokers = [rehearsal.address('kafka', 9092)];
     const admin = new Kafka({ brokers, logLevel: logLevel.NOTHING }).admin();
@@ -110,7 +110,7 @@ function describeRehearsal(): void {
     }
   });
 
-  test('requests of the sandbox are bid for, and Prometheus scrapes both desks', async () => {
+  test('requests of the sandbox are bid for, and Prometheus scrapes both desks (defect line 1)', async () => {
     await eventually('both desks are up', 40_000, async () => {
       const up = await ask('up{job="lance"}');
       return up.length === desks.length && up.every(({ value }) => value[1] === '1');
@@ -142,7 +142,7 @@ function describeRehearsal(): void {
     );
   });
 
-  test('no service takes more memory than the file allows it', async () => {
+  test('no service takes more memory than the file allows it (defect line 1)', async () => {
     const bytesOf = (text: string): number => {
       const [, count, unit] = /^(\d+)([mg])$/.exec(interpolate(text, environment))!;
       return Number(count) * (unit === 'g' ? 1_024 : 1) * 1_048_576;
@@ -154,7 +154,7 @@ function describeRehearsal(): void {
     }
   });
 
-  test('the sandbox ends with its summary, and every other service still runs', async () => {
+  test('the sandbox ends with its summary, and every other service still runs (defect line 1)', async () => {
     await eventually('the sandbox ends', 60_000, async () => !rehearsal.isRunning('sandbox'));
     assert.match(await rehearsal.logOf('sandbox'), /Webhooks.*?\d+\/\d+/i);
     const others = startedServices.filter((name) => name !== 'sandbox');

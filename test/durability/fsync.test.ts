@@ -8,7 +8,7 @@ import { databasePath, openWritable } from '../../src/adapters/embedded/database
 import { proveFsync, straceMissing } from './prove-fsync.ts';
 
 const missing = straceMissing();
-const proof = 'each 2xx of the daemon follows the sync of its own commit';
+const proof = 'each 2xx of the daemon follows the sync of its own commit (defect line 26)';
 
 if (missing === null || process.env.CI === 'true') {
   test(proof, async (context) => {
@@ -25,7 +25,7 @@ if (missing === null || process.env.CI === 'true') {
   test(proof, { skip: missing }, () => undefined);
 }
 
-test('the connection that writes the log syncs every commit', () => {
+test('the connection that writes the log syncs every commit (defect line 26)', () => {
   const directory = mkdtempSync(join(tmpdir(), 'lance-pragma-'));
   const database = openWritable(databasePath(directory));
   try {

@@ -343,7 +343,7 @@ test('the operator API', async (context) => {
     assert.equal((await recordsOf(flowId, 'asked')).length, 1);
   });
 
-  await context.test('digits with leading zeros go out as the number that they name', async () => {
+  await context.test('digits with leading zeros go out as the number that they name (defect line 9)', async () => {
     const { birthDate } = sandbox.withdrawals.holder(cpf);
     const beside = await call('POST', '/v1/withdrawals', { key: 'z0', body: { cpf, birthDate } });
     assert.deepEqual([beside.status, problemOf(beside).errors[0]?.field], [409, 'alongside']);

@@ -45,7 +45,7 @@ describeInBrowser('the description of the API', () => {
     ['a host name, in plain HTTP', 'lance.test', ['--host-resolver-rules=MAP lance.test 127.0.0.1']],
   ] as const) {
     for (const end of ['', '/']) {
-      test(`shows every operation under ${name}${end === '' ? '' : ', with a slash'}`, () => {
+      test(`shows every operation under ${name}${end === '' ? '' : ', with a slash'} (defect line 4)`, () => {
         assert.equal(address, '/v1/docs', 'the README names the page');
         const dom = domAt(`${origin.replace('127.0.0.1', host)}${address}${end}`, ...words);
         assert.ok(operations.length > 10, 'the description names operations');
@@ -54,7 +54,7 @@ describeInBrowser('the description of the API', () => {
     }
   }
 
-  test('whatever the page refers to is there', async () => {
+  test('whatever the page refers to is there (defect line 4)', async () => {
     for (const end of ['', '/']) {
       const page = `${origin}${address}${end}`;
       const text = await (await fetch(page)).text();
@@ -69,7 +69,7 @@ describeInBrowser('the description of the API', () => {
     }
   });
 
-  test('its policy allows no address but its own, and asks for no other protocol', async () => {
+  test('its policy allows no address but its own, and asks for no other protocol (defect line 4)', async () => {
     const answer = await fetch(`${origin}${address}`);
     const policy = answer.headers.get('content-security-policy') ?? '';
     assert.match(policy, /default-src 'self'/);

@@ -68,7 +68,7 @@ test('bodies of every kind are read as they are here, in order, and each record 
   assert.equal(readHere, 1, 'only what comes before the thread is up is read here');
 });
 
-test('a body that ends the thread costs itself alone; those behind it are read by the next one', async (context) => {
+test('a body that ends the thread costs itself alone; those behind it are read by the next one (defect line 8)', async (context) => {
   const there = createDoorReader({
     data: { pseudonymKey, mapping, limits, terms },
     here: bodyReader({ vault, mapping, limits, terms }),
@@ -125,7 +125,7 @@ test('a short body waits for one or two long ones, not for all that came before 
   assert.equal(done.length, bodies.length);
 });
 
-test('short bodies do not wait for a long one, and each of its elements is read, in order', async (context) => {
+test('short bodies do not wait for a long one, and each of its elements is read, in order (defect line 23)', async (context) => {
   const roomy = { ...limits, bodyLimitBytes: 33_554_432, appendTimeoutMs: 60_000 };
   const there = createDoorReader({
     data: { pseudonymKey, mapping, limits: roomy, terms },

@@ -30,7 +30,7 @@ test('a log that refuses is 503 with Retry-After', async () => {
   assert.equal(reports[0]?.problem, 'log-refused');
 });
 
-test('once the log was asked, its answer is waited for: what it stores is acknowledged', async () => {
+test('once the log was asked, its answer is waited for: what it stores is acknowledged (defect line 23)', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const log = createLog(() => promise);
   const { door, clock, reports } = createTestDoor({ append: log.append });
@@ -43,7 +43,7 @@ test('once the log was asked, its answer is waited for: what it stores is acknow
   assert.equal(log.entries.length, 1);
 });
 
-test('a webhook that waited too long to be read is 503, and the log never hears of it', async () => {
+test('a webhook that waited too long to be read is 503, and the log never hears of it (defect line 23)', async () => {
   const { door, log, reports } = createTestDoor({ readBody: async () => null });
   const answer = await door.receive(requestBody(1));
   assert.equal(answer.status, 503);
@@ -70,7 +70,7 @@ test('more webhooks than the queue holds are turned away, and let in again when 
   assert.equal((await door.receive(requestBody(9))).status, 200);
 });
 
-test('a door that does not get to what waits is not ready, until it does', async () => {
+test('a door that does not get to what waits is not ready, until it does (defect line 22)', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { door, clock } = createTestDoor({ append: () => promise });
   assert.equal(door.hindrance(), null);

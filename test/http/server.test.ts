@@ -273,7 +273,7 @@ test('what is to be put right in a ready process has a mark of its own', async (
   assert.equal(await asked(), '[+] partitions: auctions/3 is closed\nready\n');
 });
 
-test('who ordered what is said to this machine alone', async (context) => {
+test('who ordered what is said to this machine alone (stranger, issue 15)', async (context) => {
   const note = (names: boolean) => (names ? 'pause by ana (fraude)' : 'said to whoever asks from this machine');
   const { root } = await start(context, {
     trustedProxies: ['127.0.0.1'],

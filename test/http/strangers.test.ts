@@ -78,7 +78,7 @@ async function answerToHead(port: number, path: string, head = '', part = 'x'): 
 }
 
 suite('strangers', () => {
-  test('an unknown path and a wrong token are answered before the body', async (context) => {
+  test('an unknown path and a wrong token are answered before the body (defect line 7)', async (context) => {
     const { port } = await start(context);
     assert.equal(await answerToHead(port, '/nothing'), 'HTTP/1.1 404 Not Found');
     assert.equal(await answerToHead(port, '/webhooks/wrong-token'), 'HTTP/1.1 404 Not Found');
@@ -86,7 +86,7 @@ suite('strangers', () => {
     assert.equal(await answerToHead(port, `/webhooks/${token}`), 'nothing');
   });
 
-  test('an expectation that nobody knows is left aside, with every check and limit', async (context) => {
+  test('an expectation that nobody knows is left aside, with every check and limit (defect line 7)', async (context) => {
     const { port, log, refusals } = await start(context);
     const ask = async (path: string, body: Buffer): Promise<string> => {
       const socket = connect(port, '127.0.0.1').on('error', () => undefined);
@@ -105,7 +105,7 @@ suite('strangers', () => {
     assert.equal(log.entries.length, 1);
   });
 
-  test('localhost has the same limits at each of its addresses', async (context) => {
+  test('localhost has the same limits at each of its addresses (defect line 7)', async (context) => {
     const found = [
       { address: '127.0.0.1', family: 4 },
       { address: '127.0.0.2', family: 4 },
@@ -124,7 +124,7 @@ suite('strangers', () => {
     await assert.rejects(once(connect(port, '127.0.0.2'), 'connect'));
   });
 
-  test('a sender that goes on with its body after the answer is cut off', async (context) => {
+  test('a sender that goes on with its body after the answer is cut off (defect line 7)', async (context) => {
     const { port } = await start(context);
     const socket = connect(port, '127.0.0.1').on('error', () => undefined);
     const closed = new Promise<number>((resolve) => {
@@ -138,7 +138,7 @@ suite('strangers', () => {
     assert.ok(tookMs < 20_000, `cut off after ${tookMs} ms`);
   });
 
-  test('an address without a token is answered so often; one with a token always', async (context) => {
+  test('an address without a token is answered so often; one with a token always (defect line 7)', async (context) => {
     const { root, refusals } = await start(context);
     const seen: number[] = [];
     for (let turn = 0; turn < 8; turn += 1) seen.push((await fetch(`${root}/nothing`)).status);
@@ -157,7 +157,7 @@ suite('strangers', () => {
     );
   });
 
-  test('failed log-ins are told with their address, and limited', async (context) => {
+  test('failed log-ins are told with their address, and limited (defect line 7)', async (context) => {
     const { root, refusals } = await start(context);
     const seen: number[] = [];
     for (let turn = 0; turn < 5; turn += 1) seen.push((await webhook(root, 1, {}, `wrong-${turn}`)).status);
@@ -173,7 +173,7 @@ suite('strangers', () => {
     assert.equal((await webhook(root, 2)).status, 200);
   });
 
-  test('wrong bearers of one behind the same proxy do not lock operators out', async (context) => {
+  test('wrong bearers of one behind the same proxy do not lock operators out (defect line 7)', async (context) => {
     const { call } = await startApi(context);
     const wrong: number[] = [];
     for (let turn = 0; turn < 25; turn += 1)
@@ -183,7 +183,7 @@ suite('strangers', () => {
     assert.equal((await call('GET', '/v1/bids', { token: 'wrong-again' })).status, 429);
   });
 
-  test('X-Forwarded-For is believed from a trusted proxy only', async (context) => {
+  test('X-Forwarded-For is believed from a trusted proxy only (defect line 7)', async (context) => {
     const stranger = { 'x-forwarded-for': '203.0.113.9' };
     for (const [trustedProxies, address] of [
       [[], '127.0.0.1'],
@@ -199,7 +199,7 @@ suite('strangers', () => {
     }
   });
 
-  test('unfinished bodies share one room, and whole ones that fit are taken', async (context) => {
+  test('unfinished bodies share one room, and whole ones that fit are taken (defect line 7)', async (context) => {
     const { root, port, refusals } = await start(context);
     const sockets = [1, 2, 3].map(() => {
       const socket = connect(port, '127.0.0.1').on('error', () => undefined);
@@ -222,7 +222,7 @@ suite('strangers', () => {
     assert.equal(answer.status, 200);
   });
 
-  test('an unfinished body is waited for as long as the head, not for a minute', async (context) => {
+  test('an unfinished body is waited for as long as the head, not for a minute (defect line 7)', async (context) => {
     const { port } = await start(context);
     const startedAt = performance.now();
     const socket = connect(port, '127.0.0.1').on('error', () => undefined);
@@ -236,7 +236,7 @@ suite('strangers', () => {
     assert.ok(performance.now() - startedAt < 30_000);
   });
 
-  test('a body in pieces of a byte is read whole and forgotten when it is released', async () => {
+  test('a body in pieces of a byte is read whole and forgotten when it is released (defect line 7)', async () => {
     const bodies = createBodies({ webhookBytes: 1_000_000, apiBodyBytes: 0 }, () => 0, assert.fail);
     const pieces = Array.from({ length: 100_000 }, () => Buffer.from('y'));
     const request = Object.assign(Readable.from(pieces), { headers: {} });
@@ -284,7 +284,7 @@ suite('strangers', () => {
     assert.equal(await fifth.outcome, 100_000);
   });
 
-  test('of too many connections the oldest without a token makes room', async (context) => {
+  test('of too many connections the oldest without a token makes room (defect line 7)', async (context) => {
     const { root, port, refusals } = await start(context);
     let closed = 0;
     const idle = Array.from({ length: 30 }, () =>
@@ -389,7 +389,7 @@ suite('strangers', () => {
     assert.equal((await open('/api/b')).answer, '200');
   });
 
-  test('each purpose is served at its own address and nowhere else', async (context) => {
+  test('each purpose is served at its own address and nowhere else (defect line 7)', async (context) => {
     const { server } = await start(context);
     const ports = await server.listen({ common: here, webhooks: here, api: null, metrics: here });
     server.open();
@@ -406,7 +406,7 @@ suite('strangers', () => {
     assert.equal((await webhook(`http://127.0.0.1:${ports.common}`, 2)).status, 404);
   });
 
-  test('a sender that stops in the middle does not keep the server from closing', async (context) => {
+  test('a sender that stops in the middle does not keep the server from closing (defect line 7)', async (context) => {
     const { port, server } = await start(context);
     const socket = connect(port, '127.0.0.1').on('error', () => undefined);
     socket.write(`POST /webhooks/${token} HTTP/1.1\r\nhost: x\r\ncontent-length: 70000\r\n\r\nx`);
@@ -417,7 +417,7 @@ suite('strangers', () => {
     socket.destroy();
   });
 
-  test('addresses are remembered in bounds, IPv6 by its network, until the minute is over', () => {
+  test('addresses are remembered in bounds, IPv6 by its network, until the minute is over (defect line 7)', () => {
     assert.equal(addressKey('2001:db8:0:7::1'), addressKey('2001:DB8:0000:0007:ffff::9'));
     assert.notEqual(addressKey('2001:db8:0:7::1'), addressKey('2001:db8:0:8::1'));
     assert.equal(addressKey('::1'), addressKey('::2'));

@@ -151,7 +151,7 @@ test('a process whose clock is ahead lives once it is seen to move, and its obed
   assert.equal(await livesSince(control, clock, start), true);
 });
 
-test('a desk does not move while a process shows itself, however far its clock is behind', async () => {
+test('a desk does not move while a process shows itself, however far its clock is behind (issue 15 line 20)', async () => {
   const clock = quickClock();
   const hourMs = 3_600_000;
   const refusal = async (signs: () => readonly Sign[]) => {
@@ -170,7 +170,7 @@ test('a desk does not move while a process shows itself, however far its clock i
   assert.equal(clock.now(), beforeMs, 'one that said that it ends is not waited for');
 });
 
-test('a process shows life after its time was set back as well', async (t) => {
+test('a process shows life after its time was set back as well (issue 15 line 20)', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'lance-living-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const store = await openEmbeddedStore({ directory, onFault: assert.fail });

@@ -55,7 +55,7 @@ function desk() {
 }
 
 for (const about of [undefined, 'caps'] as const) {
-  test(`whoever asks for approval takes back what was said for its end`, async () => {
+  test(`whoever asks for approval takes back what was said for its end (${about ?? 'sets'}; attacker, session 49)`, async () => {
     const { entries, approval } = desk();
     assert.equal(await approval('ana', true, about), 'approval-on');
     assert.equal(await approval('ana', false, about), 'approval-one-more');
@@ -95,7 +95,7 @@ test('a book of an earlier version, whose lifts did not expire, comes to what it
   assert.ok(!isApprovalNeeded([required, lift('ana', start), byConfiguration, lift('bruno', start)]));
 });
 
-test('a later order of the same person for the same cap takes the raise back that waits for another', async () => {
+test('a later order of the same person for the same cap takes the raise back that waits for another (attacker, session 49)', async () => {
   const { caps, approval, cap, entries } = desk();
   await cap('ana', 200);
   await approval('ana', true, 'caps');

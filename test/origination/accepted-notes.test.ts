@@ -1,4 +1,4 @@
-/** A figure that differs and a note that came late: each is taken by name, and none unseen. */
+/** A figure that differs and a note that came late: each is taken by name, and none unseen (clerk, issue 16). */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { nextText } from '../../src/cli/flows-next.ts';

@@ -1,4 +1,4 @@
-/** What goes to the service as it came keeps every digit. */
+/** What goes to the service as it came keeps every digit (integrator, session 56). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stepAsked, withCarriedNumbers } from '../../src/http/api/requests.ts';

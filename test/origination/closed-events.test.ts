@@ -1,4 +1,4 @@
-/** An event that no flow knows is closed by a person who has found out whose it is not. */
+/** An event that no flow knows is closed by a person who has found out whose it is not (clerk, issue 16). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { flowText } from '../../src/cli/flows.ts';

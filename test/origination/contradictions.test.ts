@@ -1,4 +1,4 @@
-/** What the service says that says both yes and no, or cannot be: nothing is ordered again before somebody has looked. */
+/** What the service says that says both yes and no, or cannot be: nothing is ordered again before somebody has looked (integrator, session 37). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeCreditNote } from '../../src/wire/credit-notes.ts';

@@ -1,4 +1,4 @@
-/** An inclusion that may have been done is not cancelled as if it were not, whoever died over it. */
+/** An inclusion that may have been done is not cancelled as if it were not, whoever died over it (review of session 55). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** An endorsement counts as done only where the service says so in the shape that the contract shows. */
+/** An endorsement counts as done only where the service says so in the shape that the contract shows (integrator, session 56). */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';

@@ -30,7 +30,7 @@ function history(): FlowRecord[] {
 
 const values = fc.constantFrom<unknown>(...[undefined, null, '', '0123', -1, 1.5, 1e308, true, [], [7], {}]);
 
-test('whatever stands in the log of a flow, folding and going on never throw; frozen it sends nothing', () => {
+test('whatever stands in the log of a flow, folding and going on never throw; frozen it sends nothing (defect line 9)', () => {
   const records = history();
   assert.ok(records.length > 6);
   let frozen = 0;
@@ -89,7 +89,7 @@ test('a cancelled flow ends, unless something of it may have been sent: then som
   assert.deepEqual(retried, real.state(), 'read again without the damage it is as if there had been none');
 });
 
-test('an order that does not make a query stops its flow, not the process', async (context) => {
+test('an order that does not make a query stops its flow, not the process (defect line 9)', async (context) => {
   const house = await openHouse({
     seed: 9,
     sandbox: flowsSandbox(false),

@@ -1,4 +1,4 @@
-/** A step that the service turns away waits no longer than is set, is sent no oftener, and a person can end it. */
+/** A step that the service turns away waits no longer than is set, is sent no oftener, and a person can end it (integrator, session 54). */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';

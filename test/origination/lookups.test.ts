@@ -65,7 +65,7 @@ test('one link is asked for by its own query; what is refused is said; without a
   assert.deepEqual(nextSteps((await state(other.state.flowId))!, settings, null), ['cancel']);
 });
 
-test('a lookup without the NSU that the first query needs says how to ask again', async (context) => {
+test('a lookup without the NSU that the first query needs says how to ask again (clerk, issue 16)', async (context) => {
   const { front, reaches, state } = await startFlowHouse(context);
   const begun = await front.startLookup({ by: 'ana', key: 'n1' }, { ...asked, authorisationNumber: null });
   assert.ok(begun.kind === 'taken');

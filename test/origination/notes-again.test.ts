@@ -1,4 +1,4 @@
-/** What the service tells once more of a note: above the bid, or one that was replaced. */
+/** What the service tells once more of a note: above the bid, or one that was replaced (integrator, session 40). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CreditNote } from '../../src/domain/records.ts';

@@ -1,4 +1,4 @@
-/** What a clerk's mistake would make a second loan of, or lose the promise of a first one. */
+/** What a clerk's mistake would make a second loan of, or lose the promise of a first one (clerk, session 37). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import mapping from '../../config/request-mapping.json' with { type: 'json' };
@@ -105,7 +105,7 @@ test('a contract whose note may wait unclaimed is neither given up nor begun aga
   assert.equal((await again('k-3', { despiteEvents: true })).kind, 'taken');
   await reaches('c-701', 'awaiting-note');
   assert.equal(generated(), 2);
-  // Whoever ordered it again did so then, not when it was begun first.
+  // Whoever ordered it again did so then, not when it was begun first (back office, session 46).
   const { by, startedAt, orderedAt, earlier } = (await state('c-701'))!;
   assert.deepEqual([by, earlier?.length], ['rui', 1]);
   assert.ok(orderedAt! > startedAt, `${orderedAt} ${startedAt}`);

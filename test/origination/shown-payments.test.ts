@@ -1,4 +1,4 @@
-/** To which account money goes is shown to those who work on flows, before it is sent and after. */
+/** To which account money goes is shown to those who work on flows, before it is sent and after (clerk, issue 16). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { flowText } from '../../src/cli/flows.ts';

@@ -1,4 +1,4 @@
-/** What is turned away with 401 or 429 may have been done all the same: without a key it is not sent again unseen. */
+/** What is turned away with 401 or 429 may have been done all the same: without a key it is not sent again unseen (integrator, session 53). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { flowText } from '../../src/cli/flows.ts';

@@ -1,4 +1,4 @@
-/** What comes under a flow's own code and cannot be read as its note is a doubt in the flow. */
+/** What comes under a flow's own code and cannot be read as its note is a doubt in the flow (integrator, session 54). */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import mappingFile from '../../config/request-mapping.json' with { type: 'json' };

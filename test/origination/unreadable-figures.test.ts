@@ -1,4 +1,4 @@
-/** Figures that the service writes as nobody expects: they are read, or nobody takes them unseen. */
+/** Figures that the service writes as nobody expects: they are read, or nobody takes them unseen (integrator, session 56). */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';

@@ -282,7 +282,7 @@ test('an entry that was split is not split again among others', async (context) 
   assert.deepEqual(refusedBy(await split([two, { ...two, fieldId: 'D' }])), [['split-once', 'splits.0']]);
 });
 
-test('a split to the CPF of another person is questioned, in an inclusion and as a step', async (context) => {
+test('a split to the CPF of another person is questioned, in an inclusion and as a step (back office, session 49)', async (context) => {
   const { bodies, simulate, include, step, state, flowId } = await withdrawing(context);
   await simulate({ cpf: '52998224725' });
   const [own, other] = ['52998224725', '11144477735'].map((key) => ({ amountCents: 1_000, pixKey: { key } }));

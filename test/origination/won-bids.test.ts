@@ -301,7 +301,7 @@ test('a link named without a number goes with the number of its request', async 
   assert.equal(queries[0]!.authorisationNumber, '77');
 });
 
-test('an amendment that changes nothing is refused where nothing stands in the way', async (context) => {
+test('an amendment that changes nothing is refused where nothing stands in the way (clerk, issue 16)', async (context) => {
   const { front, won } = await startFlowHouse(context);
   won.set(requestId, folded(ours, claimed(), answered(accepted), contemplated()));
   const begun = await front.startContract({ by: 'ana', key: 'k1' }, orderOf(requestId));
@@ -584,7 +584,7 @@ test("a signature that names another flow's note is refused, wherever it names i
     assert.deepEqual([breach?.rule, breach?.field], ['note-of-this-flow', field]);
     assert.match(breach!.problem, new RegExp(`c-99; the note of this flow is ${ownNote.noteNumber}`));
   }
-  // Known to no flow, as a note of a renegotiation or a mistyped one.
+  // Known to no flow, as a note of a renegotiation or a mistyped one (integrator, session 33).
   const unknown = await sign('unknown', { numeroContrato: '999' });
   assert(unknown.kind === 'refused' && unknown.breaches[0]?.rule === 'note-of-this-flow', JSON.stringify(unknown));
   assert.match(unknown.breaches[0]!.problem, /not the note of this flow; the note of this flow is 77/);
@@ -593,7 +593,7 @@ test("a signature that names another flow's note is refused, wherever it names i
   assert.equal(own.kind, 'taken', JSON.stringify(own));
 });
 
-test('a signature that names a note which was replaced is refused', async (context) => {
+test('a signature that names a note which was replaced is refused (second stranger of issue 16)', async (context) => {
   const { world, front, sent, reaches, tell } = await notedFlow(context);
   let asked = 0;
   world.answerTo = ({ operation }) => {
@@ -703,7 +703,7 @@ test('a simulation by a balance alone leaves the CPF out, and is none of the wor
   assert.equal((await simulate('s2', false)).kind, 'taken');
   await eventually(() => sent.length === 2);
   assert.match(sent[1]!.body, /"CpfTrabalhador":"52998224725"/);
-  // The worker's CPF beside a balance that somebody gave: the service reckons with that balance.
+  // The worker's CPF beside a balance that somebody gave: the service reckons with that balance (integrator, session 33).
   const settled = async (key: string) => {
     for (let round = 0; ; round += 1) {
       const answer = await include(key);
@@ -721,7 +721,7 @@ test('a simulation by a balance alone leaves the CPF out, and is none of the wor
   assert.equal(included.kind, 'taken', JSON.stringify(included));
 });
 
-test('a contract goes not beyond the bid, nor so far below it that its unit was mistaken', async (context) => {
+test('a contract goes not beyond the bid, nor so far below it that its unit was mistaken (clerk, session 33)', async (context) => {
   const { won, front } = await startFlowHouse(context);
   won.set(requestId, folded(ours, claimed(), answered(accepted), contemplated(), proposed()));
   const order = orderOf(requestId);
@@ -751,7 +751,7 @@ test('a contract goes not beyond the bid, nor so far below it that its unit was 
     const isSmall = 'amountCents' in change && change.amountCents !== null && change.amountCents < 650_000;
     if (isSmall) assert.match(breaches[0]!.problem, /and cannot be ordered: send more than 65000 /);
   }
-  // Below the bid, which somebody may have typed by mistake.
+  // Below the bid, which somebody may have typed by mistake (back office, session 47).
   const { amountCents, installments, rateHundredths } = offer;
   const below = { amountCents: 100_000, installments: 6, rateHundredths: 200 };
   const least = [...(await start(below)), ...(await start({ amountCents: null, installmentCents: 30_000 }))];
@@ -801,7 +801,7 @@ test('a contract goes not beyond the bid, nor so far below it that its unit was 
   assert(kind.kind === 'refused' && kind.breaches[0]?.rule === 'amends-own-kind', JSON.stringify(kind));
 });
 
-test('a query or an account update that names a proposal of another flow is refused', async (context) => {
+test('a query or an account update that names a proposal of another flow is refused (integrator, session 33)', async (context) => {
   const { front, flows, sent } = await startFlowHouse(context);
   const begun = await front.startWithdrawal(
     { by: 'ana', key: 'w' },
@@ -950,7 +950,7 @@ test('a second process whose view has not heard of the first withdrawal begins n
   assert.deepEqual(kinds.toSorted(), ['refused', 'taken']);
 });
 
-test("a proposal that was taken up by a code that nobody has seen is in no withdrawal's way", async (context) => {
+test("a proposal that was taken up by a code that nobody has seen is in no withdrawal's way (clerk, issue 16)", async (context) => {
   const { front } = await startFlowHouse(context);
   const order = { cpf: '52998224725', birthDate: null, signerCpfs: [] };
   const invented = await front.startWithdrawal({ by: 'ana', key: 'p' }, { ...order, proposalCode: 'invented-1' });
@@ -958,7 +958,7 @@ test("a proposal that was taken up by a code that nobody has seen is in no withd
   assert.equal((await front.startWithdrawal({ by: 'ana', key: 'w' }, order)).kind, 'taken');
 });
 
-test('a key that may hold a CPF is stored as a pseudonym; one stored as it came is known again', async (context) => {
+test('a key that may hold a CPF is stored as a pseudonym; one stored as it came is known again (defect line 14)', async (context) => {
   const { front, append, state } = await startFlowHouse(context);
   const order = { cpf: '52998224725', birthDate: null, signerCpfs: [], alongside: true };
   const asItCame = (key: string) => `w-${createHash('sha256').update(`withdrawal\n${key}`).digest('hex').slice(0, 24)}`;
@@ -1063,7 +1063,7 @@ test('an operation with a key is sent so often in all as is set, however the att
   assert.deepEqual(asked, [3, 1]);
   assert.equal(new Set(sent.map(({ idempotencyKey, body }) => `${idempotencyKey} ${body}`)).size, 1);
   assert.equal(flowView((await state(flowId))!, null, settings).operation?.attempts, 3);
-  // Everybody sees whether the money is out.
+  // Everybody sees whether the money is out (integrator, session 33).
   const now = (await state(flowId))!;
   const told = (situation: number | null): FlowState => ({ ...now, situation });
   const known = [{ code: 5, state: 'released' }] as const;

@@ -43,7 +43,7 @@ const sealedRequest = (vault: Vault, requestId: string) => {
   return { topic: 'auctions', key: requestId, record: { ...requested({ sealed }), requestId } } as const;
 };
 
-test('the first key is kept with the data; another one is refused, then and later', async () => {
+test('the first key is kept with the data; another one is refused, then and later (defect line 15)', async () => {
   const store = await openStore();
   try {
     assert.equal(await judgeKey(store.log, ours), 'new');
@@ -57,7 +57,7 @@ test('the first key is kept with the data; another one is refused, then and late
   }
 });
 
-test('data of an earlier version takes the key that opens it, and no other', async () => {
+test('data of an earlier version takes the key that opens it, and no other (defect line 15)', async () => {
   const store = await openStore();
   try {
     await store.log.append([sealedRequest(ours, '1'), sealedRequest(ours, '2')]);
@@ -71,7 +71,7 @@ test('data of an earlier version takes the key that opens it, and no other', asy
   }
 });
 
-test('two processes that begin at once with different keys: the first in the log stays', async () => {
+test('two processes that begin at once with different keys: the first in the log stays (defect line 15)', async () => {
   const store = await openStore();
   try {
     const ends = await Promise.allSettled([claimKey(store.log, ours), claimKey(store.log, other)]);
@@ -96,7 +96,7 @@ test('of two values that an earlier version left, the first one stays when only 
   }
 });
 
-test('the daemon refuses another key with 78 and the remedy, and doctor says it too', async () => {
+test('the daemon refuses another key with 78 and the remedy, and doctor says it too (defect line 15)', async () => {
   const directory = folder();
   // The anchors of the log have a key of their own here: they alone would not tell.
   const audit = { LANCE_AUDIT_KEY: 'a key for the anchors, the same in every start' };

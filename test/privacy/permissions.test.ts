@@ -17,7 +17,7 @@ after(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test("in a directory that others may read, files are the owner's alone, and the directory is told", async () => {
+test("in a directory that others may read, files are the owner's alone, and the directory is told (defect line 19)", async () => {
   const data = join(directory, 'data');
   mkdirSync(data);
   chmodSync(data, 0o755);
@@ -49,7 +49,7 @@ test("in a directory that others may read, files are the owner's alone, and the 
   }
 });
 
-test("a secret's file that others may use is told by doctor", async () => {
+test("a secret's file that others may use is told by doctor (stranger, issue 15)", async () => {
   const path = join(directory, 'pseudonym.key');
   writeFileSync(path, 'a key that only this test of file modes uses, and no other');
   for (const [mode, isWide] of [
@@ -76,7 +76,7 @@ test("a secret's file that others may use is told by doctor", async () => {
   }
 });
 
-test('a token command gets PATH, HOME and what the setting names, none of our secrets', async () => {
+test('a token command gets PATH, HOME and what the setting names, none of our secrets (defect line 19)', async () => {
   process.env.LANCE_PSEUDONYM_KEY = 'a-secret-of-the-desk';
   process.env.FOR_THE_PROGRAM = 'named';
   process.env.NOT_FOR_IT = 'not-named';
@@ -96,7 +96,7 @@ test('a token command gets PATH, HOME and what the setting names, none of our se
   }
 });
 
-test('a variable of the desk cannot be named for the token command', () => {
+test('a variable of the desk cannot be named for the token command (defect line 19)', () => {
   const read = readConfig(
     { LANCE_TOKEN_COMMAND: 'x', LANCE_TOKEN_COMMAND_VARIABLES: 'LANCE_PSEUDONYM_KEY,A-B' },
     () => '',
@@ -106,7 +106,7 @@ test('a variable of the desk cannot be named for the token command', () => {
   assert.equal(faults.length, 2, faults.join('\n'));
 });
 
-test('a page with decisions is for its owner alone, also where an older one was not', () => {
+test('a page with decisions is for its owner alone, also where an older one was not (defect line 19)', () => {
   const path = join(directory, 'page.html');
   writeFileSync(path, 'an older and longer page');
   chmodSync(path, 0o644);

@@ -46,7 +46,7 @@ const records: FlowRecord[] = [
   },
 ];
 
-test('who only looks sees no name, no CPF and no pseudonym in the history of a flow', () => {
+test('who only looks sees no name, no CPF and no pseudonym in the history of a flow (defect line 14)', () => {
   for (const record of records) {
     const shown = JSON.stringify(shownRecord(record, null));
     assert.deepEqual(plantedIn(shown), [], record.kind);
@@ -55,7 +55,7 @@ test('who only looks sees no name, no CPF and no pseudonym in the history of a f
   }
 });
 
-test('who works on flows reads what the service and colleagues wrote', () => {
+test('who works on flows reads what the service and colleagues wrote (defect line 14)', () => {
   assert.deepEqual(shownRecord(records[0]!, vault.open).errors, ['E7: Zulmira Plantada sem margem']);
   const sealedReason = vault.seal(sealedPlaces.flowReason(flowId), '"desistiu"');
   const asked = { ...records[1]!, reason: null, sealedReason } as FlowRecord;
@@ -63,7 +63,7 @@ test('who works on flows reads what the service and colleagues wrote', () => {
   assert.doesNotMatch(JSON.stringify(shownRecord(asked, null)), /desistiu/);
 });
 
-test('the keys of steps and orders are for those who work on flows, and a CPF in them for nobody', () => {
+test('the keys of steps and orders are for those who work on flows, and a CPF in them for nobody (defect line 14)', () => {
   const [asked, started] = [records[1]!, records[4]!];
   assert.ok(asked.kind === 'asked' && started.kind === 'started');
   for (const key of ['604-629-148-87', 'order-160462914887', 'zulmira@example.com']) {
@@ -88,7 +88,7 @@ test('the keys of steps and orders are for those who work on flows, and a CPF in
   assert.equal(shownRecord({ ...started, key: 'order-1' }, vault.open).key, 'order-1');
 });
 
-test('an event and the errors of a flow are shown by role', () => {
+test('an event and the errors of a flow are shown by role (defect line 14)', () => {
   const told = { ...records[0]!, flowId: 'event:code' } as FlowRecord;
   const event = evolve(null, told, settings)!;
   const viewed = flowView(event, null, settings);
@@ -133,7 +133,7 @@ test('a code of the service that is a CPF is masked for who only looks, and whol
   }
 });
 
-test('the reason of a full cap does not say whose it is', () => {
+test('the reason of a full cap does not say whose it is (defect line 14)', () => {
   const key = 'per-worker|worker.key=Kq3…pseudonym|2026-11-22';
   const [cap, rule] = shownReasons([
     { code: 'cap', rule: null, text: `the cap ${key} has no room left for this amount` },

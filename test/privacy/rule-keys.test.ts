@@ -49,7 +49,7 @@ function keysOf(request: LoanRequest) {
   return { caps: caps.flatMap(({ keys }) => keys), segments: segmentKeys };
 }
 
-test('a text goes into the key of a cap by a pseudonym, a code as it is', () => {
+test('a text goes into the key of a cap by a pseudonym, a code as it is (defect line 13)', () => {
   const { caps, segments } = keysOf(received({ setor: 'Zulmira Plantada', filial: 'SP' }).whole);
   assert.deepEqual(plantedIn(JSON.stringify([caps, segments])), []);
   assert.match(caps[0]!, /^by-sector\|extra\.setor=[\w-]{43}\|extra\.filial=SP\|/);
@@ -57,7 +57,7 @@ test('a text goes into the key of a cap by a pseudonym, a code as it is', () => 
   assert.deepEqual(segments, ['all', 'all|extra.filial=?']);
 });
 
-test('the same text gives the same keys, now and when it is replayed; another one others', () => {
+test('the same text gives the same keys, now and when it is replayed; another one others (defect line 13)', () => {
   const fields = { setor: 'Zulmira Plantada', filial: 'Rua da Zulmira, 7' };
   const first = keysOf(received(fields).whole);
   assert.deepEqual(keysOf(received({ ...fields, numeroSolicitacao: 8 }).whole), first);
@@ -67,7 +67,7 @@ test('the same text gives the same keys, now and when it is replayed; another on
   assert.match(keysOf(received({ setor: 'S', filial: 'f'.repeat(81) }).whole).caps[0]!, /\|extra\.filial=\?\|/);
 });
 
-test('a file of requests is judged under the keys of the desk', () => {
+test('a file of requests is judged under the keys of the desk (defect line 13)', () => {
   const { whole, raw } = received({ setor: 'Zulmira Plantada', filial: 12_345_678 });
   const line = {
     ...{ request: whole, link: null, bids: null, ownBidId: null, startedAt: null, endedAt: null, knownAt: null },
@@ -81,7 +81,7 @@ test('a file of requests is judged under the keys of the desk', () => {
   assert.deepEqual(keysOf(whole).segments, ['all', 'all|extra.filial=1000+']);
 });
 
-test('a request of an earlier version, stored with its texts, keeps the keys that it had', () => {
+test('a request of an earlier version, stored with its texts, keeps the keys that it had (defect line 13)', () => {
   const { stored } = received({});
   const { caps } = keysOf({ ...stored, extra: { setor: 'Sul e Sudeste', filial: 3 } });
   assert.match(caps[0]!, /^by-sector\|extra\.setor=Sul%20e%20Sudeste\|extra\.filial=3\|/);

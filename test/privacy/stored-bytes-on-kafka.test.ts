@@ -131,7 +131,7 @@ await describeOnStack('personal data on Kafka and Redis', (stack) => {
     LANCE_BASE_URL: '',
   };
 
-  test('no byte on Kafka or Redis holds a planted name or CPF; another key is refused there too', async () => {
+  test('no byte on Kafka or Redis holds a planted name or CPF; another key is refused there too (defect lines 12, 13, 15)', async () => {
     await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
     environment.LANCE_BASE_URL = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
     const kafka = { topicPrefix: prefix, groupId: prefix, partitions: 3, replication: 1 };

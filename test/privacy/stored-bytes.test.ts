@@ -38,7 +38,7 @@ function search(): Record<string, string[]> {
   return found;
 }
 
-test('no byte that a daemon writes holds a planted name or CPF', async () => {
+test('no byte that a daemon writes holds a planted name or CPF (defect lines 12, 13)', async () => {
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
   const base = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
   const daemon = await startDaemon({ directory, environment: { LANCE_BASE_URL: base } });

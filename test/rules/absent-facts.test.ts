@@ -1,4 +1,4 @@
-/** A rule on a fact that no request can bring is refused, with what to write instead. */
+/** A rule on a fact that no request can bring is refused, with what to write instead (issue 20 line 3). */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

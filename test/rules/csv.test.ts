@@ -15,7 +15,7 @@ const remedyIn = (cell: string, separator: ',' | ';') => {
   return Array.isArray(told) ? /write (.*), without/.exec(told[0] as string)?.[1] : told;
 };
 
-test('a number that can be read in two ways is refused, with what to write', () => {
+test('a number that can be read in two ways is refused, with what to write (issue 20, line 2)', () => {
   const refused: [cell: string, separator: ',' | ';', remedy: string][] = [
     ['20.000', ';', '20000 or 20'],
     ['2.125', ';', '2125 or 2,125'],

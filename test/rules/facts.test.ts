@@ -95,7 +95,7 @@ test('the link detail fills what the request leaves open', () => {
   assert.equal(filled[contradictedFacts], undefined);
 });
 
-test('where request and link detail differ the worse one counts, whoever says it', () => {
+test('where request and link detail differ the worse one counts, whoever says it (integrator, session 48)', () => {
   const seen = (change: Partial<LoanRequest>, link: Partial<LinkDetail>, name: string) => {
     const both = facts(change, link);
     assert.ok(both[contradictedFacts]?.includes(name), name);

@@ -92,7 +92,7 @@ const mutations: readonly Mutation[] = [
     caughtAs: ['truth'],
   },
   {
-    name: 'ownership not asked before a write',
+    name: 'ownership not asked before a write (defect line 26)',
     file: 'src/bidding/bid-sender.ts',
     search: ' && world.owns(requestId),',
     replacement: ',',
@@ -100,7 +100,7 @@ const mutations: readonly Mutation[] = [
     from: 35,
   },
   {
-    name: '`abandon` does nothing',
+    name: '`abandon` does nothing (defect line 26)',
     file: 'src/bidding/bid-sender.ts',
     search: 'if (current !== undefined) current.abandoned = true;',
     replacement: '',
@@ -108,21 +108,21 @@ const mutations: readonly Mutation[] = [
     from: 15,
   },
   {
-    name: 'an inherited claim not taken for attempted',
+    name: 'an inherited claim not taken for attempted (defect line 26)',
     file: 'src/bidding/bid-sender.ts',
     search: 'inherited: !isOwn(claim, requestId),',
     replacement: 'inherited: false,',
     caughtAs: ['truth'],
   },
   {
-    name: 'callback offset past an orphan',
+    name: 'callback offset past an orphan (defect line 26)',
     file: 'src/bidding/callbacks.ts',
     search: 'Math.min(dealtWith.get(partition) ?? 0, orphans.first(partition) ?? Number.POSITIVE_INFINITY)',
     replacement: 'dealtWith.get(partition) ?? 0',
     caughtAs: ['lost'],
   },
   {
-    name: 'stale control obeyed for ever',
+    name: 'stale control obeyed for ever (defect line 26)',
     file: 'src/bidding/gate.ts',
     search: 'return known === null || clock.monotonicMs() - known.readAtMs > settings.controlMaxAgeMs;',
     replacement: 'return known === null;',
@@ -130,14 +130,14 @@ const mutations: readonly Mutation[] = [
     from: 105,
   },
   {
-    name: 'caps of the rules times 1000',
+    name: 'caps of the rules times 1000 (defect line 26)',
     file: 'src/rules/events.ts',
     search: 'maxReais === null ? null : Math.round(maxReais * 100)',
     replacement: 'maxReais === null ? null : Math.round(maxReais * 100) * 1000',
     caughtAs: ['over-cap'],
   },
   {
-    name: 'caps by hand times 1000',
+    name: 'caps by hand times 1000 (defect line 26)',
     file: 'src/bidding/gate.ts',
     search: 'known = { state, readAtMs: startedAtMs, readAt };',
     replacement: `const caps = Object.fromEntries(Object.entries(state.caps).map(([name, cents]) => [name, cents * 1000]));
@@ -145,7 +145,7 @@ const mutations: readonly Mutation[] = [
     caughtAs: ['over-cap'],
   },
   {
-    name: 'offers and claims from before an order are sent as they are',
+    name: 'offers and claims from before an order are sent as they are (defect line 26)',
     file: 'src/bidding/decide.ts',
     search: 'return Object.entries(operatorCaps).every(([name, limitCents]) =>',
     replacement: 'return Object.entries({} as typeof operatorCaps).every(([name, limitCents]) =>',
@@ -153,14 +153,14 @@ const mutations: readonly Mutation[] = [
     from: 530,
   },
   {
-    name: 'bids while paused',
+    name: 'bids while paused (defect line 26)',
     file: 'src/bidding/gate.ts',
     search: "if (known.state.pause !== null) return 'paused';",
     replacement: '',
     caughtAs: ['paused'],
   },
   {
-    name: 'a rejection believed after an attempt',
+    name: 'a rejection believed after an attempt (defect line 26)',
     file: 'src/bidding/evolve.ts',
     search: 'earlier ? outcomeAfterEarlier(record.outcome)',
     replacement: "earlier && record.outcome.kind !== 'rejected' ? outcomeAfterEarlier(record.outcome)",

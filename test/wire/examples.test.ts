@@ -149,7 +149,7 @@ test('what the sandbox says of an accepted bid or a query is understood', () => 
   assert.equal(decodeRequestCode(taken), requestCode);
 });
 
-test('the codes of an answer and of events are the same with braces and without', () => {
+test('the codes of an answer and of events are the same with braces and without (integrator, session 49)', () => {
   assert(table.kind === 'read');
   const code = '5f1d7f0e-8a55-4a0e-bb2c-0d9b3c1c7a01';
   const body = { CodigoRequisicao: `{${code.toUpperCase()}}`, Conteudo: { CodigoLanceLeilao: `{${code}}` } };

@@ -20,7 +20,7 @@ const groupings = fc
   .map((cuts) => [...cuts.sort((one, other) => one - other), 11])
   .map((ends) => ends.map((end, index) => end - (ends[index - 1] ?? 0)));
 
-test('a CPF in any grouping goes from texts, and no digit of it stays', () => {
+test('a CPF in any grouping goes from texts, and no digit of it stays (defect line 13)', () => {
   fc.assert(
     fc.property(
       groupings,
@@ -37,7 +37,7 @@ test('a CPF in any grouping goes from texts, and no digit of it stays', () => {
   assert.equal(withoutCpf(`lote 2026-${cpf}`), 'lote 2026-***');
 });
 
-test('a mistyped CPF goes from free text where it is written as people do, other numbers stay', () => {
+test('a mistyped CPF goes from free text where it is written as people do, other numbers stay (defect line 13)', () => {
   assert.equal(withoutCpf('604.629.148-88 e 604 629 148 88'), '*** e ***');
   const kept = 'em 2026-11-24 13:05:01, 15.000,00 reais, pedido 37400000012345 e 12 3456 7890';
   assert.equal(withoutCpf(kept), kept);
@@ -56,7 +56,7 @@ test('a text that is cut keeps no part of a CPF', () => {
   assert.equal(cutText(`${'9'.repeat(30)} x`, 20), '9'.repeat(10));
 });
 
-test('a batch whose code may hold a CPF goes by a pseudonym, and is found by either', () => {
+test('a batch whose code may hold a CPF goes by a pseudonym, and is found by either (defect line 13)', () => {
   for (const code of [
     ...[
       '604-629-148-87',
@@ -78,11 +78,11 @@ test('a batch whose code may hold a CPF goes by a pseudonym, and is found by eit
   }
 });
 
-test('ids that are long numbers stay as they are in lines of the log: they are searched by them', () => {
+test('ids that are long numbers stay as they are in lines of the log: they are searched by them (defect line 13)', () => {
   for (const id of ['1160462914887', '6046291488712345678', '37400000012']) assert.equal(withoutBareCpf(id), id);
 });
 
-test('zeros and separators without end take no longer than they are long', () => {
+test('zeros and separators without end take no longer than they are long (defect line 6)', () => {
   for (const piece of ['0', '0 ', '1-', '12.']) {
     const text = piece.repeat(200_000);
     const startedAt = performance.now();

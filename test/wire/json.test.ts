@@ -107,7 +107,7 @@ test('with long numbers too, a body is JSON exactly when the platform says so', 
   );
 });
 
-test('digits are written as the number that they name, or not at all', () => {
+test('digits are written as the number that they name, or not at all (defect line 9)', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^\d{1,60}$/), (digits) => {
       const written = JSON.stringify({ id: numberOfDigits(digits) });

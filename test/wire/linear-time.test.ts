@@ -197,7 +197,7 @@ const shapes: readonly (Shape & { subjects: readonly Subject[] })[] = [
 suite('linear time', () => {
   for (const { subjects, ...shape } of shapes) {
     for (const subject of subjects) {
-      test(`${subject.name}: ${shape.name}`, () => assertLinear(subject, shape));
+      test(`${subject.name}: ${shape.name} (defect line 6)`, () => assertLinear(subject, shape));
     }
   }
 
@@ -216,7 +216,7 @@ suite('linear time', () => {
     'a message': (repeated) => `{"Endpoint":${quoted(repeated)},"Messages":[{"Description":${quoted(repeated)}}]}`,
   };
   for (const subject of [...jsonReaders, csvFile]) {
-    test(`${subject.name}: any fragment, repeated`, () => {
+    test(`${subject.name}: any fragment, repeated (defect line 6)`, () => {
       const place = fc.constantFrom(...Object.keys(places));
       fc.assert(
         fc.property(fragment, place, (piece, where) => {
@@ -228,7 +228,7 @@ suite('linear time', () => {
     });
   }
 
-  test('an endpoint that every object knows is no event', () => {
+  test('an endpoint that every object knows is no event (defect line 6)', () => {
     for (const name of ['constructor', '__proto__', 'constructor/']) {
       const { kind } = readWebhook(JSON.stringify({ Endpoint: name }), { mapping, vault, receivedAt: 1, now: 1 });
       assert.equal(kind, 'dead-letter');

@@ -48,7 +48,7 @@ const link = (index: number) => ({
   motivoInelegibilidade: null,
 });
 
-test('400 elements that cannot be used, in a wrapper of 1 MB, are one letter', () => {
+test('400 elements that cannot be used, in a wrapper of 1 MB, are one letter (defect line 8)', () => {
   const empty = Array.from({ length: many }, () => ({}));
   const body = { observacao: long, CodigoLote: 'L', Solicitacoes: [{ numeroSolicitacao: 1 }, ...empty] };
   const entries = entriesOf(body);
@@ -56,7 +56,7 @@ test('400 elements that cannot be used, in a wrapper of 1 MB, are one letter', (
   assert.deepEqual(letterOf(entries), { observacao: long, CodigoLote: 'L', Solicitacoes: empty });
 });
 
-test('elements in lists of lists keep their places in the letter', () => {
+test('elements in lists of lists keep their places in the letter (defect line 8)', () => {
   const bad = { numeroSolicitacao: 7, DataHoraFimLeilao: 'logo' };
   const good = { numeroSolicitacao: 6 };
   const body = {
@@ -70,7 +70,7 @@ test('elements in lists of lists keep their places in the letter', () => {
   });
 });
 
-test('a link list of 400 workers keeps what is around the rows once', () => {
+test('a link list of 400 workers keeps what is around the rows once (defect line 8)', () => {
   const vinculos = Array.from({ length: many }, (_, index) => link(index));
   const body = { codigoRequisicao: 'R', aviso: long, payload: { vinculos } };
   const entries = entriesOf(body);
@@ -84,7 +84,7 @@ test('a link list of 400 workers keeps what is around the rows once', () => {
   assert.deepEqual(second, { originalUnder: entries[0]!.key, vinculos: [vinculos[1]] });
 });
 
-test('rows and auctions that cannot be read are one letter a webhook', () => {
+test('rows and auctions that cannot be read are one letter a webhook (defect line 8)', () => {
   const empty = Array.from({ length: many }, () => ({}));
   const list = entriesOf({ codigoRequisicao: 'R', aviso: long, payload: { vinculos: [link(1), ...empty] } });
   assert.ok(storedBytes(list) < 3_500_000);
@@ -98,7 +98,7 @@ test('rows and auctions that cannot be read are one letter a webhook', () => {
   assert.equal((letterOf(ended).Payload as { Solicitacoes: unknown[] }).Solicitacoes.length, many);
 });
 
-test('facts of a wrapper that are too long for so many requests, and too many requests, are one letter', () => {
+test('facts of a wrapper that are too long for so many requests, and too many requests, are one letter (defect line 8)', () => {
   const facts = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`fato${index}`, 'y'.repeat(190)]));
   const requests = Array.from({ length: 2_000 }, (_, index) => ({ id: index + 1 }));
   for (const body of [
@@ -113,13 +113,13 @@ test('facts of a wrapper that are too long for so many requests, and too many re
   }
 });
 
-test('where little stands around them, each element has a letter of its own', () => {
+test('where little stands around them, each element has a letter of its own (defect line 8)', () => {
   const body = { CodigoLote: 'L', Solicitacoes: [{}, { numeroSolicitacao: 1 }, { numeroSolicitacao: 'x' }] };
   const letters = entriesOf(body).filter(({ topic }) => topic === 'dead-letters');
   assert.equal(letters.length, 2);
 });
 
-test('a key that is said twice in one object makes the webhook a dead letter, kept as it came', () => {
+test('a key that is said twice in one object makes the webhook a dead letter, kept as it came (defect line 19)', () => {
   const once = '{"CodigoLote":"L","Solicitacoes":[{"numeroSolicitacao":1234567890123456789,"valorLiberado":1}]}';
   const read = (text: string) => readWebhook(text, { mapping, vault, receivedAt, now: receivedAt });
   assert.equal(read(once).kind, 'entries');
@@ -141,7 +141,7 @@ test('a key that is said twice in one object makes the webhook a dead letter, ke
   );
 });
 
-test('the other lists of an object are not kept with each of its elements, and not read again', () => {
+test('the other lists of an object are not kept with each of its elements, and not read again (defect line 8)', () => {
   const body = {
     lote: 'L',
     conteudo: { aviso: 'A', propostas: [{ id: 5 }] },
@@ -160,13 +160,13 @@ test('the other lists of an object are not kept with each of its elements, and n
   }
 });
 
-test('a letter for several elements keeps the fields of containers beside their lists', () => {
+test('a letter for several elements keeps the fields of containers beside their lists (defect line 8)', () => {
   const empty = Array.from({ length: many }, () => ({}));
   const body = { conteudo: { CodigoLote: 'L', data: [{ id: 5 }] }, aviso: long, propostas: [{ id: 1 }, ...empty] };
   assert.deepEqual(letterOf(entriesOf(body)), { conteudo: { CodigoLote: 'L' }, aviso: long, propostas: empty });
 });
 
-test('the path of a nested fact is not written before each of many values', () => {
+test('the path of a nested fact is not written before each of many values (defect line 8)', () => {
   const key = 'k'.repeat(190);
   const ones = Array.from({ length: 100 }, () => 1);
   const extraOf = (element: object): Record<string, unknown> => {
@@ -229,7 +229,7 @@ function factsLike(text: string): object {
   return Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`fato${index}`, text.slice(0, 190)]));
 }
 
-test('what is written of a webhook is bounded by its bytes and its elements, or it is one letter', () => {
+test('what is written of a webhook is bounded by its bytes and its elements, or it is one letter (defect line 8)', () => {
   const kinds = new Map<string, number>();
   fc.assert(
     fc.property(
@@ -264,7 +264,7 @@ function openedLetter({ topic, key, record }: WebhookEntry): string {
   return vault.open(sealedPlaces.letter(key), record.sealedPayload);
 }
 
-test('facts around 400 requests that would be written 400 times make the webhook one letter', () => {
+test('facts around 400 requests that would be written 400 times make the webhook one letter (defect line 8)', () => {
   const requests = Array.from({ length: 400 }, (_, index) => ({ id: index + 1 }));
   const body = JSON.stringify({ ...factsLike('y'.repeat(190)), ...asRequests(requests) });
   const reading = readWebhook(body, { mapping, vault, receivedAt, now: receivedAt });

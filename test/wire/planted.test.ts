@@ -21,7 +21,7 @@ const reading = (body: unknown) => readWebhook(JSON.stringify(body), { mapping, 
 const { request } = plantedParts;
 
 for (const [kind, body] of Object.entries(plantedBodies)) {
-  test(`of names and CPFs in a webhook nothing is stored in clear: ${kind}`, () => {
+  test(`of names and CPFs in a webhook nothing is stored in clear: ${kind} (defect line 13)`, () => {
     assert.notDeepEqual(plantedIn(JSON.stringify(body)), [], 'nothing is planted in it');
     const result = reading(body);
     assert.notEqual(result.kind, 'malformed');
@@ -29,7 +29,7 @@ for (const [kind, body] of Object.entries(plantedBodies)) {
   });
 }
 
-test('what is sealed beside a request is there for the rules', () => {
+test('what is sealed beside a request is there for the rules (defect line 13)', () => {
   const result = reading([{ ...request, regiao: 'SUL', alertas: ['por extenso'] }]);
   assert.ok(result.kind === 'entries');
   const [entry] = result.entries;
@@ -43,7 +43,7 @@ test('what is sealed beside a request is there for the rules', () => {
   assert.equal(whole.sealedGroups, undefined);
 });
 
-test('the number of an employer that is a company stays as it is', () => {
+test('the number of an employer that is a company stays as it is (defect line 13)', () => {
   const employers = [
     ['01234567000195', 1],
     ['01.234.567/0001-95', 1],
@@ -65,7 +65,7 @@ test('the number of an employer that is a company stays as it is', () => {
   }
 });
 
-test('what is no company stands for its employer as a pseudonym, whatever its type', () => {
+test('what is no company stands for its employer as a pseudonym, whatever its type (defect line 13)', () => {
   const texts = [
     ...['ZULMIRA PLANTADA', 'ZULMIRA', 'ZULMIRAP', `${plantedCpf} Zulmira`, `ref ${plantedCpf} x`, `A${plantedCpf}`],
     ...[`${plantedCpf}A`, `${plantedCpf}1`, `11${plantedCpf}1`, `000${plantedCpf}`, ' 9 1 5 8 2 5 7 5 4 3 6 '],
@@ -80,7 +80,7 @@ test('what is no company stands for its employer as a pseudonym, whatever its ty
   }
 });
 
-test('a batch that is called by a CPF goes by a pseudonym, other numbers as they are', () => {
+test('a batch that is called by a CPF goes by a pseudonym, other numbers as they are (defect line 13)', () => {
   const batchOf = (batchId: unknown) => {
     const result = reading({ CodigoLote: batchId, Solicitacoes: [{ ...request, numeroSolicitacao: 7 }] });
     assert.ok(result.kind === 'entries');
@@ -104,7 +104,7 @@ test('a batch that is called by a CPF goes by a pseudonym, other numbers as they
   assert.ok(own.kind === 'entries' && own.entries[0]!.key === plantedCpf);
 });
 
-test('a text about somebody in place of an id is not taken from an answer of the service', () => {
+test('a text about somebody in place of an id is not taken from an answer of the service (defect line 12)', () => {
   const named = 'Zulmira Plantada 915.825.754-36';
   for (const name of ['contract', 'renegotiation', 'inclusion'] as const) {
     const withCode = (code: string) =>
@@ -119,7 +119,7 @@ test('a text about somebody in place of an id is not taken from an answer of the
   assert.deepEqual(readBidAnswer(table.table, 200, said(named)).outcome, { kind: 'accepted', bidId: '(sealed)' });
 });
 
-test('an answer to a bid is stored readable only when every part of it is known to be harmless', () => {
+test('an answer to a bid is stored readable only when every part of it is known to be harmless (defect line 13)', () => {
   const table = readOutcomeTable(outcomesFile);
   assert.ok(table.kind === 'read');
   const code = '0a5f8f1e-1111-4a0e-bb2c-0d9b3c1c7a01';

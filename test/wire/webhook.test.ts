@@ -377,7 +377,7 @@ test('nothing personal becomes an extra fact, and there are at most 100', () => 
   assert.doesNotMatch(JSON.stringify(request), /Beltrana|1190000|9158|915\.8|@/);
 });
 
-test('a key is personal by its words, not by parts of them', () => {
+test('a key is personal by its words, not by parts of them (issue 20, line 3)', () => {
   const harmless = {
     ...{ valorDescontado: 1, descontado: 2, episodio: 3, contagemFaltas: 4, agenciamento: 5, cargo: 6, mailing: 7 },
     ...{ documentacaoCompleta: 8, apisAtivas: 9, nomenclatura: 10, orgao: 11, pixelado: 12, TOTAL_DESCONTOS: 13 },

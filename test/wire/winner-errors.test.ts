@@ -16,7 +16,7 @@ const lists: readonly (readonly [JsonValue[], number])[] = [
   [[{ detalhe: { texto: 'x' } }], 1],
 ];
 
-test('items that say nothing are no errors of a won bid; any that says something is one', () => {
+test('items that say nothing are no errors of a won bid; any that says something is one (integrator, session 48)', () => {
   for (const [list, count] of lists) {
     const won = decodeContemplated({
       CodigoRequisicao: 'q-1',

@@ -100,7 +100,7 @@ function rewriteChain(database: DatabaseSync, table: string): void {
   }
 }
 
-test('a store that nobody edited verifies, with every anchor', async () => {
+test('a store that nobody edited verifies, with every anchor (defect line 18)', async () => {
   const place = await lived();
   const verdict = await verify(place);
   assert(verdict.kind === 'intact');
@@ -114,7 +114,7 @@ test('a store that nobody edited verifies, with every anchor', async () => {
   assert.deepEqual([unsigned.kind, unsigned.unverified], ['intact', [{ kind: 'no-key' }]]);
 });
 
-test('audit names the first record that differs and what was done to it', async () => {
+test('audit names the first record that differs and what was done to it (defect line 18)', async () => {
   const place = await lived();
   const shift = (table: string, from: number, by: number) =>
     `UPDATE ${table} SET offset = -offset WHERE offset >= ${from}; UPDATE ${table} SET offset = ${by} - offset WHERE offset < 0;`;
@@ -153,7 +153,7 @@ test('audit names the first record that differs and what was done to it', async 
   }
 });
 
-test('a chain that was written anew is told by its anchors, and between which of them', async () => {
+test('a chain that was written anew is told by its anchors, and between which of them (defect line 18)', async () => {
   for (const table of ['auctions', 'callbacks']) {
     const place = await lived();
     edit(place, (database) => {
@@ -167,7 +167,7 @@ test('a chain that was written anew is told by its anchors, and between which of
   }
 });
 
-test('an anchor file that was edited, or signed with another key, is no proof', async () => {
+test('an anchor file that was edited, or signed with another key, is no proof (defect line 18)', async () => {
   const place = await lived();
   const lines = readFileSync(place.file, 'utf8').split('\n');
   writeFileSync(
@@ -186,7 +186,7 @@ test('an anchor file that was edited, or signed with another key, is no proof', 
   await assert.rejects(open(place, otherKey), isFault('configuration-invalid', 78, /another key/));
 });
 
-test('a file of the version before goes on: its auctions verify, the other tables begin here', async () => {
+test('a file of the version before goes on: its auctions verify, the other tables begin here (defect line 18)', async () => {
   const place = newPlace();
   const old = await openEmbeddedStore({ directory: place.directory, onFault });
   for (let number = 0; number < 6; number += 1)
@@ -239,7 +239,7 @@ async function setBackByTwoClaims(): Promise<Place> {
   return place;
 }
 
-test('a store behind its anchor is refused, and accepted with the requests that were lost', async () => {
+test('a store behind its anchor is refused, and accepted with the requests that were lost (defect line 21)', async () => {
   const place = await setBackByTwoClaims();
   const backup = `${place.directory}.backup`;
   await assert.rejects(open(place), isFault('store-set-back', 65, /has 2 records, and had 5.*accept-restore/));
@@ -585,7 +585,7 @@ test('a list of claims that is gone is told at the start as gone, and no file is
   }
 });
 
-test('a store and its anchor that are older than the list of claims were set back', async () => {
+test('a store and its anchor that are older than the list of claims were set back (stranger 15, session 46)', async () => {
   const place = newPlace();
   const first = await open(place);
   await first.log.append([claimOf('sent-0')]);
@@ -647,7 +647,7 @@ function rewriteAll(place: Place): void {
   for (const file of anchorFiles(place)) rmSync(file);
 }
 
-test('a log rewritten with its anchors taken away is refused, and audit says so before', async () => {
+test('a log rewritten with its anchors taken away is refused, and audit says so before (stranger, issue 15 line 18)', async () => {
   const place = await lived();
   rewriteAll(place);
   const before = await verify(place);
@@ -657,7 +657,7 @@ test('a log rewritten with its anchors taken away is refused, and audit says so 
   assert.notEqual(after.kind, 'intact');
 });
 
-test('without the signed heads of a log as well it is no new one', async () => {
+test('without the signed heads of a log as well it is no new one (stranger, issue 15 line 18)', async () => {
   const place = await lived();
   rewriteAll(place);
   edit(place, (database) => database.exec('DELETE FROM signed_heads'));
@@ -673,7 +673,7 @@ test('without the signed heads of a log as well it is no new one', async () => {
   );
 });
 
-test('an empty log is a new one, with or without its tables', async () => {
+test('an empty log is a new one, with or without its tables (stranger, issue 15 line 18)', async () => {
   const place = newPlace();
   await (await open(place)).close();
   edit(place, (database) => database.exec('DELETE FROM signed_heads; DELETE FROM anchoring'));
@@ -682,7 +682,7 @@ test('an empty log is a new one, with or without its tables', async () => {
   assert.deepEqual((await verify(place)).unverified, []);
 });
 
-test('the signed heads in the log are its own, of its key, and in their places', async () => {
+test('the signed heads in the log are its own, of its key, and in their places (stranger, issue 15 line 18)', async () => {
   const cases: [edit: string, refused: RegExp, table: string, offset: number][] = [
     [
       `UPDATE signed_heads SET entry = replace(entry, '"at":1', '"at":2') WHERE number = 6`,
@@ -713,7 +713,7 @@ test('the signed heads in the log are its own, of its key, and in their places',
   }
 });
 
-test('an anchor without its mark, or a mark without its lines, is no anchor', async () => {
+test('an anchor without its mark, or a mark without its lines, is no anchor (stranger, issue 15 line 18)', async () => {
   const unmarked = await lived();
   rmSync(`${unmarked.file}.mark`);
   const missed = await verify(unmarked);
@@ -730,7 +730,7 @@ test('an anchor without its mark, or a mark without its lines, is no anchor', as
   await assert.rejects(open(shortened), isFault('store-set-back', 65, /edited/));
 });
 
-test('a log anchored by the version before is taken over with its anchors', async () => {
+test('a log anchored by the version before is taken over with its anchors (stranger, issue 15 line 18)', async () => {
   const place = await lived();
   const signedBefore = (line: string) => {
     const { signed_heads: _, ...heads } = JSON.parse(line.slice(line.indexOf(' '))).heads;

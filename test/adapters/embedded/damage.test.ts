@@ -114,7 +114,7 @@ for (const name of [
   'applied',
   'sqlite_autoindex_ledger_1',
 ]) {
-  test(`an overwritten page of ${name} ends the process with a fault that names the file`, async () => {
+  test(`an overwritten page of ${name} ends the process with a fault that names the file (defect line 21)`, async () => {
     const directory = copied();
     overwrite(directory, name);
     if (name === 'house') {
@@ -158,7 +158,7 @@ test('a read that the disk refuses is damage, a write that it refuses is not', (
   ]);
 });
 
-test('a file that is cut off, replaced, of a later version or beside a foreign log is refused', async () => {
+test('a file that is cut off, replaced, of a later version or beside a foreign log is refused (defect line 21)', async () => {
   const cases: [name: string, damage: (directory: string, file: string) => void, code: string | null][] = [
     ['cut off', (_, file) => truncateSync(file, Math.floor(statSync(file).size / 8_192) * 4_096), 'store-damaged'],
     ['header', (_, file) => writeFileSync(file, 'x'.repeat(8_192)), 'data-directory-unusable'],
@@ -195,7 +195,7 @@ test('a file that is cut off, replaced, of a later version or beside a foreign l
   }
 });
 
-test('a key that is damaged, anywhere in the file, hides no stored request from the start', () => {
+test('a key that is damaged, anywhere in the file, hides no stored request from the start (third stranger of issue 15)', () => {
   const count = 10_500;
   const path = join(places, 'keys.sqlite');
   const database = openWritable(path);

@@ -1,4 +1,4 @@
-/** Files of a store that are removed, moved or replaced under the process that has it open. */
+/** Files of a store that are removed, moved or replaced under the process that has it open (strangers, issue 15 lines 11 and 21). */
 import assert from 'node:assert/strict';
 import {
   copyFileSync,
@@ -331,7 +331,7 @@ test('a request that the list of claims names is not claimed again where the log
   }
 });
 
-test('an order that cannot be stored says that nothing was changed, and why', async () => {
+test('an order that cannot be stored says that nothing was changed, and why (issue 15 line 22)', async () => {
   const { store, directory } = await opened();
   const other = new DatabaseSync(fileIn(directory, 'lance.sqlite'));
   other.exec('BEGIN IMMEDIATE');

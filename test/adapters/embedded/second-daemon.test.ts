@@ -1,4 +1,4 @@
-/** Two daemons on one data directory whose lock file was removed by hand. */
+/** Two daemons on one data directory whose lock file was removed by hand (strangers, issue 15 line 21). */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

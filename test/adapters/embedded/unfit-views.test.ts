@@ -140,7 +140,7 @@ for (const [name, next] of [
   });
 }
 
-test('a closed row that cannot be read is named, with the remedy and without its text', async () => {
+test('a closed row that cannot be read is named, with the remedy and without its text (issue 15 line 21)', async () => {
   for (const [sql, read] of [
     [`UPDATE ledger SET state = '{}'`, 'query'],
     [`UPDATE ledger SET state = 'null'`, 'query'],
@@ -196,7 +196,7 @@ async function edited(sql: string): Promise<{ problems: string[]; usedCents: num
   return { problems, usedCents, rows };
 }
 
-test('views kept with a key are taken as they are when nobody touched them', async () => {
+test('views kept with a key are taken as they are when nobody touched them (issue 15 line 20)', async () => {
   assert.deepEqual(await edited(''), { problems: [], usedCents: 100, rows: records });
 });
 
@@ -217,7 +217,7 @@ for (const [name, sql, why] of [
   ],
   ['the signature gone', `UPDATE view_sums SET sums = json_remove(sums, '$.mac') WHERE name = 'views'`, /not signed/],
 ] as const) {
-  test(`views with ${name} are made again: no cap counts less than the log says`, async () => {
+  test(`views with ${name} are made again: no cap counts less than the log says (issue 15 line 20)`, async () => {
     const { problems, ...now } = await edited(sql);
     assert.equal(problems.length, 1, problems.join('; '));
     assert.match(problems[0]!, why);
@@ -230,7 +230,7 @@ test('flows that lost a row are emptied at the start', async () => {
   assert.match((await opened(directory)).problems.join(), /flow_applied of partition 0 is 7/);
 });
 
-test('an index or a table of the views that was dropped is made again', async () => {
+test('an index or a table of the views that was dropped is made again (stranger, issue 15 line 21)', async () => {
   for (const index of ['ledger_cursor', 'ledger_open_phase', 'auctions_key', 'flow_states_cursor', 'exposure_live']) {
     const { problems, applied } = await opened(altered(`DROP INDEX ${index}`));
     assert.deepEqual([problems, applied], [[], records], index);
@@ -244,7 +244,7 @@ test('an index or a table of the views that was dropped is made again', async ()
   }
 });
 
-test('a table of the log that was dropped is damage, with its remedy', async () => {
+test('a table of the log that was dropped is damage, with its remedy (stranger, issue 15 line 21)', async () => {
   for (const table of ['auctions', 'callbacks', 'rule_book', 'control']) {
     await assert.rejects(opened(altered(`DROP TABLE ${table}`)), (fault) => {
       assert(fault instanceof Fault, String(fault));

@@ -147,7 +147,7 @@ async function readAnchors(stack: SuiteStack, settings: KafkaSettings): Promise<
 }
 
 await describeOnStack('anchors on kafka', (stack) => {
-  test('a topic that was made anew is refused until that is accepted, a log that grew is not', async () => {
+  test('a topic that was made anew is refused until that is accepted, a log that grew is not (defect lines 18 and 21)', async () => {
     const settings = settingsOn(stack, `${stack.prefix}anchors.`);
     await live(settings, 0, 30);
     await live(settings, 30, 20);
@@ -192,7 +192,7 @@ await describeOnStack('anchors on kafka', (stack) => {
     assert.equal((await verify(settings)).kind, 'intact');
   });
 
-  test('a partition that did not grow for many anchors is known, and what it holds then is verified', async () => {
+  test('a partition that did not grow for many anchors is known, and what it holds then is verified (defect line 18)', async () => {
     const settings = { ...settingsOn(stack, `${stack.prefix}quiet.`), partitions: 2 };
     // As many as the desk looked at, when it looked at the latest ones alone.
     const anchorCount = 50;
@@ -244,7 +244,7 @@ await describeOnStack('anchors on kafka', (stack) => {
     await live(settings, 10, 1);
   });
 
-  test('of two processes that anchored from the same place, either may be gone on from', async () => {
+  test('of two processes that anchored from the same place, either may be gone on from (defect line 18)', async () => {
     const settings = { ...settingsOn(stack, `${stack.prefix}both.`), partitions: 1 };
     await live(settings, 0, 10);
     const [first] = await readAnchors(stack, settings);
@@ -267,7 +267,7 @@ await describeOnStack('anchors on kafka', (stack) => {
     }
   });
 
-  test('an anchor that cannot be read counts as forged, until what is there is accepted', async () => {
+  test('an anchor that cannot be read counts as forged, until what is there is accepted (defect line 18)', async () => {
     const settings = { ...settingsOn(stack, `${stack.prefix}garbage.`), partitions: 1 };
     await live(settings, 0, 10);
     const garbage = [
@@ -292,7 +292,7 @@ await describeOnStack('anchors on kafka', (stack) => {
     }
   });
 
-  test('anchors that are lost are missed at the start, by who writes on, and by the verification, until that is accepted', async () => {
+  test('anchors that are lost are missed at the start, by who writes on, and by the verification, until that is accepted (defect line 18)', async () => {
     const settings = { ...settingsOn(stack, `${stack.prefix}gone.`), partitions: 1 };
     const anchorsTopic = `${settings.topicPrefix}anchors`;
     await live(settings, 0, 10);
@@ -383,7 +383,7 @@ await describeOnStack('anchors on kafka', (stack) => {
     }
   });
 
-  test('a topic that is lost before the first anchor was due is missed all the same', async () => {
+  test('a topic that is lost before the first anchor was due is missed all the same (defect lines 18 and 21)', async () => {
     const settings = settingsOn(stack, `${stack.prefix}young.`);
     await withLog(settings, async ({ log }) => {
       const anchors = openAnchors(settings, key, quiet);

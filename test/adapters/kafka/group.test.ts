@@ -119,7 +119,7 @@ function testSteps(stack: SuiteStack): void {
     ['back', -3_600_000],
     ['ahead', 3_600_000],
   ] as const) {
-    test(`a process goes on owning when the machine's clock is set an hour ${name}`, async () => {
+    test(`a process goes on owning when the machine's clock is set an hour ${name} (defect line 20)`, async () => {
       const settings = settingsFor(stack, `step-${name}`);
       const { child, said } = spawnOwner(settings, stepMs);
       const owning = () => said.findIndex(({ owned }) => owned.length === 4);

@@ -58,7 +58,7 @@ const rules = [0, 1, 2, 3].map((offset) => record(offset, 'h', { kind: 'proposed
 const history = [0, 1, 2, 3].map((offset) => record(offset, 'r', { kind: 'passed', offset }));
 const logOf = (reader: PartitionReader) => createLogReading(reader, (bytes) => JSON.parse(String(bytes)), settings);
 
-test('a rule book and a history are whole where the broker gave nothing for once', async () => {
+test('a rule book and a history are whole where the broker gave nothing for once (defect line 16)', async () => {
   for (const silent of [0, 1]) {
     for (const nothing of [emptied, () => null]) {
       const slow = (records: readonly RawRecord[]) =>
@@ -70,7 +70,7 @@ test('a rule book and a history are whole where the broker gave nothing for once
   }
 });
 
-test('where the broker goes on giving nothing they are not read at all', async () => {
+test('where the broker goes on giving nothing they are not read at all (defect line 16)', async () => {
   const stuck = (records: readonly RawRecord[]) =>
     readerOf(records, 4, (number, right) => (number > 0 ? emptied(right) : right));
   await Promise.all([

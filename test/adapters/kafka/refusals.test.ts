@@ -92,7 +92,7 @@ async function administer(settings: KafkaSettings, change: (admin: Admin) => Pro
 }
 
 function testSafety(stack: SuiteStack): void {
-  test('more replicas than brokers end the start with 78, the cause and the remedy', async () => {
+  test('more replicas than brokers end the start with 78, the cause and the remedy (defect line 2)', async () => {
     const settings = { ...settingsOn(stack, `${stack.prefix}copies.`), replication: 3, startTimeoutMs: 1_500 };
     const said: string[] = [];
     const waits: Fault[] = [];
@@ -154,7 +154,7 @@ function testSafety(stack: SuiteStack): void {
       says: /house has max\.message\.bytes=8388607; .* set it to 8388608 or more\./,
     },
   ];
-  test('topics with settings that could lose records are refused, all at once and each with its remedy', async () => {
+  test('topics with settings that could lose records are refused, all at once and each with its remedy (defect line 2)', async () => {
     const settings = settingsOn(stack, `${stack.prefix}unsafe.`);
     await (await open(settings)).close();
     const changes = Map.groupBy(unsafe, ({ topic }) => topic);
@@ -200,7 +200,7 @@ function testSafety(stack: SuiteStack): void {
     });
   });
 
-  test('topics with fewer replicas than the settings say are refused', async () => {
+  test('topics with fewer replicas than the settings say are refused (defect line 2)', async () => {
     const settings = settingsOn(stack, `${stack.prefix}fewer.`);
     await (await open(settings)).close();
     await assert.rejects(open({ ...settings, replication: 2 }), (fault: Fault) => {
@@ -209,7 +209,7 @@ function testSafety(stack: SuiteStack): void {
     });
   });
 
-  test('an append to a topic that is gone says which topic and which broker', async () => {
+  test('an append to a topic that is gone says which topic and which broker (defect line 2)', async () => {
     const settings = { ...settingsOn(stack, `${stack.prefix}gone.`), appendTimeoutMs: 20_000 };
     const opened = await open(settings);
     await opened.log.append([auctionEntry('a', '1')]);
@@ -516,7 +516,7 @@ function testRecords(stack: SuiteStack): void {
     }
   });
 
-  test('a batch that cannot be unpacked closes its partition until somebody orders to pass over it', async (context) => {
+  test('a batch that cannot be unpacked closes its partition until somebody orders to pass over it (defect line 9)', async (context) => {
     const settings = settingsOn(stack, `${stack.prefix}sealed-up.`);
     const closed: Fault[] = [];
     const opened = await open(settings, closed);
@@ -654,7 +654,7 @@ test('a partition that does not move, or a group that does not answer, is a stal
   assert.match(stall(at, at - 61_000)!, /the group of auctions has not answered for 61 s/i);
 });
 
-test('what kafkajs wraps is named: code, topic and broker, however deep', () => {
+test('what kafkajs wraps is named: code, topic and broker, however deep (defect line 2)', () => {
   const refused = (topic: string) =>
     Object.assign(new Error('Replication factor is larger than available brokers'), {
       ...{ name: 'KafkaJSCreateTopicError', type: 'INVALID_REPLICATION_FACTOR', code: 38, topic, broker: 'one:9092' },

@@ -21,7 +21,7 @@ test('what is sealed opens again with the same secret, in another process too', 
   );
 });
 
-test('a sealed value that was moved to another record, topic or field does not open', () => {
+test('a sealed value that was moved to another record, topic or field does not open (defect line 12)', () => {
   const vault = createVault('one');
   const sealed = vault.seal(place, 'x');
   const others: SealedPlace[] = [
@@ -45,7 +45,7 @@ function sealedBefore(secret: string, text: string): string {
   return bytes.toString('base64url');
 }
 
-test('values that earlier versions sealed are read, and a new one does not pass for an old one', () => {
+test('values that earlier versions sealed are read, and a new one does not pass for an old one (defect line 12)', () => {
   const vault = createVault('one');
   assert.equal(vault.open(place, sealedBefore('one', 'before')), 'before');
   assert.throws(() => vault.open(place, sealedBefore('two', 'before')), unreadable);
@@ -54,7 +54,7 @@ test('values that earlier versions sealed are read, and a new one does not pass 
   assert.throws(() => vault.open(place, bytes!), unreadable);
 });
 
-test('what is sealed says under which key, and nothing about it', () => {
+test('what is sealed says under which key, and nothing about it (defect line 12)', () => {
   const idOf = (secret: string) => createVault(secret).seal(place, 'x').split('.')[0];
   assert.equal(idOf('one'), idOf('one'));
   assert.notEqual(idOf('one'), idOf('two'));

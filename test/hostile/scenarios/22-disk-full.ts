@@ -57,7 +57,7 @@ export const scenario: Scenario = {
       const full = await readiness(daemon);
       assert.equal(full.status, 503, 'ready although webhooks are not stored');
       assert.match(full.text, /\[-\] webhooks: .*free some space|\[-\] webhooks: .*full/);
-      // The reader found nothing stored while the gate was said to be open.
+      // The reader found nothing stored while the gate was said to be open (stranger, issue 15 line 22).
       assert.match(full.text, /\[-\] gate: .*log-refused.*full/);
       const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
       assert.match(metrics, /^lance_ready\{check="webhooks"\} 0$/m);

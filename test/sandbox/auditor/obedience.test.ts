@@ -46,7 +46,7 @@ test('every cap of the shipped rules is one that the auditor can judge', () => {
   assert.deepEqual(caps.map(({ name }) => name).sort(), ['desk-day', 'employer-day', 'high-rate-day', 'worker-day']);
 });
 
-test('over-cap: more than the rules allow, though every claim names wide caps', async () => {
+test('over-cap: more than the rules allow, though every claim names wide caps (defect line 26)', async () => {
   const { count, totalReais } = await bids();
   assert.deepEqual(await judge(under({ params: { name: 'desk', maxAmountReais: totalReais, maxCount: count } })), []);
   for (const params of [{ maxAmountReais: totalReais / 20 }, { maxCount: 2 }, { maxCount: 2, window: { hours: 2 } }]) {
@@ -86,7 +86,7 @@ test('over-cap: the rules and the cap by hand in force at the decision count, th
   assert.deepEqual(await byHand(...removed), []);
 });
 
-test('sent-while-paused: bytes that arrive when the pause must have been heard', async () => {
+test('sent-while-paused: bytes that arrive when the pause must have been heard (defect line 26)', async () => {
   const call = callOf(small.evidence);
   const { controlMaxAgeMs, onTheWayMs, clockToleranceMs } = small.settings;
   const heardMs = controlMaxAgeMs + onTheWayMs + clockToleranceMs;
