@@ -56,7 +56,7 @@ import { createGuard } from './http/api/auth.ts';
 import { createBidReader } from './http/api/bid-reader.ts';
 import { type DaemonStatus, isTurnedAway } from './http/api/status.ts';
 import { type BodyReader, bodyReader, createDoor, type Door } from './http/door.ts';
-import { createRepeatLimit, type Journal } from './http/journal.ts';
+import { createRepeatLimit, type Journal, maxTextLength } from './http/journal.ts';
 import { createLagGauge, type LagGauge } from './http/lag.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer, type ReadinessCheck } from './http/server.ts';
@@ -592,12 +592,14 @@ function tellBidding({ status, before }: Extract<DeskEvent, { kind: 'bidding' }>
     return;
   }
   const { cause: code, by, detail, until } = status;
+  const remedy = remedyOf(biddingEn, code, detail);
   journal.warn('bidding-closed', {
     code,
     from,
     by,
     ...(until === undefined ? {} : { until }),
-    text: [detail, remedyOf(biddingEn, code, detail)].filter(Boolean).join('; '),
+    // A line is cut off at its end, where the remedy stands.
+    text: [detail?.slice(0, maxTextLength - remedy.length - 2), remedy].filter(Boolean).join('; '),
   });
 }
 
@@ -918,12 +920,11 @@ function readinessChecks(
       name: 'gate',
       role: 'engine',
       missing: () => {
-        const { bidding, timeDoubt } = desk.status();
-        if (timeDoubt !== null) return `bidding is closed: ${timeDoubt.doubt}: ${doubtText(timeDoubt)}`;
+        const bidding = withDoubt(desk.status());
         return bidding.kind === 'open' || bidding.cause === 'paused' ? null : closedText(bidding);
       },
       note: (names) => {
-        const { bidding } = desk.status();
+        const bidding = withDoubt(desk.status());
         if (bidding.kind === 'open') return `open since ${new Date(bidding.since).toISOString()}`;
         return names || bidding.cause !== 'paused'
           ? closedText(bidding)

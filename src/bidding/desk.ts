@@ -491,11 +491,10 @@ export function createDesk(world: DeskWorld): Desk {
     const closed = closedAtEnd(requestId, at);
     if (closed !== null) return deskPass(requestId, closed, `${text} (${closed})`, at, null);
     if (record.code === 'auction-ended') return record;
-    let code: DeskCode = endCode('deadline');
-    if (code !== 'deadline') return deskPass(requestId, code, `${text} (${code})`, at, null);
-    if (links.waitingSince(requestId) !== null) code = 'margin-missing';
-    else if (queue.has(requestId)) code = 'no-send-slot';
-    return code === 'deadline' ? record : deskPass(requestId, code, `${text} (${code})`, at, null);
+    // What closes bidding now may have begun after the deadline, as a pause may that was ordered while no process ran.
+    const code: DeskCode | null =
+      links.waitingSince(requestId) !== null ? 'margin-missing' : queue.has(requestId) ? 'no-send-slot' : null;
+    return code === null ? record : deskPass(requestId, code, `${text} (${code})`, at, null);
   }
 
   /** Why bidding was closed when the request could be bid for no more; what tells of it may be folded later. */

@@ -136,7 +136,8 @@ export async function sendClaim(
     if (attempts === 0 && watch.isOverruled()) return overruled();
     const cutoffAt = cutoffOf(job.deadlineAt, service, settings);
     if (clock.now() >= cutoffAt) return afterDeadline();
-    if (watch.auctionEnded()) return unansweredAt('end of its auction', 'auction-ended', held);
+    if (watch.auctionEnded())
+      return unansweredAt('end of its auction', held === 'deadline' ? 'auction-ended' : held, held);
     if (!hasPlace) {
       hasPlace = await watch.place.take(Math.min(cutoffAt, clock.now() + placePollMs));
       continue;

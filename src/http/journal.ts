@@ -12,7 +12,8 @@ import { createLineSink } from './line-sink.ts';
 const word = /^[\w:./@+-]{1,128}$/;
 /** Values of closed lists. */
 const code = /^[a-z0-9][a-z0-9:._-]{0,79}$/;
-const maxTextLength = 500;
+/** Of a text; what is longer is cut off. */
+export const maxTextLength = 500;
 
 type Form = 'word' | 'words' | 'code' | 'number' | 'boolean' | 'text';
 

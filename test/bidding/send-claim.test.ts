@@ -437,7 +437,10 @@ test('once the end of the auction is told nothing is sent any more, not even wha
   throttled.world.ended = true;
   await throttled.clock.advance(10_000);
   const pass = throttled.ended() as Passed;
-  assert.deepEqual([pass.kind, pass.code, pass.claimId, pass.maybeSent], ['passed', 'auction-ended', 'a:1', undefined]);
+  assert.deepEqual(
+    [pass.kind, pass.code, pass.claimId, pass.maybeSent],
+    ['passed', 'service-throttled', 'a:1', undefined],
+  );
   assert.match(
     pass.reasons[0]!.text,
     /^claimed, and turned away each time until the end of its auction: 1 × throttled \(service-throttled\)$/,
@@ -450,10 +453,9 @@ test('once the end of the auction is told nothing is sent any more, not even wha
   waiting.world.ended = true;
   waiting.world.gateOpen = true;
   await waiting.clock.advance(100);
-  assert.equal(
-    (waiting.ended() as Passed).reasons[0]!.text,
-    'claimed, and never written before the end of its auction (paused)',
-  );
+  assert.deepEqual((waiting.ended() as Passed).reasons, [
+    { code: 'paused', rule: null, text: 'claimed, and never written before the end of its auction (paused)' },
+  ]);
   assert.equal(waiting.attempts.length, 0);
   let isTold = false;
   const script: Script = (now, attempt) => {
