@@ -6,6 +6,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { IdentityProvider } from '../domain/identity-provider.ts';
 import { Fault } from '../errors.ts';
 import {
   type Caller,
@@ -14,9 +15,11 @@ import {
   cookieOf,
   csrfTokenOf,
   type Guard,
+  idTokenIn,
+  logoutCookies,
   pageSessionName,
   pageSettings,
-  sessionCookie,
+  sessionCookieName,
 } from '../http/api/auth.ts';
 import type { BidReader } from '../http/api/bid-reader.ts';
 import { shortReason } from '../http/api/control-routes.ts';
@@ -62,7 +65,7 @@ export type ConsoleParts = TokenParts &
     tokenWatch: Pick<TokenWatch, 'look'>;
     guard: Guard;
     /** Null: nobody can log in at a provider. */
-    login: { origin: string } | null;
+    login: { origin: string; identityProvider: Pick<IdentityProvider, 'endAddress'> } | null;
     status: () => DaemonStatus;
     bids: BidReader;
     onFault: (text: string) => void;
@@ -80,6 +83,8 @@ const languageName = 'lance_language';
 const secretBytes = 32;
 const formLimitBytes = 16_384;
 const pageBids = 50;
+/** What the page to log in at says after a log-out. */
+const left = ['out', 'out-here'] as const;
 const mostCaps = 20;
 const mostOrders = 100;
 const assetMs = 365 * 86_400_000;
@@ -233,7 +238,7 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
         to: placeForm.test(place) ? place : '/',
         hasProvider: login !== null,
         problem,
-        isOut: request.method === 'GET' && queryOf(request).notice === 'out',
+        left: request.method === 'GET' ? (left.find((each) => each === queryOf(request).notice) ?? null) : null,
       },
     );
     return send(reply, text, status);
@@ -416,14 +421,19 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
     return begun;
   }
 
-  action('/console/logout', async ({ session }, request, reply) => {
+  action('/console/logout', async ({ pages, shown, session }, request, reply) => {
     for (const id of guard.pageSessions(request)) await revokeToken(parts, { by: session.name, via: 'api' }, id);
     await parts.tokenWatch.look();
     void reply.header('set-cookie', [
       cookieOf(pageSettings(request, login), pageSessionName, '', 0, 'Strict'),
-      ...(login === null ? [] : [sessionCookie(login, '', 0)]),
+      ...(login === null ? [] : logoutCookies(login)),
     ]);
-    return reply.redirect('/?notice=out', 303);
+    if (login === null || cookieIn(request, sessionCookieName(login)) === null)
+      return reply.redirect('/?notice=out', 303);
+    const address = await login.identityProvider.endAddress(idTokenIn(request, login));
+    if (address === null) return reply.redirect('/?notice=out-here', 303);
+    // No redirection: a browser follows none from a form to another site than `form-action` names.
+    return send(reply.header('refresh', `0;url=${address}`), pages.leavingPage(shown, address), 200);
   });
 
   function stale(reply: FastifyReply, { pages, shown }: Pick<Begun, 'pages' | 'shown'>): FastifyReply {

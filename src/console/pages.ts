@@ -122,20 +122,21 @@ export function logInPage(
     to,
     hasProvider,
     problem,
-    isOut,
+    left,
   }: {
     csrfToken: string;
     to: string;
     hasProvider: boolean;
     problem: 'wrong' | 'limited' | 'unheard' | 'stale' | null;
-    isOut: boolean;
+    /** Somebody has just logged out; `out-here`: and may be logged in at the provider still. */
+    left: 'out' | 'out-here' | null;
   },
 ): string {
   const { logIn, problem: problems } = shown.texts;
   const said = problem === null ? null : problem === 'stale' ? problems.staleText : logIn[problem];
   const body = html`<div class="narrow">
 <h1>${logIn.title}</h1>
-${isOut && html`<p class="notice" role="status">${logIn.out}</p>`}
+${left !== null && html`<p class="notice" role="status">${left === 'out' ? logIn.out : logIn.outHere}</p>`}
 ${said !== null && html`<p class="fault" role="alert" id="problem">${said}</p>`}
 <form method="post" action="/console/login" class="panel">
 ${csrfField(csrfToken)}<input type="hidden" name="to" value="${to}">
@@ -535,6 +536,14 @@ ${raises.length > 0 && html`<section aria-labelledby="waits-title"><h2 id="waits
 ${orders.length === 0 ? html`<p class="soft">${words.none}</p>` : table}
 ${more && html`<p class="help">${words.more}</p>`}`;
   return layout(shown, { title: words.title, body, place: 'controls' });
+}
+
+/** Goes on by itself to the provider, which asks whether to log out there too. */
+export function leavingPage(shown: Shown, address: string): string {
+  const { out, outThere, toProvider } = shown.texts.logIn;
+  const body = html`<div class="narrow"><h1>${out}</h1><p>${outThere}</p>
+<p class="actions"><a class="button plain" href="${address}">${toProvider}</a></p></div>`;
+  return layout({ ...shown, person: null }, { title: out, body });
 }
 
 export function problemPage(shown: Shown, { title, text }: { title: string; text: string }): string {

@@ -29,6 +29,10 @@ export const consoleEn: ConsoleTexts = {
     limited: 'Too many failed log-ins from this address. Wait a minute and try again.',
     unheard: 'Whether this token was revoked cannot be read just now. Try again in a few seconds.',
     out: 'You are logged out.',
+    outHere:
+      'You are logged out here. The identity provider gives no address to log out at just now: if others use this browser, log out there as well.',
+    outThere: 'The identity provider asks whether to log out there as well.',
+    toProvider: 'Go to the identity provider',
   },
   closed: {
     title: 'The console is not open yet',

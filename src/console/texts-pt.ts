@@ -28,6 +28,10 @@ export const consolePt = {
     limited: 'Muitas tentativas sem sucesso deste endereço. Espere um minuto e tente de novo.',
     unheard: 'No momento não é possível ler se este token foi revogado. Tente de novo em alguns segundos.',
     out: 'Você saiu.',
+    outHere:
+      'Você saiu daqui. No momento o provedor de identidade não informa onde sair: se outras pessoas usam este navegador, saia também no provedor.',
+    outThere: 'O provedor de identidade pergunta se a sessão de lá também deve terminar.',
+    toProvider: 'Ir para o provedor de identidade',
   },
   closed: {
     title: 'O console ainda não está aberto',

@@ -10,8 +10,11 @@ export type LoginChecks = { state: string; nonce: string; verifier: string };
 export type ProviderSilence = { kind: 'unreachable'; why: string };
 
 export type LoginAnswer =
-  /** `subject` names the person at the provider, for ever; `claims`: all that it says of the person. */
-  | { kind: 'person'; issuer: string; subject: string; claims: Readonly<Record<string, unknown>> }
+  /**
+   * `subject` names the person at the provider, for ever; `claims`: all that it says of the person. `idToken`: as it was signed (a JWT
+   * in its compact form).
+   */
+  | { kind: 'person'; issuer: string; subject: string; claims: Readonly<Record<string, unknown>>; idToken: string }
   /**
    * `denied`: the provider let the person not in. `response-refused`: what came back is not an answer to this log-in. `code-refused`: the
    * code was used before, or is not known. `id-token-refused`: issuer, audience, times, nonce or signature are not as they must be.
@@ -24,6 +27,9 @@ export type IdentityProvider = {
   addressFor: (checks: LoginChecks) => Promise<{ kind: 'address'; address: string } | ProviderSilence>;
   /** `query`: what the browser came back with, from its question mark on. Never rejects. */
   personOf: (query: string, checks: LoginChecks) => Promise<LoginAnswer>;
-  /** Where a browser ends its log-in at the provider too; null: the provider does not say, or does not answer. */
-  endAddress: () => Promise<string | null>;
+  /**
+   * Where a browser ends its log-in at the provider too (OpenID Connect RP-Initiated Logout 1.0); null: the provider does not say, or
+   * does not answer. `idToken`: of that log-in; null: it is not at hand, and the provider asks whom to log out.
+   */
+  endAddress: (idToken: string | null) => Promise<string | null>;
 };

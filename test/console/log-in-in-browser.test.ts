@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort, openStage, startDaemon } from '../cli/desk.ts';
 import { clientId, clientSecret, startProvider } from '../http/openid.ts';
 import { describeInBrowser } from '../impact/browser.ts';
@@ -65,6 +66,13 @@ describeInBrowser('log-in at a provider', () => {
     assert.match(await text('main'), /ana@desk\.example/);
 
     await tab.follow('form[action="/console/logout"] button');
+    // The page goes on by itself, as no redirection from a form may.
+    for (let looks = 0; looks < 50 && !(await here()).startsWith(`${issuer}/session/end`); looks += 1) await sleep(100);
+    assert.ok((await here()).startsWith(`${issuer}/session/end`), await here());
+    await tab.follow('button[value=yes]');
+    await tab.open(`${origin}/?lang=pt`);
+    await tab.follow('a[href="/v1/login?to=/"]');
+    assert.equal(await tab.value('document.querySelector("input[name=login]") !== null'), true, 'it asks who it is');
     await tab.open(`${origin}/console/controls`);
     assert.equal(await tab.value('document.querySelector("#token") !== null'), true, 'the session is over');
 

@@ -196,6 +196,73 @@ test('a person logs in at a real provider, orders as herself, and logs out', asy
   });
 });
 
+test('log-out in the console and over the API ends the session at the provider as well', async (context) => {
+  const port = await freePort();
+  const issuer = await startProvider(context, people, `http://127.0.0.1:${port}/v1/login/callback`);
+  const desk = await startDesk(context, port, issuer);
+  const form = { 'content-type': 'application/x-www-form-urlencoded', origin: desk.origin };
+  /** Whether the provider asks for a name, or knows who it is. */
+  const isAsked = async (browser: Browser) => {
+    const { visited } = await browser.logIn(`${desk.login}?to=/v1/openapi.json`, 'ana');
+    return visited.some((url) => url.startsWith(`${issuer}/interaction/`));
+  };
+  /** From the provider's question to its answer. */
+  const confirm = async (browser: Browser, address: string) => {
+    const asked = await browser.request(address);
+    assert.equal(asked.status, 200, await asked.clone().text());
+    const text = await asked.text();
+    const action = /<form[^>]*action="([^"]+)"/.exec(text)?.[1];
+    const xsrf = /name="xsrf" value="([^"]+)"/.exec(text)?.[1];
+    const body = new URLSearchParams({ xsrf: xsrf!, logout: 'yes' }).toString();
+    const done = await browser.request(action!, { method: 'POST', body, headers: { ...form, origin: issuer } });
+    return browser.request(done.headers.get('location')!);
+  };
+
+  const browser = openBrowser();
+  assert.equal(await isAsked(browser), true);
+  const page = await (await browser.request(`${desk.origin}/?lang=en`)).text();
+  const csrf = /name="csrf" value="([^"]+)"/.exec(page)![1]!;
+  const body = new URLSearchParams({ csrf }).toString();
+  const out = await browser.request(`${desk.origin}/console/logout`, { method: 'POST', body, headers: form });
+  // A redirection from a form to another site is what `form-action` keeps a browser from following.
+  assert.equal(out.status, 200);
+  assert.equal(browser.jar.has(`${desk.origin} lance_session`), false);
+  assert.equal(browser.jar.has(`${desk.origin} lance_id_token`), false);
+  const address = /^0;url=(.*)$/.exec(out.headers.get('refresh') ?? '')?.[1] ?? '';
+  const text = await out.text();
+  assert.ok(text.includes(`href="${address.replaceAll('&', '&amp;')}"`), text);
+  assert.doesNotMatch(text, /console\/logout/, 'nobody is logged in on it');
+  const { origin, pathname, searchParams } = new URL(address);
+  assert.deepEqual([origin + pathname, searchParams.get('client_id')], [`${issuer}/session/end`, clientId]);
+  assert.match(searchParams.get('id_token_hint')!, /^[\w-]+\.[\w-]+\.[\w-]+$/, 'it says whose session');
+  assert.equal((await confirm(browser, address)).status, 200);
+  assert.equal(await isAsked(browser), true, 'the provider has forgotten who it was');
+
+  // In the same browser, without log-out at the provider.
+  const { csrfToken } = await sessionIn(browser, desk);
+  const told = await json(await send(browser, `${desk.origin}/v1/logout`, {}, { 'x-csrf-token': csrfToken }));
+  assert.equal(await isAsked(browser), false, 'it knows her still');
+  const again = await sessionIn(browser, desk);
+  await send(browser, `${desk.origin}/v1/logout`, {}, { 'x-csrf-token': again.csrfToken });
+  assert.ok(new URL(String(told.providerLogout)).searchParams.has('id_token_hint'));
+  assert.equal((await confirm(browser, String(told.providerLogout))).status, 200);
+  assert.equal(await isAsked(browser), true);
+
+  await context.test('a provider that says no address to log out at: the page says so', async (inner) => {
+    const lying = await startLiar(inner, () => ({ endless: true }));
+    const other = await startDesk(inner, await freePort(), lying);
+    const visitor = openBrowser();
+    await visitor.logIn(other.login, 'ana');
+    const shown = await (await visitor.request(`${other.origin}/?lang=en`)).text();
+    const own = new URLSearchParams({ csrf: /name="csrf" value="([^"]+)"/.exec(shown)![1]! }).toString();
+    const headers = { ...form, origin: other.origin };
+    const left = await visitor.request(`${other.origin}/console/logout`, { method: 'POST', body: own, headers });
+    assert.deepEqual([left.status, left.headers.get('location')], [303, '/?notice=out-here']);
+    const last = await visitor.request(`${other.origin}/?notice=out-here`, { headers: { 'accept-language': 'en' } });
+    assert.match(await last.text(), /log out there as well/);
+  });
+});
+
 test('cookies are for the desk alone, and secure where there is TLS', async (context) => {
   const issuer = await startLiar(context, () => ({}));
   const port = await freePort();

@@ -69,6 +69,8 @@ export type Lie = {
   tokenAnswer?: { status: number; body: unknown };
   /** Of the address that the browser goes back to. */
   back?: Record<string, string>;
+  /** It says no address to log out at. */
+  endless?: boolean;
   /** In place of its metadata. */
   metadata?: unknown;
 };
@@ -87,7 +89,7 @@ export async function startLiar(context: TestContext, lie: () => Lie): Promise<s
   const nonces = new Map<string, string>();
   return listen(context, (issuer) => (request, response) => {
     const url = new URL(request.url!, issuer);
-    const { claims, header, foreignKey = false, tokenAnswer, back, metadata } = lie();
+    const { claims, header, foreignKey = false, tokenAnswer, back, endless = false, metadata } = lie();
     const json = (body: unknown, status = 200) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     switch (url.pathname) {
@@ -102,7 +104,7 @@ export async function startLiar(context: TestContext, lie: () => Lie): Promise<s
             // It claims to take none as well.
             id_token_signing_alg_values_supported: ['RS256', 'none'],
             authorization_response_iss_parameter_supported: true,
-            end_session_endpoint: `${issuer}/end`,
+            ...(endless ? {} : { end_session_endpoint: `${issuer}/end` }),
           },
         );
       case '/keys':

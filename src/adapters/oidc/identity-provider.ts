@@ -95,15 +95,16 @@ export function createIdentityProvider(settings: ProviderSettings, monotonicMs: 
           lacks && provider.serverMetadata().userinfo_endpoint !== undefined
             ? await fetchUserInfo(provider, answer.access_token, told.sub)
             : {};
-        return { kind: 'person', issuer: told.iss, subject: told.sub, claims: { ...more, ...told } };
+        const claims = { ...more, ...told };
+        return { kind: 'person', issuer: told.iss, subject: told.sub, claims, idToken: answer.id_token! };
       } catch (error) {
         return answerOf(error);
       }
     },
-    endAddress: async () => {
+    endAddress: async (idToken) => {
       const found = await find();
       if (found.kind !== 'found' || found.provider.serverMetadata().end_session_endpoint === undefined) return null;
-      return buildEndSessionUrl(found.provider, {}).href;
+      return buildEndSessionUrl(found.provider, idToken === null ? {} : { id_token_hint: idToken }).href;
     },
   };
 }

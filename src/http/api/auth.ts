@@ -72,13 +72,13 @@ export function csrfTokenOf(secret: string): string {
   return createHash('sha256').update(`csrf ${secret}`).digest('base64url');
 }
 
-/** The value of a cookie of ours; null: it was not sent, or has another form. */
-export function cookieIn(request: FastifyRequest, name: string): string | null {
+/** The value of a cookie of ours; null: it was not sent, or has another form, or more characters than `most`. */
+export function cookieIn(request: FastifyRequest, name: string, most = 500): string | null {
   for (const part of (request.headers.cookie ?? '').split(';')) {
     const at = part.indexOf('=');
     if (part.slice(0, at).trim() !== name) continue;
     const value = part.slice(at + 1).trim();
-    return /^[\w.~/-]{1,500}$/.test(value) ? value : null;
+    return /^[\w.~/-]+$/.test(value) && value.length <= most ? value : null;
   }
   return null;
 }
@@ -117,6 +117,32 @@ export function sessionCookieName(settings: SessionSettings): string {
 
 export function sessionCookie(settings: SessionSettings, secret: string, maxAgeMs: number): string {
   return cookieOf(settings, sessionName, secret, maxAgeMs);
+}
+
+/** What the provider said of the person at the log-in: it is shown there again at the log-out, and counts for nothing here. */
+const idTokenName = 'lance_id_token';
+/** Browsers keep no cookie of more than 4,096 bytes, its name and attributes among them. */
+const longestIdToken = 3_800;
+
+/** Cookies that a log-in at the provider leaves: the session and, where a browser keeps it, the ID token. */
+export function loginCookies(
+  settings: SessionSettings,
+  session: { secret: string; idToken: string },
+  maxAgeMs: number,
+): string[] {
+  const kept =
+    session.idToken.length <= longestIdToken ? [cookieOf(settings, idTokenName, session.idToken, maxAgeMs)] : [];
+  return [sessionCookie(settings, session.secret, maxAgeMs), ...kept];
+}
+
+/** Takes them away. */
+export function logoutCookies(settings: SessionSettings): string[] {
+  return [sessionCookie(settings, '', 0), cookieOf(settings, idTokenName, '', 0)];
+}
+
+/** Null: the browser has none. */
+export function idTokenIn(request: FastifyRequest, settings: SessionSettings): string | null {
+  return cookieIn(request, cookieName(settings, idTokenName), longestIdToken);
 }
 
 const reading: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];

@@ -18,7 +18,7 @@ import {
   type TokenWatch,
 } from '../../operating/tokens.ts';
 import type { ApiApp } from './api.ts';
-import { cookieIn, cookieName, cookieOf, type Guard, sessionCookie } from './auth.ts';
+import { cookieIn, cookieName, cookieOf, type Guard, idTokenIn, loginCookies, logoutCookies } from './auth.ts';
 import { answered, answerNamed, measured, order, said } from './described.ts';
 import { problem, problemResponses } from './problems.ts';
 
@@ -171,8 +171,9 @@ export function addLoginRoutes(app: ApiApp, parts: LoginRouteParts): void {
       if (request.body.everywhere) ended = await endSessions(parts, who);
       else if (token !== null) await revokeToken(parts, who, token.id);
       await tokenWatch.look();
-      if (isSession && login !== null) void reply.header('set-cookie', sessionCookie(login, '', 0));
-      return { ended, providerLogout: (await login?.identityProvider.endAddress()) ?? null };
+      if (login === null) return { ended, providerLogout: null };
+      if (isSession) void reply.header('set-cookie', logoutCookies(login));
+      return { ended, providerLogout: await login.identityProvider.endAddress(idTokenIn(request, login)) };
     },
   );
 
@@ -196,12 +197,13 @@ export function addLoginRoutes(app: ApiApp, parts: LoginRouteParts): void {
     if (answer.kind === 'refused') return refused(answer.reason, answer.why);
     const found = personIn(answer.claims, open.person);
     if (found.kind !== 'person') return refused(found.kind);
-    const { issuer, subject } = answer;
+    const { issuer, subject, idToken } = answer;
     const { owner, role } = found;
     const { sessionMs } = open;
     const begun = await beginSession(parts, { id: sessionId, owner, role, issuer, subject, sessionMs });
     if (begun.kind !== 'begun') return refused(begun.kind);
     await tokenWatch.look();
-    return reply.header('set-cookie', [forget, sessionCookie(open, begun.secret, sessionMs)]).redirect(to, 303);
+    const kept = loginCookies(open, { secret: begun.secret, idToken }, sessionMs);
+    return reply.header('set-cookie', [forget, ...kept]).redirect(to, 303);
   }
 }
