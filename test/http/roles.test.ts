@@ -1,10 +1,12 @@
 /**
- * Every operation of the operator API with no token, a wrong one, one of each role, and a session of each role: who is let in, and that
- * nothing else happens.
+ * Every route that the server has, with no token, a wrong one, one of each role, and a session of each role: who is let in, and that
+ * nothing else happens. The routes are heard of as they are added: one that is in no table here fails the test.
  */
 import assert from 'node:assert/strict';
+import { subscribe } from 'node:diagnostics_channel';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { beginSession } from '../../src/operating/tokens.ts';
 import { type Role, roles, startApi } from './api-house.ts';
@@ -38,10 +40,40 @@ const allowed: readonly [RegExp, readonly Role[]][] = [
   [/^POST \/v1\/(contracts|renegotiations|withdrawals|lookups|events)/, working],
 ];
 
-/** Those of the console that change something. */
-const forms = ['POST /console/stop', 'POST /console/resume', 'POST /console/logout'];
+/** Pages of the console, which only sessions open; without one they are a page to log in at. */
+const pages: readonly [RegExp, readonly Role[]][] = [
+  [/^GET \/$/, everybody],
+  [/^GET \/console\/(requests|requests\/\{requestId\}|controls|flows|flows\/\{kind\}(\/\{flowId\})?)$/, everybody],
+  [/^GET \/console\/(rules|operations|runbooks)$/, everybody],
+  [/^GET \/console\/(stop|resume|market|operations\/letters|rules\/rollback|rules\/sets\/\{set\})$/, seeing],
+  [/^GET \/console\/rules\/sets\/\{set\}\/(approve|activate)$/, deciding],
+  [/^GET \/console\/operations\/tokens$/, ['admin']],
+];
+
+/** What needs nobody's identity: probes, figures without persons, what a program reads of the API, and the ways to log in. */
+const open: readonly RegExp[] = [
+  /^GET \/(livez|readyz|metrics|status)$/,
+  /^GET \/v1\/(openapi\.json|docs|docs\/.+|login|login\/callback)$/,
+  /^GET \/console\/assets\/\{name\}$/,
+  /^POST \/console\/login$/,
+  // The path is the token.
+  /^POST \/webhooks\/\{token\}$/,
+];
+
+/** `GET /v1/bids/{requestId}` of each route that a server in this process adds from now on. */
+function hearOfRoutes(): readonly string[] {
+  const routes: string[] = [];
+  subscribe('fastify.initialization', (message) => {
+    const { fastify } = message as { fastify: FastifyInstance };
+    fastify.addHook('onRoute', ({ method, url }) => {
+      for (const each of [method].flat()) routes.push(`${each} ${url.replaceAll(/:(\w+)/g, '{$1}')}`);
+    });
+  });
+  return routes;
+}
 
 test('no operation without its role and identity', async (context) => {
+  const heard = hearOfRoutes();
   const issuer = await startLiar(context, () => ({}));
   const redirectBase = 'http://127.0.0.1:1';
   const groups = roles.map((role) => ({ value: role, role }));
@@ -62,10 +94,21 @@ test('no operation without its role and identity', async (context) => {
   const { paths } = (await call('GET', '/v1/openapi.json', { role: null })).body as {
     paths: Record<string, Record<string, unknown>>;
   };
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+  const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  assert.ok(operations.length > 60, `${operations.length}`);
+  // Each GET has a HEAD beside it, which runs the same.
+  const routes = [...new Set(heard)].filter((route) => !route.startsWith('HEAD '));
+  const isOpen = (route: string) => open.some((pattern) => pattern.test(route));
+  const guarded = routes.filter((route) => !isOpen(route));
+  const operations = guarded.filter((route) => route.includes(' /v1/'));
+  const ofConsole = guarded.filter((route) => !operations.includes(route));
+  assert.ok(operations.length > 60 && ofConsole.length > 20, `${operations.length}, ${ofConsole.length}`);
+  assert.deepEqual(
+    described.filter((operation) => operation !== 'GET /v1/login').sort(),
+    [...operations].sort(),
+    'the description has each of them',
+  );
   const held = async () => {
     const { revision, pause, caps, snoozes } = await store.control.read();
     const ends = await Promise.all((['auctions', 'flows'] as const).map((topic) => store.log.ends(topic)));
@@ -78,12 +121,6 @@ test('no operation without its role and identity', async (context) => {
   const strangers = new Set<number>();
   for (const operation of operations) {
     const [method, path] = operation.split(' ') as [string, string];
-    if (operation === 'GET /v1/login') {
-      // It sends whoever comes to the provider, and does nothing else.
-      const sent = await fetch(`${url}/v1/login`, { redirect: 'manual' });
-      assert.deepEqual([sent.status, new URL(sent.headers.get('location')!).origin], [302, issuer]);
-      continue;
-    }
     const row = allowed.find(([pattern]) => pattern.test(operation));
     assert.ok(row !== undefined, `${operation} is not in the table`);
     // Ids that nothing has, and bodies that no schema takes: who is let in changes nothing.
@@ -108,23 +145,35 @@ test('no operation without its role and identity', async (context) => {
     }
   }
   // Pages of the console: sessions alone count there, and a form without its token changes nothing.
-  const pages = ['GET /', 'GET /console/requests', 'GET /console/requests/1', 'GET /console/controls'];
-  for (const operation of [...pages, 'GET /console/stop', 'GET /console/resume', ...forms]) {
+  for (const operation of ofConsole) {
     const [method, path] = operation.split(' ') as [string, string];
-    for (const role of roles) {
-      const isHere = { origin: url, 'content-type': 'application/x-www-form-urlencoded' };
-      const sent = {
+    const row = pages.find(([pattern]) => pattern.test(operation));
+    assert.ok(row !== undefined || method === 'POST', `${operation} is not in the table`);
+    const address = path.replaceAll(/\{\w+\}/g, 'nothing-of-this-name');
+    const isHere = { origin: url, 'content-type': 'application/x-www-form-urlencoded' };
+    const ask = (headers: Record<string, string>) =>
+      fetch(`${url}${address}`, {
         method,
-        headers: method === 'GET' ? {} : isHere,
+        headers: { ...(method === 'GET' ? {} : isHere), ...headers },
         ...(method === 'GET' ? {} : { body: 'reason=x' }),
-      };
-      const { cookie } = sessions.get(role)!;
-      const answer = await fetch(`${url}${path}`, { ...sent, headers: { ...sent.headers, cookie } });
-      const isRefused = method === 'POST' || (/stop|resume/.test(path) && role === 'viewer');
-      const expected = isRefused ? 403 : path.endsWith('/1') ? 404 : 200;
-      if (answer.status !== expected) wrong.push(`${operation} ${role} in a session: ${answer.status}`);
+      });
+    for (const headers of [{}, { authorization: 'Bearer a-token-of-the-admin' }] as Record<string, string>[]) {
+      const answer = await ask(headers);
+      const isLogIn = /action="\/console\/login"/.test(await answer.text());
+      if (!isLogIn || answer.status !== (path === '/' ? 200 : 401))
+        wrong.push(`${operation} without a session: ${answer.status}`);
+    }
+    for (const role of roles) {
+      const { status } = await ask({ cookie: sessions.get(role)!.cookie });
+      const isLetIn = [200, 404, 409].includes(status);
+      const expected = method === 'GET' && row![1].includes(role);
+      if (isLetIn !== expected || (!isLetIn && status !== 403))
+        wrong.push(`${operation} ${role} in a session: ${status}`);
     }
   }
+  // It sends whoever comes to the provider, and does nothing else.
+  const sent = await fetch(`${url}/v1/login`, { redirect: 'manual' });
+  assert.deepEqual([sent.status, new URL(sent.headers.get('location')!).origin], [302, issuer]);
   assert.deepEqual(wrong, []);
   // Wrong tokens of one address are refused, and from some number on no longer looked at for the rest of the minute.
   assert.deepEqual([...strangers], [401, 429]);
