@@ -9,6 +9,7 @@ import { type FlowAlarm, flowAlarms } from '../origination/react.ts';
 import type { DoorReport } from './door.ts';
 import type { Lag } from './lag.ts';
 import type { RefusalReport } from './server.ts';
+import { storeUnreachable } from './waiting.ts';
 
 /** Measured when `/metrics` is asked for. */
 type GaugeSample = {
@@ -134,7 +135,9 @@ export function createMetrics(): Metrics {
   const durations = makeDurations(registry);
   const gauges = makeGauges(registry);
   // From 0 on: what a series begins with is no increase.
-  for (const code of [...alarmCodes, ...flowAlarms, ...furtherAlarms]) counters.alarms.inc({ code }, 0);
+  // A process that waits for its store raises `store-unreachable` before there is a desk, and shows it by itself.
+  for (const code of [...alarmCodes, ...flowAlarms, ...furtherAlarms, storeUnreachable])
+    counters.alarms.inc({ code }, 0);
   const desk = deskObserver(counters, durations, gauges);
   return {
     observeDesk: desk.observe,

@@ -6,7 +6,7 @@ import { closedCauses } from '../../src/bidding/bidding-status.ts';
 import { alarmCodes, deskCodes } from '../../src/bidding/react.ts';
 import { languages, textsIn } from '../../src/cli/texts.ts';
 import { phases } from '../../src/domain/states.ts';
-import { furtherAlarms } from '../../src/http/metrics.ts';
+import { createMetrics, furtherAlarms } from '../../src/http/metrics.ts';
 import { storeUnreachable } from '../../src/http/waiting.ts';
 import { flowAlarms } from '../../src/origination/react.ts';
 import { priceCodes } from '../../src/pricing/mask.ts';
@@ -72,6 +72,12 @@ test('the runbooks explain the alarms that there are, and no others', () => {
     );
   }
   assert.ok(count >= 10, String(count));
+});
+
+test('each alarm is counted from 0 on, so that the first one is an increase', async () => {
+  const text = await createMetrics().text();
+  const counted = [...text.matchAll(/^lance_alarms_total\{code="([^"]+)"\} 0$/gm)].map(([, code]) => code!);
+  assert.deepEqual(sorted(counted), sorted(alarms));
 });
 
 test('documents name alerts that there are, and link to parts that there are', () => {
