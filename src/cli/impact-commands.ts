@@ -33,7 +33,10 @@ export function registerImpact(rules: Command, world: CommandWorld, add: Add, { 
     });
   common(add(rules, 'shadow', impact.help.shadow, 'lance rules shadow --last 5000')).action(
     async (words: ImpactWords & { dir?: string }) => {
-      await runShadow(world, folderOf(words.dir), { ...words, last: words.last ?? defaultLast });
+      await runShadow(world, words.dir === undefined ? null : folderOf(words.dir), {
+        ...words,
+        last: words.last ?? defaultLast,
+      });
     },
   );
   add(rules, 'experiments', impact.help.experiments, 'lance rules experiments --last 20000')

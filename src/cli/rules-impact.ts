@@ -143,8 +143,9 @@ function isSame(world: CommandWorld, folder: string, hash: string): boolean {
   }
 }
 
-export async function runShadow(world: CommandWorld, directory: string, words: ImpactWords): Promise<void> {
-  const candidate = join(directory, shadowFolder);
+/** `directory`: the rules that were named; null: none, so the set that decides is the current one. */
+export async function runShadow(world: CommandWorld, directory: string | null, words: ImpactWords): Promise<void> {
+  const candidate = join(directory ?? folderOf(undefined), shadowFolder);
   if (!existsSync(candidate)) throw new Fault('not-found', world.format.texts.impact.noShadow(candidate));
   await runImpact(world, { current: directory, candidate }, 'shadow', words);
 }

@@ -1,6 +1,6 @@
 /** `rules impact`, `rules shadow` and `audit export` beside a real daemon that has just traded with the sandbox. */
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { closedCauses } from '../../src/bidding/bidding-status.ts';
@@ -116,6 +116,22 @@ test('the set in shadow/ is no part of the live one, and is judged beside it', a
   const none = await lance(played.environment, 'rules', 'shadow', '--dir', defaultRulesDir, '--lang', 'en');
   assert.equal(none.code, 66);
   assert.match(none.stderr, /shadow/);
+});
+
+test('a shadow is judged beside the set that decides, where the folder holds another one', async () => {
+  const edited = join(played.directory, 'edited');
+  cpSync(rules, edited, { recursive: true });
+  rmSync(join(edited, 'experiment.json'));
+  const there = { ...played.environment, LANCE_RULES_DIR: edited };
+  const { code, stdout, stderr } = await lance(there, 'rules', 'shadow', '--draws', '50', '--json');
+  assert.equal(code, 0, stderr);
+  const { against, current } = JSON.parse(stdout) as ImpactReport & Against;
+  assert.equal(against, 'folder-differs');
+  assert.equal(
+    current,
+    (await impactOf('impact', join(rules, 'shadow'))).current,
+    'which is the one that impact takes',
+  );
 });
 
 test('tables and page, and a bad line with what to write instead', async () => {
