@@ -119,7 +119,37 @@ await describeOnStack('nights on which no bid flows, on Kafka', () => {
     test(`${cause}: ${plan.title}`, { timeout: 240_000 }, () => play(cause, plan, 81 + index));
   }
 
-  async function play(cause: keyof typeof nights, plan: Plan, seed: number): Promise<void> {
+  test('moving: a process that hung while its desk was moved ends, and says where the desk is', {
+    timeout: 240_000,
+  }, async () => {
+    await withDesk(91, {}, async ({ played, daemon, environment, root }) => {
+      const who = ['--by', 'ana', '--reason', 'teste'];
+      played.sandbox.connect(daemon.url);
+      await played.sandbox.run(5);
+      assert.equal((await lance(environment, 'pause', ...who)).code, 0);
+      daemon.signal('SIGSTOP');
+      const file = join(played.directory, 'desk.ndjson.gz');
+      let moved = await lance(environment, 'export', file);
+      // Until nobody counts it among the living, and nothing is open.
+      for (let looks = 0; looks < 20 && moved.code !== 0; looks += 1) {
+        await sleep(2_000);
+        moved = await lance(environment, 'export', file);
+      }
+      assert.equal(moved.code, 0, moved.stderr);
+      daemon.signal('SIGCONT');
+      const isUp = async () => (await fetch(`${root}/livez`).catch(() => null)) !== null;
+      const begun = performance.now();
+      for (let looks = 0; looks < 200 && (await isUp()); looks += 1) await sleep(100);
+      assert.ok(performance.now() - begun < 15_000, 'it looks every five seconds');
+      const said = daemon.lines.find(({ code }) => code === 'desk-moved');
+      assert.match(String(said?.text), /moved to .*desk\.ndjson\.gz.*lance export --undo/);
+      const { stdout } = await lance({ ...environment, LANCE_LANG: 'en' }, 'doctor');
+      assert.match(stdout.replaceAll(/\s+/g, ' '), /moved to .*lance export --undo/);
+      await assert.rejects(startDaemon(environment), /ended with 78/);
+    });
+  });
+
+  async function withDesk(seed: number, { ofTwo = false }: { ofTwo?: boolean }, use: (night: Night) => Promise<void>) {
     const played = await openStage(seed, windowMs);
     const prefix = `n${randomBytes(4).toString('hex')}-`;
     const path = join(played.directory, 'kafka.json');
@@ -133,15 +163,27 @@ await describeOnStack('nights on which no bid flows, on Kafka', () => {
     };
     const daemon = await startDaemon(environment);
     let second: Night['second'] = null;
-    let again: Night['second'] = null;
     try {
-      if (plan.ofTwo) {
+      if (ofTwo) {
         const more = { LANCE_HTTP_PORT: '0', LANCE_DATA_DIR: join(played.directory, 'second') };
         second = await startDaemon({ ...environment, ...more });
       }
       const night: Night = { played, daemon, environment, root: `http://127.0.0.1:${port}`, stack, prefix, second };
       await untilCause(night, null, 60_000);
-      if (plan.ofTwo) await untilShared(night);
+      if (ofTwo) await untilShared(night);
+      await use(night);
+    } finally {
+      for (const each of [daemon, second]) {
+        each?.signal('SIGCONT');
+        await each?.stop();
+      }
+      await played.close();
+    }
+  }
+
+  async function play(cause: keyof typeof nights, plan: Plan, seed: number): Promise<void> {
+    await withDesk(seed, plan, async (night) => {
+      const { played, daemon } = night;
       played.sandbox.connect(daemon.url);
       await plan.force?.(night);
       if (plan.force !== undefined) await untilCause(night, cause, 20_000);
@@ -154,23 +196,23 @@ await describeOnStack('nights on which no bid flows, on Kafka', () => {
       await sleep(windowMs);
       await untilCause(night, cause, 0);
       await plan.mend(night);
-      if (plan.endsAs !== undefined) {
-        again = await startDaemon(environment);
-        await running;
-        return await assertCodes(night, plan.endsAs);
-      }
+      if (plan.endsAs !== undefined) return endsAs(night, plan.endsAs, running);
       await running;
       await untilCause(night, null, 60_000);
       assert.equal((await fetch(`${night.root}/readyz`)).status, 200);
       const isTold = daemon.lines.some(({ msg, from }) => msg === 'bidding-open' && from === cause);
       assert.ok(isTold || (plan.beside ?? []).length > 0, 'the recovery is logged');
-      return await assertCodes(night, cause, plan.least, plan.beside);
+      return assertCodes(night, cause, plan.least, plan.beside);
+    });
+  }
+
+  async function endsAs(night: Night, code: ClosedCause, running: Promise<unknown>): Promise<void> {
+    const again = await startDaemon(night.environment);
+    try {
+      await running;
+      await assertCodes(night, code);
     } finally {
-      await daemon.stop();
-      await again?.stop();
-      second?.signal('SIGCONT');
-      await second?.stop();
-      await played.close();
+      await again.stop();
     }
   }
 
