@@ -112,11 +112,7 @@ function attemptEnd(answer: BidAnswer): AttemptEnd | null {
 }
 
 /** Resolves to the record that ends the claim, or to null when the process stops or the claim is over elsewhere first. */
-export async function sendClaim(
-  world: SendWorld,
-  watch: ClaimWatch,
-  job: SendJob,
-): Promise<Answered | Passed | null> {
+export async function sendClaim(world: SendWorld, watch: ClaimWatch, job: SendJob): Promise<Answered | Passed | null> {
   const { service, clock, settings } = world;
   let attempts = 0;
   let landingPossible = job.inherited;

@@ -20,7 +20,12 @@ const response = { status: 200, body: 'as received' };
 type Script = (now: number, attempt: BidAttempt) => BidAnswer;
 
 /** Plays `script` answer by answer; the last one again and again. */
-function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen = true, more: Partial<SendWorld & ClaimWatch> = {}) {
+function setUp(
+  script: readonly Script[],
+  job: Partial<SendJob> = {},
+  gateOpen = true,
+  more: Partial<SendWorld & ClaimWatch> = {},
+) {
   const clock = createManualClock(at + 10);
   const attempts: { at: number; attempt: BidAttempt }[] = [];
   const events: DeskEvent[] = [];

@@ -170,6 +170,8 @@ const nights: Record<Exclude<ClosedCause, KafkaCause | 'stopping'>, Plan> = {
       await order(night.environment, 'pause');
       await order(night.environment, 'resume');
       forgetOrder(night);
+      // A bid that goes out before it is seen is no request that ends meanwhile.
+      await untilCause(night, 'log-changed', 20_000);
     },
   },
   restored: {

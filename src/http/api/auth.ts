@@ -115,7 +115,7 @@ export function sessionCookieName(settings: SessionSettings): string {
   return cookieName(settings, sessionName);
 }
 
-export function sessionCookie(settings: SessionSettings, secret: string, maxAgeMs: number): string {
+function sessionCookie(settings: SessionSettings, secret: string, maxAgeMs: number): string {
   return cookieOf(settings, sessionName, secret, maxAgeMs);
 }
 
