@@ -71,6 +71,7 @@ import { crashAt } from './crash-step.ts';
 import type { AuditKey } from './domain/audit.ts';
 import { dayOf } from './domain/clock.ts';
 import type { IdentityProvider } from './domain/identity-provider.ts';
+import { unfitMarginsText } from './domain/margin-mac.ts';
 import { nearestWord } from './domain/nearest-word.ts';
 import type { Vault } from './domain/vault.ts';
 import { createDoorReader } from './door-reader.ts';
@@ -241,6 +242,15 @@ function refusedFile(path: string, problems: readonly string[]): Fault {
   return new Fault('configuration-invalid', `${path} is refused:\n${problems.map((text) => `  ${text}`).join('\n')}`);
 }
 
+/** Of what is said again and again, the first. */
+function once(tell: (text: string) => void): (text: string) => void {
+  let isTold = false;
+  return (text) => {
+    if (!isTold) tell(text);
+    isTold = true;
+  };
+}
+
 type StoreWatchers = {
   vault: Vault;
   journal: Journal;
@@ -259,6 +269,8 @@ type StoreWatchers = {
   onUnsafe: (text: string) => void;
   /** The views of an embedded log were found wrong, and are made again. */
   onUnfitViews: (text: string) => void;
+  /** A kept margin is not what was written; told once. */
+  onUnfitMargins: (text: string) => void;
   /** Something did not work, and is tried again. */
   onTrouble: (fault: Fault) => void;
   /** Name of this process. */
@@ -284,6 +296,7 @@ async function openStore(config: Config, watchers: StoreWatchers): Promise<OpenS
         onLostFiles: watchers.onLostFiles,
         checkKey: (log) => refuseOtherKey(log, watchers.vault),
         onUnfitViews: watchers.onUnfitViews,
+        onUnfitMargins: watchers.onUnfitMargins,
       });
     case 'kafka':
       return whenThere(config.store, config, watchers);
@@ -405,6 +418,8 @@ async function openSharedStore(
     onFault: (fault: Fault) => void;
     onLostTopic: (text: string) => void;
     onPassedOver: (text: string) => void;
+    /** Left out by a command, which reads no margins. */
+    onUnfitMargins?: (text: string) => void;
     /** Null for a command, which does not watch the topics. */
     onUnsafe: ((text: string) => void) | null;
     appendTimeoutMs: number;
@@ -422,12 +437,14 @@ async function openSharedStore(
   const { openKafkaLog } = await sharedAdapters.log();
   const { openAnchors } = await sharedAdapters.anchors();
   const copies = Promise.withResolvers<ControlCopies>();
-  const shared = await openRedisStore(redis, {
+  const controlCopies: ControlCopies = {
     read: async () => (await copies.promise).read(),
     add: async (copy) => (await copies.promise).add(copy),
     passOver: async (place) => (await copies.promise).passOver(place),
     needed: true,
-  });
+  };
+  const kept = { key: anchors?.key ?? null, onUnfit: () => watchers.onUnfitMargins?.(unfitMarginsText) };
+  const shared = await openRedisStore(redis, controlCopies, kept);
   try {
     const records = await openKafkaLog({
       settings: { ...kafka, appendTimeoutMs },
@@ -920,6 +937,7 @@ async function openEngine(parts: {
     ...{ vault, journal: parts.journal, onFault: parts.onFault, instance },
     onAnchorFault: alarm('anchor-unwritten'),
     onUnfitViews: alarm('views-unfit'),
+    onUnfitMargins: once(alarm('margins-unfit')),
     onChanged: alarm('log-changed'),
     onLostTopic: alarm('partition-closed'),
     onPassedOver: alarm('record-undecodable'),

@@ -86,6 +86,8 @@ function unverifiedText({ format, place }: CommandWorld, each: Unverified): stri
       return notVerified.beforeKey(each.entries, format.time(each.at));
     case 'lost-part':
       return notVerified.lostPart(each.anchors, format.time(each.at));
+    case 'margins':
+      return notVerified.margins(each.rows);
     case 'expired':
       return notVerified.expired(each.table, each.until);
     default:

@@ -244,6 +244,10 @@ export const doctorPt = {
       `as âncoras ${path} foram editadas (linha ${line})`,
       String(remedy),
     ],
+    'margins-unfit': ({ count }: DoctorFigures) => [
+      `${count} margens no cache não são o que esta mesa gravou; ficam de fora e são consultadas de novo`,
+      'descubra quem grava no lance.sqlite; depois de uma volta a uma versão anterior, não é ninguém',
+    ],
     'start-refused': ({ text }: DoctorFigures) => [`a próxima partida seria recusada: ${faultPt(String(text))}`],
     'file-damaged': ({ text }: DoctorFigures) => [
       `lance.sqlite está danificado: ${text}`,

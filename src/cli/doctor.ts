@@ -650,6 +650,8 @@ async function checkLog(
     const { place, line } = verdict;
     findings.push(found('chain', 'fail', 'anchor-broken', { path: place, line, remedy: remedyOf(world, verdict) }));
   }
+  const unfit = verdict?.unverified.find((each) => each.kind === 'margins');
+  if (unfit !== undefined) findings.push(found('chain', 'warn', 'margins-unfit', { count: unfit.rows }));
   if (verdict !== null && verdict.kind !== 'anchor-broken')
     findings.push(checkAuditKey(verdict, verdict.kind === 'intact' ? verdict.anchors : null));
   const { letters, replayed } = await countLetters(reader.log);

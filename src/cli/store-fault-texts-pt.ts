@@ -58,7 +58,25 @@ const ofMovedDesks: readonly Sentence[] = [
   ],
 ];
 
+/** Of what a file is made: each kind, with its word. */
+const alteredSchemas: readonly Sentence[] = Object.entries({
+  trigger: 'o gatilho',
+  view: 'a visão',
+  index: 'o índice',
+  table: 'a tabela',
+}).map(([kind, word]) => [
+  new RegExp(
+    `^(?:The file )?(/.*?) has the ${kind} (.+?)(?: on (\\S+))?, which no version of Lance makes: records can be kept out or changed there without an error, so nothing is stored\\. Find out who made it, take it out \\(DROP in sqlite3, with no process of Lance on the directory; put back a backup where a table was altered\\), then see lance audit verify\\.?$`,
+  ),
+  `O arquivo $1 tem ${word} $2, que nenhuma versão do Lance cria: registros podem ficar de fora ou ser mudados ali sem erro, por isso nada é gravado. Descubra quem o criou, retire-o (DROP no sqlite3, sem nenhum processo do Lance no diretório; devolva uma cópia se uma tabela foi alterada) e depois veja lance audit verify`,
+]);
+
 const ofFiles: readonly Sentence[] = [
+  ...alteredSchemas,
+  [
+    /^A row that was written to the store is not in it, and no error said so: somebody has altered the file\. See lance audit verify, put back a backup of the whole directory, and accept it with: (.*)\.$/,
+    'Uma linha gravada no armazenamento não está nele, e nenhum erro o disse: alguém alterou o arquivo. Veja lance audit verify, devolva uma cópia do diretório inteiro, e aceite-a com: $1.',
+  ],
   [
     /^It was not stored, and nothing was changed: the disk is full or does not write; free some space and try again\.$/,
     'Não foi gravado, e nada mudou: o disco está cheio ou não grava; libere espaço e tente de novo.',

@@ -580,6 +580,8 @@ export const pt = {
         `se os ${entries} registros anteriores a ${at} foram refeitos até então: são de uma versão que não assinava nada, ou suas cabeças assinadas não estavam lá quando uma restauração foi aceita. O que veio depois está assinado.`,
       lostPart: (count: number, at: string) =>
         `${count} âncoras de uma parte perdida; a restauração de ${at} foi aceita.`,
+      margins: (rows: number) =>
+        `${rows} margens no cache: esta mesa não as gravou, ou seja, alguém as editou ou uma versão anterior as gravou. Elas ficam de fora e são consultadas de novo.`,
       expired: (table: string, until: number) => `${table} antes do registro ${until}: o registro não os guarda mais.`,
     },
     restored: (at: string, by: string, reason: string) => `Restauração aceita em ${at} por ${by}: ${reason}`,

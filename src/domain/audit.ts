@@ -60,6 +60,8 @@ export type Unverified =
   | { kind: 'before-key'; entries: number; at: EpochMs }
   /** Anchors of a part of the store that was lost; a restore without it was accepted. */
   | { kind: 'lost-part'; anchors: number; at: EpochMs }
+  /** Margins in the cache that nobody with the key wrote, or an earlier version did. A desk leaves them out, and asks anew. */
+  | { kind: 'margins'; rows: number }
   /** Records that the log no longer keeps: its first offset is `until`. */
   | { kind: 'expired'; table: string; until: number };
 

@@ -96,6 +96,7 @@ export const furtherAlarms = [
   'anchor-unwritten',
   'log-changed',
   'views-unfit',
+  'margins-unfit',
   'store-files-lost',
   'topics-unsafe',
   'rollback-unreviewed',

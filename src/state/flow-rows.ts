@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { FlowState } from '../domain/flow-states.ts';
 import { type FlowBatch, type FlowQuery, flowCursor } from '../origination/ports.ts';
+import { writeOne } from './schema.ts';
 import { storedState } from './view-rows.ts';
 
 /** Missing ones are made when a file is opened: what stood in them is folded again. */
@@ -86,11 +87,11 @@ export function createFlowWriter(
       const before = isOpen.get(flowId) as { open: number } | undefined;
       if (before === undefined) added.flows += 1;
       added.open += open - (before?.open ?? 0);
-      put.run(flowId, flow, phase, open, cursor, state);
+      writeOne(put, flowId, flow, phase, open, cursor, state);
       for (const code of givenUp) added.codes -= Number(unname.run(code, flowId).changes);
       for (const code of codes) added.codes += Number(name.run(code, flowId).changes);
     }
-    advance.run(partition, next);
+    writeOne(advance, partition, next);
     addFigures([[partition, next]], added, restart);
     return first;
   };

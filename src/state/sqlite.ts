@@ -43,6 +43,12 @@ export function pragma(database: DatabaseSync, name: string): number {
   return Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
 }
 
+/** What somebody else may have written into the schema of the file runs no function that is not harmless, and no statement changes it. */
+export function distrustSchema(database: DatabaseSync): void {
+  database.enableDefensive(true);
+  database.exec('PRAGMA trusted_schema = OFF');
+}
+
 /** Runs `work` in one write transaction and rolls it back when it throws. */
 export function inTransaction<R>(database: DatabaseSync, work: () => R): R {
   database.exec('BEGIN IMMEDIATE');

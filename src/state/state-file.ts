@@ -7,7 +7,16 @@ import { DatabaseSync } from 'node:sqlite';
 import type { HalfLives } from '../domain/histogram.ts';
 import { createFlowWriter, type FlowFlush, flowFigures, flowTables } from './flow-rows.ts';
 import type { OperationFlush, StoredOperations } from './kept-operations.ts';
-import { inTransaction, keepPrivate, pragma, sqliteCode, sqliteCorrupt, sqliteNotADatabase } from './sqlite.ts';
+import { createSchemaWatch } from './schema.ts';
+import {
+  distrustSchema,
+  inTransaction,
+  keepPrivate,
+  pragma,
+  sqliteCode,
+  sqliteCorrupt,
+  sqliteNotADatabase,
+} from './sqlite.ts';
 import { createViewWriter, type ViewFlush, viewFigures, viewTables } from './view-rows.ts';
 
 /**
@@ -159,6 +168,7 @@ export function openStateFile(path: string, own: FileOwner): StateFile {
 
 function begin(database: DatabaseSync, path: string, own: FileOwner): StateFile {
   const content = contents[own.topic];
+  distrustSchema(database);
   database.exec(`PRAGMA page_size = ${pageBytes}`);
   // What a power cut loses of the last moments is folded again.
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -${cacheKibibytes}`);
@@ -171,6 +181,9 @@ function begin(database: DatabaseSync, path: string, own: FileOwner): StateFile 
       put.run(foldVersions[own.topic], own.genesis, own.partition, counted);
     });
   }
+  const altered = createSchemaWatch(database, null);
+  const misfit = altered();
+  if (misfit !== null) throw new Unusable(`it has ${misfit}, which no version of Lance makes`);
   const origin = originIn(database, content);
   const figures = countedIn(database, content);
   const stored = storedFigures(database);
@@ -198,6 +211,8 @@ function begin(database: DatabaseSync, path: string, own: FileOwner): StateFile 
       const before = { ...figures };
       try {
         inTransaction(database, () => {
+          const misfit = altered();
+          if (misfit !== null) throw new Error(`${path} has ${misfit}, which no version of Lance makes`);
           writeContent(flush);
           if (lastHash !== undefined) setHash.run(lastHash);
         });

@@ -8,6 +8,7 @@ import type { Usage } from '../domain/offer.ts';
 import { isSettled, phases } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import type { OperationFlush } from './kept-operations.ts';
+import { writeOne } from './schema.ts';
 import { damagedIndex } from './sqlite.ts';
 
 /** Missing ones are made when a file is opened: what stood in them is folded again. */
@@ -157,20 +158,20 @@ export function createViewWriter(
   return (flush) => {
     const added: ViewFigures = { requests: 0, open: 0, bids: 0, exposures: 0, live: 0, liveCents: 0, statistics: 0 };
     const addedDigest = new Uint32Array(digestNumbers);
-    for (const [partition, next] of flush.applied) applied.run(partition, next);
+    for (const [partition, next] of flush.applied) writeOne(applied, partition, next);
     for (let i = 0; i < flush.ledgerIds.length; i += 1) {
       const id = flush.ledgerIds[i]!;
       const open = flush.ledgerOpens[i]!;
       const before = isOpen.get(id) as { open: number } | undefined;
       const write = before === undefined ? newRow : changeRow;
-      write.run(flush.ledgerPhases[i]!, open, flush.ledgerCursors[i]!, flush.ledgerStates[i]!, id);
+      writeOne(write, flush.ledgerPhases[i]!, open, flush.ledgerCursors[i]!, flush.ledgerStates[i]!, id);
       if (before === undefined) added.requests += 1;
       added.open += open - (before?.open ?? 0);
     }
     for (let i = 0; i < flush.bidIds.length; i += 1) {
       const pair = [flush.bidRequestIds[i]!, flush.bidIds[i]!] as const;
       if (newBid.run(...pair).changes === 1) added.bids += 1;
-      else changeBid.run(...pair);
+      else writeOne(changeBid, ...pair);
     }
     for (let i = 0; i < flush.exposureIds.length; i += 1) {
       const id = flush.exposureIds[i]!;
@@ -185,7 +186,7 @@ export function createViewWriter(
         keys: flush.exposureKeys[i]!,
         expires_at: flush.exposureExpiries[i]!,
       };
-      write.run(status, amountCents, row.keys, row.expires_at, id);
+      writeOne(write, status, amountCents, row.keys, row.expires_at, id);
       if (before === undefined) added.exposures += 1;
       if (before !== undefined && isPromised(before.status)) {
         added.live -= 1;
@@ -201,7 +202,7 @@ export function createViewWriter(
     for (const { key, landmarkAt, landmarkCount, count, cells } of flush.statistics) {
       const values = [landmarkAt, landmarkCount, count, cells, key] as const;
       if (newStatistic.run(...values).changes === 1) added.statistics += 1;
-      else changeStatistic.run(...values);
+      else writeOne(changeStatistic, ...values);
     }
     addFigures(flush.applied, added, addedDigest);
   };

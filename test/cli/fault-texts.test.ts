@@ -1,7 +1,7 @@
 /** What keeps a command from working is said in the language of its texts; the daemon's own start stays English, as its log is. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,12 +13,14 @@ import {
   misfitText,
   setBackText,
 } from '../../src/adapters/embedded/changed-texts.ts';
-import { tooLittleSpace, writeFault } from '../../src/adapters/embedded/database.ts';
+import { openWritable, tooLittleSpace, writeFault } from '../../src/adapters/embedded/database.ts';
+import { alteredText } from '../../src/adapters/embedded/tables.ts';
 import { away as movedFault } from '../../src/bidding/house.ts';
 import { faultPt, jsonFaultPt } from '../../src/cli/fault-texts-pt.ts';
 import { readConfig } from '../../src/config.ts';
 import { addressFault } from '../../src/http/address.ts';
 import { parseJson } from '../../src/rules/json.ts';
+import { writeOne } from '../../src/state/schema.ts';
 import { lance, twoAtATime } from './desk.ts';
 
 const nothing = () => {
@@ -110,6 +112,33 @@ test('what a full disk, lost files, brokers and a moved desk do is told in Portu
     assert.match(said, portuguese, english);
     assert.doesNotMatch(said, /\b(?:is|are|was|were|the|full|free|not|while|stored|moved|waiting)\b/, said);
   }
+});
+
+test('a trigger and whatever else somebody made in the file is told in Portuguese', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'lance-altered-'));
+  const made = [
+    ['CREATE TRIGGER tr BEFORE INSERT ON auctions BEGIN SELECT raise(ignore); END', 'DROP TRIGGER tr', 'o gatilho tr'],
+    ['CREATE VIEW v AS SELECT 1', 'DROP VIEW v', 'a visão v'],
+    ['CREATE INDEX i ON flows (value)', 'DROP INDEX i', 'o índice i'],
+    ['ALTER TABLE token_book ADD COLUMN more TEXT', '', 'a tabela token_book'],
+  ] as const;
+  const database = openWritable(join(directory, 'lance.sqlite'));
+  for (const [make, drop, named] of made) {
+    database.exec(make);
+    const text = alteredText(database)!;
+    for (const english of [text, `The file ${text}.`, `webhooks are not stored: ${text}`]) {
+      const said = faultPt(english);
+      assert.ok(said.includes(`${directory}/lance.sqlite tem ${named}, que`), said);
+      assert.doesNotMatch(said, /\b(?:which|makes|has|the|out|stored|trigger|table)\b/, said);
+    }
+    database.exec(drop);
+  }
+  database.close();
+  rmSync(directory, { recursive: true });
+  assert.throws(
+    () => writeOne({ run: () => ({ changes: 0, lastInsertRowid: 0 }) } as never),
+    (fault: Error) => /^Uma linha gravada no armazenamento não está nele/.test(faultPt(fault.message)),
+  );
 });
 
 test('by how much a clock moved is told in Portuguese', () => {

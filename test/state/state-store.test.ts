@@ -115,6 +115,10 @@ const altered: Record<string, [string, RegExp]> = {
   'without its origin': ['DELETE FROM origin', /does not say what it was folded from/],
   'without figures': ["UPDATE origin SET figures = 'x'", /figures cannot be read/],
   'without a table': ['DROP TABLE exposure', /no such table/],
+  'with a trigger': [
+    'CREATE TRIGGER tr BEFORE INSERT ON exposure BEGIN SELECT raise(ignore); END',
+    /the trigger tr on exposure, which no version/,
+  ],
 };
 for (const [name, [sql, reason]] of Object.entries(altered)) {
   test(`a file ${name} is thrown away`, async () => {

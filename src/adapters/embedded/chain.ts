@@ -8,6 +8,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ControlHistory, Snooze } from '../../bidding/ports.ts';
 import type { ChainHead, ChainHeads, ChainVerdict, Tampering, Unverified } from '../../domain/audit.ts';
+import { writeOne } from '../../state/schema.ts';
 
 type ChainedTable = {
   name: string;
@@ -22,7 +23,7 @@ const ofTopic = (name: string): ChainedTable => ({ name, place: 'offset', first:
 const numbered = (name: string): ChainedTable => ({ name, place: 'number', first: 1, keyed: false, content: 'entry' });
 
 const chainedTopics = ['auctions', 'callbacks', 'dead_letters', 'inputs', 'flows'] as const;
-/** Made with the first mark of a move: a desk that stays where it is has none. */
+/** See `houseTable`. */
 export const houseBook = 'house_book';
 const numberedTables = ['rule_book', 'control_changes', 'origins', 'signed_heads', 'token_book', houseBook] as const;
 /** Where people's words stand: the command line writes there too, beside the writer. */
@@ -87,7 +88,7 @@ function startOf(database: DatabaseSync, { name, first }: ChainedTable): Start {
 export type Chain = {
   /** Asked anew in every transaction: another process may have written since the last one. */
   head: () => { next: number; link: string };
-  /** Writes the row at `next` and returns its link. */
+  /** Writes the row at `next` and returns its link. Throws `store-damaged` where the row is not there then. */
   add: (next: number, link: string, key: string, value: string) => string;
 };
 
@@ -110,8 +111,8 @@ export function createChain(database: DatabaseSync, name: string): Chain {
     },
     add: (next, link, key, value) => {
       const chained = nextLink(link, next, key, value);
-      if (keyed) insert.run(next, key, value, chained);
-      else insert.run(next, value, chained);
+      if (keyed) writeOne(insert, next, key, value, chained);
+      else writeOne(insert, next, value, chained);
       return chained;
     },
   };
@@ -213,7 +214,7 @@ const pageRows = 500;
 
 /** How many rows are read at once, and what is waited for after them. */
 export type Pace = { rows: number; rest: () => Promise<unknown> };
-const atOnce: Pace = { rows: pageRows, rest: () => turn() };
+export const atOnce: Pace = { rows: pageRows, rest: () => turn() };
 
 type Break = Extract<ChainVerdict, { kind: 'broken' }>;
 type Walked = { kind: 'walked'; count: number; head: string } | Omit<Break, 'unverified'>;

@@ -23,7 +23,9 @@ import type { BookRows } from '../../domain/kept-book.ts';
 import type { TokenEntry } from '../../domain/roles.ts';
 import { readStoredRow } from '../../domain/stored-rows.ts';
 import { Fault } from '../../errors.ts';
+import { writeOne } from '../../state/schema.ts';
 import { controlEntry, createChain, createRowCheck, hasTable, houseBook, readControlEntry } from './chain.ts';
+import { houseTable } from './tables.ts';
 
 export type ControlChange =
   | { kind: 'pause'; pause: Pause }
@@ -175,9 +177,7 @@ export function createControlRows(database: DatabaseSync): ControlRows {
     return (row as { entry: string } | undefined)?.entry ?? noMark;
   };
   const keepMark = (mark: HouseMark | null): void => {
-    database.exec(
-      `CREATE TABLE IF NOT EXISTS ${houseBook} (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT`,
-    );
+    database.exec(houseTable);
     const chain = createChain(database, houseBook);
     const { next, link } = chain.head();
     chain.add(next, link, '', JSON.stringify(mark));
@@ -221,8 +221,8 @@ export function createControlRows(database: DatabaseSync): ControlRows {
       const trace = traceOf(change, revision);
       const changes = JSON.stringify(trace === null ? before.changes : withChanges(before.changes, [trace]));
       const ordersText = JSON.stringify(orders);
-      upsertOrders.run(ordersText);
-      upsertChanges.run(changes);
+      writeOne(upsertOrders, ordersText);
+      writeOne(upsertChanges, changes);
       let { pause } = before;
       if (change.kind === 'pause') pause = change.pause;
       else if (change.kind === 'resume') pause = null;
@@ -234,7 +234,7 @@ export function createControlRows(database: DatabaseSync): ControlRows {
         pause: pause === null ? null : JSON.stringify(pause),
         caps: JSON.stringify(Object.fromEntries(caps)),
       };
-      update.run(row.revision, row.pause, row.caps);
+      writeOne(update, row.revision, row.pause, row.caps);
       chained('changes', controlEntry(row, ordersText, changes, snoozesAfter(before.snoozes, change)));
       return revision;
     },
@@ -270,7 +270,7 @@ export function createControlRows(database: DatabaseSync): ControlRows {
     addToTokenBook: (entry) => chained('tokens', JSON.stringify(entry)),
     setHouse: (mark) => {
       if (mark === null) clearHouse.run();
-      else upsertHouse.run(JSON.stringify(mark));
+      else writeOne(upsertHouse, JSON.stringify(mark));
       keepMark(mark);
     },
   };

@@ -1,11 +1,11 @@
-/** The one SQLite file of a data directory: how it is opened, what tables it has, and who may run on it. */
+/** The one SQLite file of a data directory: how it is opened, and who may run on it. */
 import { existsSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault } from '../../errors.ts';
-import { flowTables } from '../../state/flow-rows.ts';
 import {
+  distrustSchema,
   freeBytes,
   inTransaction,
   isRefusedByDisk,
@@ -16,65 +16,21 @@ import {
   sqliteCode,
   unusable,
 } from '../../state/sqlite.ts';
-import { viewTables } from '../../state/view-rows.ts';
 import { beginChains, hasTable } from './chain.ts';
 import { identityOf } from './file-watch.ts';
+import {
+  alteredText,
+  chainStarts,
+  dropOutdated,
+  lacksRemade,
+  refuseAltered,
+  remade,
+  schemaVersion,
+  signedSince,
+  sinceFirst,
+  tables,
+} from './tables.ts';
 import { beginSums } from './view-sums.ts';
-
-const schemaVersion = 9;
-/** The first one whose logs have signed heads from their first record on. */
-const signedSince = 7;
-
-/** `offset` counts from 0 without gaps. Rows of a file that was made before its tables had chains have none (see chain.ts). */
-const logTable = (name: string) => `
-  CREATE TABLE IF NOT EXISTS ${name} (
-    offset INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL, chain TEXT
-  ) STRICT;`;
-
-/** What can be made again: from the log, or because it is not missed. Made whenever some of it is gone. */
-const remade = `
-  ${viewTables}
-  CREATE TABLE IF NOT EXISTS margins (link_key TEXT PRIMARY KEY, received_at INTEGER NOT NULL, detail TEXT NOT NULL) STRICT;
-  CREATE INDEX IF NOT EXISTS margins_age ON margins (received_at);
-  CREATE TABLE IF NOT EXISTS direct_queries (day TEXT PRIMARY KEY, taken INTEGER NOT NULL) STRICT;
-  ${flowTables}
-  CREATE TABLE IF NOT EXISTS acknowledgements (instance TEXT PRIMARY KEY, revision INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;
-  CREATE INDEX IF NOT EXISTS auctions_key ON auctions (key);
-  CREATE INDEX IF NOT EXISTS callbacks_key ON callbacks (key);
-  CREATE INDEX IF NOT EXISTS dead_letters_key ON dead_letters (key);
-  CREATE INDEX IF NOT EXISTS inputs_key ON inputs (key);
-  CREATE INDEX IF NOT EXISTS flows_key ON flows (key);`;
-const remadeNames = [...remade.matchAll(/ IF NOT EXISTS (\w+)/g)].map(([, name]) => name!);
-
-const schema = `
-  ${logTable('auctions')}
-  ${logTable('callbacks')}
-  ${logTable('dead_letters')}
-  ${logTable('inputs')}
-  ${logTable('flows')}
-  CREATE TABLE IF NOT EXISTS view_sums (name TEXT PRIMARY KEY, sums TEXT NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS control (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL, pause TEXT, caps TEXT NOT NULL) STRICT;
-  INSERT OR IGNORE INTO control VALUES (1, 0, NULL, '{}');
-  CREATE TABLE IF NOT EXISTS operator_changes (id INTEGER PRIMARY KEY CHECK (id = 1), changes TEXT NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS rule_orders (id INTEGER PRIMARY KEY CHECK (id = 1), orders TEXT NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS rule_book (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
-  CREATE TABLE IF NOT EXISTS control_changes (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
-  CREATE TABLE IF NOT EXISTS origins (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
-  CREATE TABLE IF NOT EXISTS token_book (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
-  CREATE TABLE IF NOT EXISTS signed_heads (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
-  CREATE TABLE IF NOT EXISTS unsigned_start (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS anchoring (id INTEGER PRIMARY KEY CHECK (id = 1), anchor TEXT NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS lock_file (id INTEGER PRIMARY KEY CHECK (id = 1), identity TEXT NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS house (id INTEGER PRIMARY KEY CHECK (id = 1), mark TEXT NOT NULL) STRICT;
-  ${remade}
-  PRAGMA user_version = ${schemaVersion};`;
-
-/** Where the chain of a table began with rows already in it: the first place that is chained, and the link of all before. */
-const chainStarts =
-  'CREATE TABLE IF NOT EXISTS chain_starts (name TEXT PRIMARY KEY, next INTEGER NOT NULL, link TEXT NOT NULL) STRICT;';
-
-/** What a file of version 1 lacks. */
-const sinceFirst = 'ALTER TABLE statistics ADD COLUMN landmark_count INTEGER NOT NULL DEFAULT 0;';
 
 /** Lets a process write for a short while beside another writer; the door gives up after 3 s. */
 const busyTimeoutMs = 2_000;
@@ -126,7 +82,7 @@ function versionOf(database: DatabaseSync, path: string): number {
   );
 }
 
-/** For the one writer of a process: makes the file and its tables when they are not there. */
+/** For the one writer of a process: makes the file and its tables when they are not there. Throws `store-damaged` where it has others. */
 export function openWritable(path: string): DatabaseSync {
   keepPrivate(path);
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
@@ -134,26 +90,32 @@ export function openWritable(path: string): DatabaseSync {
   database.exec(`PRAGMA page_size = ${pageBytes}`);
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32000;');
   database.exec(`PRAGMA wal_autocheckpoint = ${Math.floor(checkpointBytes / pragma(database, 'page_size'))}`);
+  distrustSchema(database);
+  // Before anything is written: a trigger would have its part in that.
+  closeAltered(database);
   if (version < schemaVersion) {
     inTransaction(database, () => {
       database.exec(`${version === 1 ? sinceFirst : ''} ${chainStarts}`);
       beginChains(database);
-      database.exec(schema);
+      database.exec(tables);
       beginSums(database, null);
       // Any command may make the upgrade; the next start takes the log over (signed-heads.ts).
       if (version > 0 && version < signedSince)
         database.prepare('INSERT OR IGNORE INTO unsigned_start VALUES (1, ?)').run(version);
     });
+    closeAltered(database);
   }
-  const lacking = pragma(database, 'user_version') === schemaVersion && missesSome(database);
-  if (lacking) inTransaction(database, () => database.exec(remade));
+  if (pragma(database, 'user_version') === schemaVersion) {
+    dropOutdated(database);
+    if (lacksRemade(database)) inTransaction(database, () => database.exec(remade));
+  }
   return database;
 }
 
-function missesSome(database: DatabaseSync): boolean {
-  const names = database.prepare('SELECT name FROM sqlite_master').all() as { name: string }[];
-  const there = new Set(names.map(({ name }) => name));
-  return remadeNames.some((name) => !there.has(name));
+function closeAltered(database: DatabaseSync): void {
+  const text = alteredText(database);
+  if (text !== null) database.close();
+  refuseAltered(text);
 }
 
 /** Whether a version made the file that signed no heads. Also of a file that was not upgraded yet. */
@@ -166,6 +128,7 @@ export function openReadOnly(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
   versionOf(database, path);
   database.exec('PRAGMA cache_size = -16000;');
+  distrustSchema(database);
   return database;
 }
 

@@ -1,21 +1,27 @@
 /** The margin cache: what was read or written of late in memory, all of it on disk. */
 import type { MarginCache, QueryBudget } from '../../bidding/ports.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
+import type { MarginMac } from '../../domain/margin-mac.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { Fault } from '../../errors.ts';
+import type { MarginReader } from './margin-rows.ts';
 import type { Writer } from './writer.ts';
 
 /** The service's own validity of a link detail. */
 const validityMs = 86_400_000;
 const forgetEveryMs = 3_600_000;
 
-export type MarginReader = (linkKey: string) => LinkDetail | null;
-
 function unavailable(cause: unknown): Fault {
   return new Fault('views-unavailable', 'The margin cache cannot be read or stored.', cause);
 }
 
-export function createMargins(options: { read: MarginReader; writer: Writer; memoryRows: number }): MarginCache {
+/** `mac` null: there is no key, and what is stored has no code. */
+export function createMargins(options: {
+  read: MarginReader;
+  mac: MarginMac | null;
+  writer: Writer;
+  memoryRows: number;
+}): MarginCache {
   const memory = new Map<string, { detail: LinkDetail; storing: number }>();
   let newestAt = 0;
   let forgottenAt = 0;
@@ -66,10 +72,12 @@ export function createMargins(options: { read: MarginReader; writer: Writer; mem
           taken.push(detail);
         }
         if (taken.length === 0) return;
+        const texts = taken.map((detail) => JSON.stringify(detail));
         const flush = {
           linkKeys: taken.map(({ linkKey }) => linkKey),
           receivedAts: taken.map(({ receivedAt }) => receivedAt),
-          details: taken.map((detail) => JSON.stringify(detail)),
+          details: texts,
+          macs: taken.map(({ linkKey, receivedAt }, i) => options.mac?.(linkKey, receivedAt, texts[i]!) ?? null),
           forgetBefore: forgetBefore(),
         };
         await options.writer.submit({ kind: 'margins', flush });

@@ -31,6 +31,7 @@ import { readImportMark } from './import-mark.ts';
 import { createLogReader, createLogWriter, type EncodedEntries, encode, logTables, noEntries } from './log-rows.ts';
 import { signAppend } from './signed-commits.ts';
 import { lastSigned } from './signed-heads.ts';
+import { refuseAltered, watchSchema } from './tables.ts';
 import { needsSignature } from './unsigned-rows.ts';
 import { verifyStore } from './verify.ts';
 import { openScratch, type ViewScratch } from './view-scratch.ts';
@@ -98,10 +99,14 @@ function createReader(
     return stored === null ? null : holdersIn(stored);
   };
   const writer = createLogWriter(database);
-  /** Throws `log-unavailable` where nothing could be written. */
+  const altered = watchSchema(database);
+  /** Throws `log-unavailable` where nothing could be written, and `store-damaged` where somebody has altered the file. */
   const stored = <R>(work: () => R): R => {
     try {
-      return inTransaction(database, work);
+      return inTransaction(database, () => {
+        refuseAltered(altered());
+        return work();
+      });
     } catch (cause) {
       throw cause instanceof Fault ? cause : writeFault(cause);
     }

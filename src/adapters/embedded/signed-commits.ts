@@ -6,7 +6,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { AuditKey, ChainHead, ChainHeads } from '../../domain/audit.ts';
 import { readSignedLine, signLine } from '../../domain/signed-line.ts';
+import { writeOne } from '../../state/schema.ts';
 import { hasTable, headsOf } from './chain.ts';
+import { appendsTable, commitTable } from './tables.ts';
 
 const commits = 'signed_commit';
 const appends = 'signed_appends';
@@ -20,13 +22,11 @@ export type CommitSigner = (heads: ChainHeads) => void;
 
 /** Inside a transaction: makes the table where it is not there. */
 export function createCommitSigner(database: DatabaseSync, key: AuditKey): CommitSigner {
-  database.exec(
-    `CREATE TABLE IF NOT EXISTS ${commits} (id INTEGER PRIMARY KEY CHECK (id = 1), entry TEXT NOT NULL) STRICT`,
-  );
+  database.exec(commitTable);
   const put = database.prepare(
     `INSERT INTO ${commits} (id, entry) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET entry = excluded.entry`,
   );
-  return (heads) => void put.run(signLine(key, { at: Date.now(), heads } satisfies Commit).line);
+  return (heads) => writeOne(put, signLine(key, { at: Date.now(), heads } satisfies Commit).line);
 }
 
 /** `unreadable`: it is not there, or not signed by us. */
@@ -53,8 +53,8 @@ export function signAppend(
   for (const [table, head] of Object.entries(headsOf(database, tables))) {
     if (head[0] > before[table]![0]) ranges[table] = [before[table]!, head];
   }
-  database.exec(`CREATE TABLE IF NOT EXISTS ${appends} (number INTEGER PRIMARY KEY, entry TEXT NOT NULL) STRICT`);
-  database.prepare(`INSERT INTO ${appends} (entry) VALUES (?)`).run(signLine(key, { ranges }).line);
+  database.exec(appendsTable);
+  writeOne(database.prepare(`INSERT INTO ${appends} (entry) VALUES (?)`), signLine(key, { ranges }).line);
 }
 
 /** Of a table, in its order. What is signed by somebody else, or not at all, does not count. */

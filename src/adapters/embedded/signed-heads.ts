@@ -10,6 +10,7 @@ import { inTransaction } from '../../state/sqlite.ts';
 import { type AnchoredHeads, createChain, hasTable, headsOf } from './chain.ts';
 import { isFromBeforeSigning } from './database.ts';
 import { createCommitSigner, forgetAppends } from './signed-commits.ts';
+import { alteredText, refuseAltered } from './tables.ts';
 
 export const signedHeads = 'signed_heads';
 const table = signedHeads;
@@ -57,13 +58,14 @@ export function signingOf(database: DatabaseSync): 'signed' | 'none' | 'old' | '
   return isFromBeforeSigning(database) ? 'old' : 'taken';
 }
 
-/** Writes a row in a transaction of its own and returns the heads with it. `anchored`: what is there fits its anchor. */
+/** Writes a row in a transaction of its own and returns the heads with it. `anchored`: what is there fits its anchor. Throws `store-damaged`. */
 export function addSigned(
   database: DatabaseSync,
   key: AuditKey,
   { anchor, anchored }: { anchor: string; anchored: boolean },
 ): ChainHeads {
   return inTransaction(database, () => {
+    refuseAltered(alteredText(database));
     const heads = headsOf(database);
     const chain = createChain(database, table);
     const { next, link } = chain.head();

@@ -24,7 +24,7 @@ import {
 } from '../../domain/audit.ts';
 import type { RequestId } from '../../domain/glossary.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
-import { readKeptDetail } from '../../domain/record-shapes.ts';
+import { createMarginMac, unfitMarginsText } from '../../domain/margin-mac.ts';
 import type { ForgedEntry, LostClaim } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
@@ -51,8 +51,10 @@ import { clearHalfImport, readImportMark, removeImportMark, writeImportMark } fr
 import { createLog } from './log.ts';
 import { createLogDoubt, type LogDoubt } from './log-doubt.ts';
 import { createLogReader, hasLogTables } from './log-rows.ts';
-import { createMargins, createQueryBudget, type MarginReader } from './margins.ts';
+import { createMarginReader } from './margin-rows.ts';
+import { createMargins, createQueryBudget } from './margins.ts';
 import { signingOf } from './signed-heads.ts';
+import { alteredText, refuseAltered } from './tables.ts';
 import { unsignedEntries } from './unsigned-rows.ts';
 import { openViews } from './views.ts';
 import { startWriter, type Writer } from './writer.ts';
@@ -102,11 +104,13 @@ export type EmbeddedOptions = {
   checkKey?: KeyCheck | undefined;
   /** The views did not fit their figures or the log, and are made again from the log. */
   onUnfitViews?: (problem: string) => void;
+  /** Hears each time that a kept margin is not what this desk wrote. It is left out, and its link is asked for anew. */
+  onUnfitMargins?: (text: string) => void;
   /** Hears what was changed in the middle of the log, some time after the start; left out, nobody looks. */
   onChanged?: (text: string) => void;
   /** The anchor cannot be written just now. */
   onAnchorFault?: (message: string) => void;
-  /** Files of the store or its anchor are not where they were opened; null: they are again. Nothing is stored meanwhile. */
+  /** Files of the store or its anchor are not where they were opened, or somebody has altered what the store is made of; null: all is as it was. Nothing is stored meanwhile. */
   onLostFiles?: (text: string | null) => void;
   memoryEntries?: number;
   memoryRows?: number;
@@ -240,14 +244,6 @@ function createTokenBook(rows: ControlRows, writer: Writer): TokenBook {
   };
 }
 
-function createMarginReader(database: DatabaseSync): MarginReader {
-  const select = database.prepare('SELECT detail FROM margins WHERE link_key = ?');
-  return (linkKey) => {
-    const row = select.get(linkKey) as { detail: string } | undefined;
-    return row === undefined ? null : readKeptDetail(linkKey, row.detail);
-  };
-}
-
 /** Reads only. `database` is null where there is no file. */
 async function withFile<R>(directory: string, use: (database: DatabaseSync | null) => Promise<R>): Promise<R> {
   const database = holdsDesk(directory) ? openReadOnly(databasePath(directory)) : null;
@@ -283,6 +279,7 @@ export async function startRefusal(
 ): Promise<Fault | null> {
   try {
     return await withFile(directory, async (database) => {
+      if (database !== null) refuseAltered(alteredText(database));
       const setBack = findSetBack(database, anchor);
       if (setBack === null) return null;
       await checkKeyOf(database, checkKey);
@@ -565,6 +562,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     };
     const tellLost = (text: string | null) => options.onLostFiles?.(text);
     let changed: string | null = null;
+    let altered: string | null = null;
     const lostClaims = new Map<RequestId, LostClaim | null>();
     const { memoryRows = 16_384, flushIntervalMs } = options;
     let isOpen = false;
@@ -594,6 +592,10 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
           changed = text;
           tellLost(text);
         },
+        onSchemaAltered: (text) => {
+          altered = text;
+          tellLost(text);
+        },
         onLogChanged: meet,
         onLostClaim: (requestId, claim) => lostClaims.set(requestId, claim),
         onUnfitViews: (problem) => {
@@ -606,7 +608,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     const besides = anchor === null ? [] : [anchor.file, `${anchor.file}.mark`];
     const watched = watchFiles([path, `${path}-wal`, `${path}-shm`, lock.path, ...besides], tellLost);
     files = watched;
-    const lost = () => watched.lost() ?? changed;
+    const lost = () => watched.lost() ?? changed ?? altered;
     writer = {
       ...opening,
       // Signs of life go on: they keep another daemon from beginning here.
@@ -619,7 +621,9 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     const opened = openReader();
     const running = writer;
     const views = early ?? viewsOf(opened);
-    const margins = createMargins({ read: createMarginReader(opened), writer, memoryRows });
+    const mac = anchor === null ? null : createMarginMac(anchor.key);
+    const tellUnfit = () => options.onUnfitMargins?.(unfitMarginsText);
+    const margins = createMargins({ read: createMarginReader(opened, mac, tellUnfit), mac, writer, memoryRows });
     const rows = createControlRows(opened);
     const readState = readHeard(rows, opened, meet);
     const onChanged = (text: string) => meet(text, false);

@@ -2,7 +2,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { AuditKey, ChainVerdict } from '../../domain/audit.ts';
 import { findUnsigned, isAnchored, readAnchors } from './anchor.ts';
-import { type Pace, verifyChains } from './chain.ts';
+import { atOnce, type Pace, verifyChains } from './chain.ts';
+import { countUnfitMargins } from './margin-rows.ts';
 import { readSignedHeads, signedHeads, signingOf } from './signed-heads.ts';
 
 /** `key` null: nobody gave it, so signatures are not checked. `onProgress` hears how many records fit so far. */
@@ -16,11 +17,13 @@ export async function verifyStore(
   const outside = readAnchors(file, key);
   const inside = readSignedHeads(database, key);
   const verdict = await verifyChains(database, [...outside.anchored, ...inside.anchored], onProgress, pace);
+  const margins = key === null ? 0 : await countUnfitMargins(database, key, pace ?? atOnce);
   const said = new Set(outside.unverified.map(({ kind }) => kind));
   const unverified = [
     ...verdict.unverified,
     ...outside.unverified,
     ...inside.unverified.filter(({ kind }) => !said.has(kind)),
+    ...(margins === 0 ? [] : [{ kind: 'margins' as const, rows: margins }]),
   ];
   if (verdict.kind === 'broken') return { ...verdict, unverified };
   if (inside.edited !== null) {

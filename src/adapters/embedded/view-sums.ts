@@ -7,6 +7,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { AuditKey } from '../../domain/audit.ts';
 import { hmacWith } from '../../domain/signed-line.ts';
 import { flowFigures } from '../../state/flow-rows.ts';
+import { writeOne } from '../../state/schema.ts';
 import { digestNumbers, digestSum, type RowDigest, viewFigures } from '../../state/view-rows.ts';
 
 /** `views`: the requests; `flows`: what follows a win. Each has positions of its own, by partition. */
@@ -111,7 +112,7 @@ export function createSumsWriter<P extends Part>(database: DatabaseSync, part: P
       const sum = sumOf(sums.digest);
       for (const [index, more] of addedDigest?.entries() ?? []) sum[index]! += more;
       const latest = storedText(part, { ...sums, digest: textOf(sum) }, key);
-      write.run(latest, part);
+      writeOne(write, latest, part);
       known = { stored: known?.stored ?? text, latest };
     },
     settle: (isStored) => {

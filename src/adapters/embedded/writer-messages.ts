@@ -85,6 +85,8 @@ export type WriterReply =
   | { kind: 'views-unfit'; ids: number[]; requestId: string }
   /** Somebody else has written to a file of the anchor: nothing is appended until `text` is null again. */
   | { kind: 'anchor-changed'; text: string | null }
+  /** Somebody has altered what the file is made of: nothing is stored until `text` is null again. */
+  | { kind: 'schema-altered'; text: string | null }
   /** These requests were to be claimed and were claimed before, as is known beside the log, which has lost that claim. */
   | { kind: 'claims-lost'; claims: (readonly [requestId: string, claim: LostClaim | null])[] }
   /** Something that the store held is not there any more; `lasting`: nothing that this process hears makes it good. */

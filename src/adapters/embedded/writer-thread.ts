@@ -5,6 +5,7 @@
 import { flushCompileCache } from 'node:module';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { createFlowWriter } from '../../state/flow-rows.ts';
+import { writeOne } from '../../state/schema.ts';
 import { inTransaction } from '../../state/sqlite.ts';
 import { createViewWriter } from '../../state/view-rows.ts';
 import { type AnchorWriter, createAnchorWriter } from './anchor.ts';
@@ -14,6 +15,7 @@ import { watchDamage } from './damage.ts';
 import { openWritable } from './database.ts';
 import { ClaimRepeated, createLogWriter, type EncodedEntries } from './log-rows.ts';
 import { createDirectQueryCounter, createMarginWriter } from './margin-rows.ts';
+import { watchSchema } from './tables.ts';
 import { createSumsWriter, discardViews, emptyUnfit, rowDigest } from './view-sums.ts';
 import {
   storeFaultOf,
@@ -65,7 +67,7 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
     database.close();
     throw cause instanceof Error && 'syscall' in cause ? new AnchorUnusable(cause.message, { cause }) : cause;
   }
-  database.prepare('INSERT OR REPLACE INTO lock_file (id, identity) VALUES (1, ?)').run(lockIdentity ?? '');
+  writeOne(database.prepare('INSERT OR REPLACE INTO lock_file (id, identity) VALUES (1, ?)'), lockIdentity ?? '');
   const viewKey = place?.key ?? null;
   const unfitViews = inTransaction(database, () => emptyUnfit(database, viewKey));
   const log = createLogWriter(database);
@@ -99,6 +101,15 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
     origin: ({ entry }) => control.addOrigin(entry),
     'token-book': ({ entry }) => control.addToTokenBook(entry),
   };
+  const altered = watchSchema(database);
+  let toldAltered: string | null = null;
+  /** Inside of each transaction. Throws where somebody has altered what the file is made of. */
+  const refuseAltered = () => {
+    const text = altered();
+    if (text !== toldAltered) reply({ kind: 'schema-altered', text });
+    toldAltered = text;
+    if (text !== null) throw new Error(text);
+  };
   const run = (task: WriterTask) => (runs[task.kind] as (task: WriterTask) => TaskResult)(task);
 
   const settle = (isStored: boolean) => {
@@ -108,6 +119,7 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
     if (group.length === 0) return;
     try {
       const { results, heads } = inTransaction(database, () => {
+        refuseAltered();
         const stored = group.map(({ id, task }) => ({ id, result: run(task) }));
         const written = log.takeHeads();
         anchor?.sign(

@@ -31,6 +31,7 @@ export async function startWriter(
     onDeath,
     onAnchorFault,
     onAnchorChanged,
+    onSchemaAltered,
     onLogChanged,
     onLostClaim,
     onUnfitViews,
@@ -40,6 +41,7 @@ export async function startWriter(
     onDeath: (fault: Fault) => void;
     onAnchorFault: (message: string) => void;
     onAnchorChanged: (text: string | null) => void;
+    onSchemaAltered: (text: string | null) => void;
     onLogChanged: (text: string, lasting: boolean) => void;
     /** Heard before the claim is refused because of it. */
     onLostClaim: (requestId: RequestId, claim: LostClaim | null) => void;
@@ -117,6 +119,9 @@ export async function startWriter(
         break;
       case 'anchor-changed':
         onAnchorChanged(reply.text);
+        break;
+      case 'schema-altered':
+        onSchemaAltered(reply.text);
         break;
       case 'claims-lost':
         for (const [requestId, claim] of reply.claims) onLostClaim(requestId, claim);

@@ -1,5 +1,7 @@
 /** The margin cache: one key a link, gone a day after it was written. */
 import type { MarginCache, QueryBudget } from '../../bidding/ports.ts';
+import type { AuditKey } from '../../domain/audit.ts';
+import { createMarginMac } from '../../domain/margin-mac.ts';
 import { readKeptDetail } from '../../domain/record-shapes.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import type { Connection } from './connection.ts';
@@ -9,7 +11,32 @@ import { scripts } from './scripts.ts';
 const validityMs = 86_400_000;
 const detailsAtOnce = 500;
 
-export function createMargins(connection: Connection, prefix: string): MarginCache {
+/**
+ * A text is `receivedAt\nMAC JSON`, without a code where there is no key. What nobody with the key has written is as good as nothing, and `onUnfit`
+ * hears of it; of an earlier version it is not told, for it wrote no codes and its margins last a day.
+ */
+export function createMargins(
+  connection: Connection,
+  prefix: string,
+  { key, onUnfit }: { key: AuditKey | null; onUnfit: () => void },
+): MarginCache {
+  const mac = key === null ? null : createMarginMac(key);
+  /** Null: it is not ours. */
+  const jsonOf = (linkKey: string, text: string): string | null => {
+    const end = text.indexOf('\n');
+    const body = text.slice(end + 1);
+    if (mac === null) return body.slice(body.indexOf('{'));
+    const blank = body.indexOf(' ');
+    const json = body.slice(blank + 1);
+    if (body.slice(0, blank) === mac(linkKey, Number(text.slice(0, end)), json)) return json;
+    if (!body.startsWith('{')) onUnfit();
+    return null;
+  };
+  const textOf = (detail: LinkDetail): string => {
+    const { linkKey, receivedAt } = detail;
+    const json = JSON.stringify(detail);
+    return `${receivedAt}\n${mac === null ? json : `${mac(linkKey, receivedAt, json)} ${json}`}`;
+  };
   const keyOf = (linkKey: string) => `${prefix}m:${linkKey}`;
   return {
     read: async (linkKeys, at) => {
@@ -19,7 +46,8 @@ export function createMargins(connection: Connection, prefix: string): MarginCac
         const texts = await connection.command<(string | null)[]>('MGET', ...page.map(keyOf));
         for (const [i, text] of texts.entries()) {
           if (text === null) continue;
-          const detail = readKeptDetail(page[i]!, text.slice(text.indexOf('\n') + 1));
+          const json = jsonOf(page[i]!, text);
+          const detail = json === null ? null : readKeptDetail(page[i]!, json);
           if (detail !== null && at - detail.receivedAt <= validityMs) found.set(page[i]!, detail);
         }
       }
@@ -28,7 +56,7 @@ export function createMargins(connection: Connection, prefix: string): MarginCac
     write: async (details) => {
       for (let from = 0; from < details.length; from += detailsAtOnce) {
         const page = details.slice(from, from + detailsAtOnce);
-        const texts = page.map((detail) => `${detail.receivedAt}\n${JSON.stringify(detail)}`);
+        const texts = page.map(textOf);
         const keys = page.map((detail) => keyOf(detail.linkKey));
         await connection.run(scripts.margins, keys, [String(validityMs), ...texts]);
       }

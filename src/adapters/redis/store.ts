@@ -33,11 +33,12 @@ export type RedisStore = {
 
 /**
  * Rejects with `views-unavailable` (retryable) while the server does not answer, and with `configuration-invalid` when it is older
- * than version 7 or may evict any key. `copies`: where the controls are kept as well; left out: nowhere.
+ * than version 7 or may evict any key. `copies`: where the controls are kept as well; left out: nowhere. `kept`: with what margins are signed.
  */
 export async function openRedisStore(
   settings: Pick<RedisSettings, 'url'> & Partial<RedisSettings>,
   copies: ControlCopies | null = null,
+  kept: Parameters<typeof createMargins>[2] = { key: null, onUnfit: () => undefined },
 ): Promise<RedisStore> {
   const whole = { ...redisDefaults, ...settings };
   const prefix = whole.keyPrefix;
@@ -51,7 +52,7 @@ export async function openRedisStore(
     throw fault;
   }
   return {
-    margins: createMargins(main, prefix),
+    margins: createMargins(main, prefix, kept),
     queryBudget: createQueryBudget(main, prefix),
     control: createControl(controls, prefix, copies),
     capBook: createCapBook(main, prefix),
