@@ -18,10 +18,9 @@ import {
 import { cutText } from './hidden-cpf.ts';
 import { isJsonObject, isRawNumber, type JsonObject, type JsonValue, kindOf, parseJson } from './json.ts';
 import { formatDigits, formatWallClock } from './local-time.ts';
-import { readCode, readId } from './plain-ids.ts';
+import { readCode, readId, readRequestId } from './plain-ids.ts';
 import {
   readComputedAmount,
-  readDigits,
   readInstant,
   readInteger,
   readMessage,
@@ -115,8 +114,8 @@ const bidsOfRequest = z
   .array(publishedBid)
   .nullable()
   .transform((bids) => bids ?? []);
-const endedRequest = z.object({ NumeroSolicitacao: needed(readDigits), Lances: bidsOfRequest });
-const partlyEndedRequest = z.object({ NumeroSolicitacao: needed(readDigits), Lances: z.array(z.unknown()) });
+const endedRequest = z.object({ NumeroSolicitacao: needed(readRequestId), Lances: bidsOfRequest });
+const partlyEndedRequest = z.object({ NumeroSolicitacao: needed(readRequestId), Lances: z.array(z.unknown()) });
 const endOfAuction = z.object({
   Payload: z.object({
     CodigoLote: needed(readText),

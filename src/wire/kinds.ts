@@ -3,6 +3,7 @@ import type { AmountCents, Day, EpochMs, RateHundredths } from '../domain/glossa
 import { isRawNumber, numberOfDigits } from './json.ts';
 import { formatWallClock } from './local-time.ts';
 import { scalar } from './message.ts';
+import { readRequestId } from './plain-ids.ts';
 import {
   ambiguousPoint,
   mayMarkThousands,
@@ -104,8 +105,8 @@ export const note = scalar<string>(readMessage, (value) => value);
 export const cpf = scalar<string>(readCpf, (value) => value);
 /** Ids written as JSON numbers, every digit kept. */
 export const digits = scalar<string>(readDigits, numberOfDigits);
-/** Ids written as texts, though they are digits. */
-export const digitsAsText = scalar<string>(readDigits, (value) => value);
+/** The contract writes this id as a text. */
+export const requestIdAsText = scalar<string>(readRequestId, (value) => value);
 export const employerId = scalar<string>(readEmployerId, (value) => value);
 export const integer = scalar<number>(readInteger, (value) => value);
 export const int32 = scalar<number>(readInt32, (value) => value);

@@ -7,7 +7,7 @@ import { canonicalCode, guidOf } from '../domain/request-codes.ts';
 import { isCode } from '../domain/sealed-facts.ts';
 import type { Vault } from '../domain/vault.ts';
 import { mayHoldCpf } from './hidden-cpf.ts';
-import { type Reading, readText } from './values.ts';
+import { type Reading, readDigits, readText } from './values.ts';
 
 const idPattern = /^[A-Za-z0-9][\w.:/=+-]{0,127}$/;
 const writtenCpf = /\d{3}\.\d{3}\.\d{3}[-/]?\d{2}|\d{9}-\d{2}/;
@@ -24,6 +24,13 @@ export function readId(value: unknown): Reading<string> {
     kind: 'wrong',
     problem: 'does not look like an identifier; send letters, digits and ._:/=+- without blanks',
   };
+}
+
+/** The id of a request. Zero is what a number that was left out becomes: it names no request. */
+export function readRequestId(value: unknown): Reading<string> {
+  const reading = readDigits(value);
+  if (reading.kind !== 'value' || !namesNothing(reading.value)) return reading;
+  return { kind: 'wrong', problem: 'is zero, which names no request; send a whole number from 1' };
 }
 
 /** A code that correlates events with calls: as `readId`, a GUID in small letters and without braces. */

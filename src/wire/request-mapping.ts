@@ -10,7 +10,7 @@ import { extraFactsOf, inheritedLength } from './extra-facts.ts';
 import { linkKeyOf, workerKeyOf } from './identity.ts';
 import { holdsMoreThan, isJsonObject, type JsonValue, kindOf } from './json.ts';
 import { type FactName, factNames, type RequestMapping } from './mapping-table.ts';
-import { shownBatch, shownEmployer } from './plain-ids.ts';
+import { readRequestId, shownBatch, shownEmployer } from './plain-ids.ts';
 import { type Element, elementsOf, type FoundFact, findAlias, findFact, innerValue } from './request-elements.ts';
 import {
   describeAdjustment,
@@ -95,7 +95,7 @@ export function looksLikeRequest(element: Element, mapping: RequestMapping): boo
 
 /** How each fact is read. */
 const readers = {
-  requestId: readDigits,
+  requestId: readRequestId,
   batchId: readText,
   closesAt: readInstant,
   expiresAt: readInstant,

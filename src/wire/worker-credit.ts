@@ -2,7 +2,6 @@
 import type { JsonObject } from './json.ts';
 import {
   cpf,
-  digitsAsText,
   employerId,
   integer,
   money,
@@ -10,6 +9,7 @@ import {
   monthlyRate,
   note,
   number,
+  requestIdAsText,
   term,
   text,
 } from './kinds.ts';
@@ -35,7 +35,7 @@ const workerAccount = message(workerAccountFields);
 export type WorkerAccount = Input<typeof workerAccountFields>;
 
 const contractFields = {
-  requestId: required('numeroSolicitacao', digitsAsText),
+  requestId: required('numeroSolicitacao', requestIdAsText),
   amountCents: optional('valorLiberado', money),
   installmentCents: optional('valorParcela', money),
   installments: required('numeroParcelas', term),

@@ -74,6 +74,22 @@ test('a margin below zero or with parts of a cent keeps its callback and its req
   }
 });
 
+test('a request whose number is zero names none: it is a letter with its reason, and those beside it go on', () => {
+  for (const zero of [0, '0', '000', -0]) {
+    const entries = entriesOf([
+      { numeroSolicitacao: zero, CodigoLote: 'l' },
+      { numeroSolicitacao: 7, CodigoLote: 'l' },
+    ]);
+    const letters = entries.flatMap((entry) => (entry.topic === 'dead-letters' ? [entry.record] : []));
+    assert.deepEqual(
+      entries.flatMap((entry) => (entry.topic === 'auctions' ? [entry.key] : [])),
+      ['7'],
+    );
+    assert.equal(letters.length, 1);
+    assert.match(JSON.stringify(letters[0]), /is zero, which names no request; send a whole number from 1/);
+  }
+});
+
 test('a link query that failed, and a list without links, stand under the code of the query', () => {
   const list = '/trabalhadores/listar-autorizados';
   const detail = '/trabalhador/consultar-dados-vinculo';
