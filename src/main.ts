@@ -822,8 +822,13 @@ async function openSetBack(place: StorePlace, emptied: boolean): Promise<SetBack
 async function startRefusal(place: StorePlace): Promise<Fault | null> {
   const key = auditKeyOf(here());
   if (place.backend === 'embedded') {
-    const mark = holdsDesk(place.dataDir) ? null : readImportMark(place.dataDir);
-    if (mark !== null) return away(mark);
+    try {
+      const mark = holdsDesk(place.dataDir) ? null : readImportMark(place.dataDir);
+      if (mark !== null) return away(mark);
+    } catch (fault) {
+      if (fault instanceof Fault) return fault;
+      throw fault;
+    }
     const { file } = anchorFileOf(place.dataDir, here().audit.anchorFile);
     return embeddedRefusal(place.dataDir, { file, key }, keyCheckHere());
   }

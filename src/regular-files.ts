@@ -6,6 +6,7 @@ import {
   constants,
   createReadStream,
   fstatSync,
+  lstatSync,
   openSync,
   type ReadStream,
   readFileSync,
@@ -37,6 +38,15 @@ export function openRegular(path: string, purpose: keyof typeof flagsOf, mode = 
 /** For a file that something else opens. Throws when there is anything but a regular file; nothing at all is no fault. */
 export function checkRegular(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) throw notRegular(path);
+}
+
+/** The same where a link would have something else changed than what is named. */
+export function checkUnlinked(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
+    const code = 'a symbolic link';
+    throw Object.assign(new Error(`${path} is ${code}`), { code });
+  }
+  checkRegular(path);
 }
 
 function notRegular(path: string): Error {

@@ -888,8 +888,11 @@ async function examine(world: CommandWorld): Promise<Finding[]> {
     const { findings: rules, ruleSet } = await checkRules(world, place.rulesDir, place.rules.leastCoveragePercent);
     findings.push(...rules, ...(await checkStore(world, place, ruleSet)));
   } catch (fault) {
-    // Named among the faults of the configuration already.
     if (!(fault instanceof Fault)) throw fault;
+    const text = fault.message;
+    // Named among the faults of the configuration already.
+    if (fault.code !== 'configuration-invalid')
+      findings.push(found('data-directory', 'fail', 'store-unreadable', { text }));
   }
   if (result.kind === 'config') {
     findings.push(...(await checkService(world, result.config)), ...checkRoots(result.config));

@@ -192,6 +192,14 @@ const sentences: readonly Sentence[] = [
     ];
   }),
   [
+    /^The data directory (.*) cannot be used: (.*) is not a regular file\. Take away what stands there: Lance makes its files itself\.$/,
+    'O diretório de dados $1 não pode ser usado: $2 não é um arquivo comum. Retire o que está ali: o Lance cria os seus próprios arquivos.',
+  ],
+  [
+    /^The data directory (.*) cannot be used: (.*) is a symbolic link\. Take away what stands there: Lance makes its files itself\.$/,
+    'O diretório de dados $1 não pode ser usado: $2 é um atalho simbólico. Retire o que está ali: o Lance cria os seus próprios arquivos.',
+  ],
+  [
     /^The data directory (.*) cannot be used: (.*)\. Give LANCE_DATA_DIR a directory that this user may write\.$/,
     'O diretório de dados $1 não pode ser usado: $2. Ponha em LANCE_DATA_DIR um diretório em que este usuário possa escrever.',
   ],

@@ -1,7 +1,8 @@
 /** `lance rules new`: a small whole rule, table or scorecard with its tests, in files of its own, to be edited from there. */
-import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../errors.ts';
+import { readRegularBytes } from '../regular-files.ts';
 import { codeShape } from '../rules/rule-file.ts';
 import { compileRuleSet, type RuleFile } from '../rules/rule-set.ts';
 import { writeBelow } from './named-file.ts';
@@ -160,7 +161,7 @@ function codesFile(directory: string, code: string | null, { draft }: Texts['rul
   if (!existsSync(path)) {
     return fileOf(codesPath, 'codes', { codes: code === null ? {} : { [code]: draft.codeMeaning } });
   }
-  const text = readFileSync(path, 'utf8');
+  const text = readRegularBytes(path).toString();
   const entry = JSON.stringify(code);
   // What is no such file is told by the loader.
   const head = /"codes"\s*:\s*\{(\s*\})?/.exec(text);

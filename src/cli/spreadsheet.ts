@@ -2,9 +2,10 @@
  * A sheet of an .xlsx workbook as the rows that a CSV file would give. What shows one thing to people and is another one to a program is
  * refused: 1,99 % is stored as 0.0199, merged cells are empty but for one, and hidden rows are rows.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { CellObject, SSF as Formats, WorkSheet } from '@e965/xlsx';
 import { Fault } from '../errors.ts';
+import { readRegularBytes } from '../regular-files.ts';
 import type { BadLine, Cells, CsvRow } from '../rules/csv.ts';
 import type { CommandWorld } from './world.ts';
 
@@ -23,7 +24,7 @@ function bytesOf({ format }: CommandWorld, path: string, what: string): Buffer {
   try {
     const { size } = statSync(path);
     if (size > maxBytes) throw new Fault('not-allowed', format.texts.rules.sheetTooLong(path, maxBytes / 1_000_000));
-    return readFileSync(path);
+    return readRegularBytes(path);
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
     const code = (cause as NodeJS.ErrnoException).code ?? '';

@@ -56,7 +56,9 @@ export async function readSnapshot(pieces: AsyncIterable<Buffer>): Promise<ReadS
     origin: head.origin,
     leave,
     writeTo: async (path, onBytes) => {
-      const file = await open(path, 'w', 0o600);
+      // Whatever stands there: opening a pipe would wait for ever.
+      await rm(path, { force: true });
+      const file = await open(path, 'wx', 0o600);
       try {
         await writeAll(file, reading, head.bytes, onBytes);
       } catch (fault) {

@@ -3,7 +3,7 @@ import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, statf
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Fault } from '../errors.ts';
-import { checkRegular } from '../regular-files.ts';
+import { checkRegular, checkUnlinked } from '../regular-files.ts';
 
 /** The low byte of an extended code. */
 const codeMask = 0xff;
@@ -77,9 +77,10 @@ export function syncDirectory(directory: string): void {
 export const besideEndings = ['', '-wal', '-shm', '-journal'];
 const ownerOnly = 0o600;
 
-/** SQLite would wait for the other end of a pipe. */
-function checkFiles(path: string): void {
-  for (const ending of besideEndings) checkRegular(path + ending);
+/** SQLite would wait for the other end of a pipe. The file itself may be a link to where there is more room: what is beside it is there then. */
+export function checkFiles(path: string): void {
+  checkRegular(path);
+  for (const ending of besideEndings.slice(1)) checkUnlinked(path + ending);
 }
 
 /** For its owner alone, whatever the directory allows; also a file that an earlier version made readable for all. */
@@ -137,6 +138,9 @@ function whyUnusable(directory: string, cause: unknown): string {
     case 'ELOOP':
     case 'ENAMETOOLONG':
       return `cannot be read (${code}). Look whether LANCE_DATA_DIR is mistyped, and at the disk and its mount: nothing says that the data is lost.`;
+    case 'not a regular file':
+    case 'a symbolic link':
+      return `cannot be used: ${message}. Take away what stands there: Lance makes its files itself.`;
     default:
       return `cannot be used: ${message}. Give LANCE_DATA_DIR a directory that this user may write.`;
   }
@@ -197,6 +201,7 @@ export function lockDirectory(directory: string, paths: readonly string[]): { pa
 }
 
 function lock(path: string): DatabaseSync {
+  checkUnlinked(path);
   keepPrivate(path);
   const database = new DatabaseSync(path, { timeout: 0 });
   try {

@@ -11,7 +11,7 @@ import { mainFile } from '../crash/desk-process.ts';
 const root = mkdtempSync(join(tmpdir(), 'lance-pipes-'));
 after(() => rmSync(root, { recursive: true, force: true }));
 
-const waitMs = 25_000;
+const waitMs = 12_000;
 let last = 0;
 
 /** Runs a command beside a pipe; the text is what it has said. Code null: it waited. */
@@ -60,6 +60,15 @@ suite('a pipe in the place of a file is refused by its name', { concurrency: 2 }
     ['data/lance.sqlite', ['run'], 73],
     ['data/lance.sqlite-wal', ['run'], 73],
     ['data/lance.sqlite', ['bids', 'list'], 73],
+    ['data/lance.sqlite', ['doctor'], 1],
+    ['data/lance.lock', ['run'], 73],
+    ['data/lance.import', ['run'], 73],
+    ['data/lance.import', ['doctor'], 1],
+    [
+      'book.xlsx',
+      ['rules', 'import', 'PIPE', '--list', 'some', '--fact', 'worker.key', '--description', 'x', '--dir', 'rules'],
+      66,
+    ],
     ['settings.json', ['run'], 78],
     ['settings.json', ['doctor'], 1],
     ['token', ['run'], 78],

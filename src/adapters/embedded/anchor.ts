@@ -36,7 +36,7 @@ import { readLostClaim } from '../../domain/record-shapes.ts';
 import type { LostClaim } from '../../domain/records.ts';
 import { readSignedLine, type SignedLine, signLine } from '../../domain/signed-line.ts';
 import { Fault } from '../../errors.ts';
-import { openRegular, readRegularBytes } from '../../regular-files.ts';
+import { openRegular } from '../../regular-files.ts';
 import { type AnchoredHeads, bookTables, headsOf, linkAt, setBackAmong } from './chain.ts';
 import { listEditedText, listGoneText, listShortText, setBackText } from './changed-texts.ts';
 import { createControlRows } from './control-rows.ts';
@@ -83,6 +83,8 @@ const lacks = { lacks: true } as const;
 const closed = { closed: true } as const;
 /** Of the newer one of two files of claims; some 100,000 requests each. */
 const claimsBytes = 64_000_000;
+/** No file of the anchor comes near it. */
+const mostBytes = 1_000_000_000;
 const fileMode = 0o600;
 
 const markPath = (file: string) => `${file}.mark`;
@@ -136,11 +138,30 @@ function readText(path: string): string {
 }
 
 function readBytes(path: string): Buffer {
+  if (!existsSync(path)) return Buffer.alloc(0);
+  const file = openFound(path);
   try {
-    return existsSync(path) ? readRegularBytes(path) : Buffer.alloc(0);
+    return readFileSync(file);
+  } catch (cause) {
+    throw unreadable(cause);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Throws `anchor-unusable`, with the name of what is there. */
+function openFound(path: string): number {
+  let file: number;
+  try {
+    file = openRegular(path, 'read');
   } catch (cause) {
     throw unreadable(cause);
   }
+  const found = fstatSync(file);
+  if (found.isFile() && found.size <= mostBytes) return file;
+  closeSync(file);
+  const what = found.isFile() ? `has ${found.size} bytes, more than Lance writes` : 'is a directory';
+  throw unreadable(new Error(`${path} ${what}`));
 }
 
 function unreadable(cause: unknown): Fault {
@@ -347,10 +368,10 @@ export function signedUpTo(
   return stopped === null ? null : { ...stopped, signed: 'stop', key: place.key };
 }
 
-export type Unsigned = Extract<SetBack, { kind: 'beyond' }>;
+type Unsigned = Extract<SetBack, { kind: 'beyond' }>;
 
 /** A row behind what a desk has signed last that neither a desk nor a command has written; null: there is none. Changes nothing. */
-export function findUnsigned(database: DatabaseSync, place: { file: string; key: AuditKey | null }): Unsigned | null {
+function findUnsigned(database: DatabaseSync, place: { file: string; key: AuditKey | null }): Unsigned | null {
   return inSnapshot(database, () => {
     const upTo = signedUpTo(database, place);
     const row = upTo === null ? null : unsignedRow(database, upTo);
@@ -468,7 +489,7 @@ function machineRun(): string | null {
 function listedCount(file: string): { count: number; at: number } | null {
   for (const path of [claimsPath(file), olderClaimsPath(file)]) {
     if (!existsSync(path)) continue;
-    const list = openListed(path);
+    const list = openFound(path);
     try {
       const { size, mtimeMs } = fstatSync(list);
       const count = lastCountIn(list, size);
@@ -478,15 +499,6 @@ function listedCount(file: string): { count: number; at: number } | null {
     }
   }
   return null;
-}
-
-/** Throws `anchor-unusable`. */
-function openListed(path: string): number {
-  try {
-    return openRegular(path, 'read');
-  } catch (cause) {
-    throw unreadable(cause);
-  }
 }
 
 /** A list may hold 64 MB, and is asked at each start: its end is read, and more only where that holds no whole line with a count. */
@@ -711,7 +723,7 @@ export function createAnchorWriter(
   let claimsHash = createHash('sha256').update(listed);
   let claimsStamp = stampOf(claimed);
   let olderSeal = existsSync(olderClaimsPath(file)) ? sealOf(list.older) : null;
-  const written = createHash('sha256').update(readFileSync(file));
+  const written = createHash('sha256').update(readBytes(file));
   let stamp = stampOf(anchorFile);
   let slots = readSlots(mark);
   /** The next slot, in which a line is padded with blanks and ended. */
@@ -751,7 +763,7 @@ export function createAnchorWriter(
     const found = stampOf(anchorFile);
     // Reading all of it is spared while nobody has touched it. One that is gone is told by `file-watch.ts`.
     if (found !== stamp && existsSync(file)) {
-      const isOurs = createHash('sha256').update(readFileSync(file)).digest().equals(written.copy().digest());
+      const isOurs = createHash('sha256').update(readBytes(file)).digest().equals(written.copy().digest());
       if (!isOurs) return file;
       stamp = found;
     }

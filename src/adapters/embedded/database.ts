@@ -1,10 +1,11 @@
 /** The one SQLite file of a data directory: how it is opened, and who may run on it. */
-import { existsSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault } from '../../errors.ts';
 import {
+  checkFiles,
   distrustSchema,
   freeBytes,
   inTransaction,
@@ -124,7 +125,13 @@ export function isFromBeforeSigning(database: DatabaseSync): boolean {
   return database.prepare('SELECT 1 FROM unsigned_start').get() !== undefined;
 }
 
+/** Throws `data-directory-unusable` where a file is none, and `store-newer`. */
 export function openReadOnly(path: string): DatabaseSync {
+  try {
+    checkFiles(path);
+  } catch (cause) {
+    throw unusable(dirname(path), cause);
+  }
   const database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
   versionOf(database, path);
   database.exec('PRAGMA cache_size = -16000;');
@@ -296,7 +303,8 @@ function targetOf(link: string): string {
 /** Whether a process holds the directory just now. Asks for a shared lock for the length of one read. */
 export function isHeld(directory: string): boolean {
   const path = join(directory, lockFile);
-  if (!existsSync(path)) return false;
+  // Nobody can lock anything else, and opening a pipe would wait for ever.
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
   const database = new DatabaseSync(path, { readOnly: true, timeout: 0 });
   try {
     database.prepare('SELECT count(*) FROM sqlite_master').get();

@@ -2,10 +2,11 @@
  * The mark of an import into a new data directory: a file, durable before anything else is written there. Whenever the import is killed,
  * no desk begins on what it left, and the import can be begun again.
  */
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { type HouseMark, readHouseMark, type UnreadableMark } from '../../bidding/ports.ts';
+import { readRegularBytes } from '../../regular-files.ts';
 import { besideEndings, syncDirectory, unusable } from '../../state/sqlite.ts';
 import { type AnchorPlace, findSetBack, removeAnchor, type SetBack } from './anchor.ts';
 import { createControlRows } from './control-rows.ts';
@@ -18,7 +19,7 @@ const pathOf = (directory: string) => join(directory, 'lance.import');
 export function readImportMark(directory: string): HouseMark | UnreadableMark | null {
   const path = pathOf(directory);
   try {
-    return existsSync(path) ? readHouseMark(readFileSync(path, 'utf8')) : null;
+    return existsSync(path) ? readHouseMark(readRegularBytes(path).toString()) : null;
   } catch (cause) {
     throw unusable(directory, cause);
   }
@@ -29,7 +30,8 @@ export function writeImportMark(directory: string, mark: HouseMark): void {
   const path = pathOf(directory);
   const draft = `${path}.new`;
   try {
-    const file = openSync(draft, 'w', 0o600);
+    rmSync(draft, { force: true });
+    const file = openSync(draft, 'wx', 0o600);
     try {
       writeFileSync(file, JSON.stringify(mark));
       fsyncSync(file);

@@ -1,6 +1,6 @@
 /** Whether the pages of the file fit together, found out in a process of its own: SQLite cannot be interrupted in this one. */
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { databasePath } from './database.ts';
 
 export type QuickCheck = { kind: 'sound' } | { kind: 'damaged'; text: string } | { kind: 'unfinished' };
@@ -12,10 +12,10 @@ const program = `
   process.stdout.write(String(row.quick_check));
 `;
 
-/** Null where there is no file. */
+/** Null where there is no file, or anything but one: whoever opens it tells that. */
 export function quickCheck(directory: string, timeoutMs: number): Promise<QuickCheck | null> {
   const path = databasePath(directory);
-  if (!existsSync(path)) return Promise.resolve(null);
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return Promise.resolve(null);
   const flags = ['--no-warnings', '--input-type=module', '--eval', program, path];
   return new Promise((resolve) => {
     execFile(process.execPath, flags, { timeout: timeoutMs, env: {} }, (fault, said, complaint) => {

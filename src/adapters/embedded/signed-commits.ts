@@ -10,7 +10,7 @@ import { writeOne } from '../../state/schema.ts';
 import { hasTable, headsOf } from './chain.ts';
 import { appendsTable, commitTable } from './tables.ts';
 
-const commits = 'signed_commit';
+export const commitName = 'signed_commit';
 const appends = 'signed_appends';
 
 type Commit = { at: number; heads: ChainHeads };
@@ -24,15 +24,19 @@ export type CommitSigner = (heads: ChainHeads) => void;
 export function createCommitSigner(database: DatabaseSync, key: AuditKey): CommitSigner {
   database.exec(commitTable);
   const put = database.prepare(
-    `INSERT INTO ${commits} (id, entry) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET entry = excluded.entry`,
+    `INSERT INTO ${commitName} (id, entry) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET entry = excluded.entry`,
   );
   return (heads) => writeOne(put, signLine(key, { at: Date.now(), heads } satisfies Commit).line);
 }
 
+export function hasCommit(database: DatabaseSync): boolean {
+  return hasTable(database, commitName) && database.prepare(`SELECT 1 FROM ${commitName}`).get() !== undefined;
+}
+
 /** `unreadable`: it is not there, or not signed by us. */
 export function signedCommit(database: DatabaseSync, key: AuditKey | null): Commit | 'unreadable' {
-  if (!hasTable(database, commits)) return 'unreadable';
-  const row = database.prepare(`SELECT entry FROM ${commits} WHERE id = 1`).get() as { entry: string } | undefined;
+  if (!hasTable(database, commitName)) return 'unreadable';
+  const row = database.prepare(`SELECT entry FROM ${commitName} WHERE id = 1`).get() as { entry: string } | undefined;
   const read = row === undefined ? null : readSignedLine<Commit>(row.entry, key, isOfHeads);
   return read === null || read.signature === 'forged' || read.signature === 'other-key' ? 'unreadable' : read.content;
 }

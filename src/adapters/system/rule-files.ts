@@ -3,10 +3,10 @@
  * `examples/` left out. A symbolic link counts as the file it leads to, as long as that lies in the folder; one that leads out
  * is refused, not passed over: the rules in it would be missing without a word.
  */
-import { type Dirent, existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { type Dirent, existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { Fault } from '../../errors.ts';
-import { firstFault } from '../../regular-files.ts';
+import { firstFault, readRegularBytes } from '../../regular-files.ts';
 
 /** Files larger than this are refused before they are read. */
 const maxFileBytes = 4_000_000;
@@ -75,7 +75,7 @@ function readOne(root: string, path: string): { path: string; text: string } {
   if (!stat.isFile()) throw refused(`${name} is no file; keep only files in the folder of rules.`);
   const most = name.endsWith(rowsEnding) ? maxRowsBytes : maxFileBytes;
   if (stat.size > most) throw refused(`${name} is larger than ${most} bytes; split it.`);
-  const bytes = readFileSync(real);
+  const bytes = readRegularBytes(real);
   try {
     return { path: name, text: decoder.decode(bytes) };
   } catch (cause) {
