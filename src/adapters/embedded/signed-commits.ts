@@ -57,6 +57,7 @@ export function signAppend(
   for (const [table, head] of Object.entries(headsOf(database, tables))) {
     if (head[0] > before[table]![0]) ranges[table] = [before[table]!, head];
   }
+  if (Object.keys(ranges).length === 0) return;
   database.exec(appendsTable);
   writeOne(database.prepare(`INSERT INTO ${appends} (entry) VALUES (?)`), signLine(key, { ranges }).line);
 }

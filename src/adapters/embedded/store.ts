@@ -96,6 +96,8 @@ export type EmbeddedOptions = {
   onFault: (fault: Fault) => void;
   /** Where the heads of the chains are kept outside of the directory; null: nowhere, and nothing is compared. */
   anchor?: AnchorPlace | null;
+  /** What signs what is added where there is no anchor; left out, nothing does. */
+  appendKey?: AuditKey;
   /** The store was set back and that was accepted with what it held: it is not compared, and the anchor begins with what it holds. */
   restored?: ChainHeads;
   /** An import into this directory begins, or begins again: what an earlier one left that was killed is removed. */
@@ -325,7 +327,8 @@ export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPla
   const { heads, end, dealtWith, forged } = found;
   const claimed = withDealtWith(claimedSince(anchor, end), dealtWith);
   const lost = knownHeads(anchor);
-  const store = await openEmbeddedStore({ ...options, anchor: null });
+  // Signed as what a command adds is: should it be killed, nobody takes what it wrote for a forgery, and no forgery for that.
+  const store = await openEmbeddedStore({ ...options, anchor: null, appendKey: anchor.key });
   return {
     ...store,
     heads,
@@ -576,7 +579,12 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     };
     let early = null as ReturnType<typeof viewsOf> | null;
     writer = await startWriter(
-      { path, anchor: anchor === null ? null : { ...anchor, restored }, lockIdentity },
+      {
+        path,
+        anchor: anchor === null ? null : { ...anchor, restored },
+        appendKey: options.appendKey ?? null,
+        lockIdentity,
+      },
       {
         // Reading the views takes as long as looking whether they fit, which the writer does meanwhile.
         onOpened: () => {

@@ -17,7 +17,7 @@ import { signedAppends } from './signed-commits.ts';
  */
 export type RowWriter = { signed: 'commit' | 'stop'; heads: ChainHeads; key: AuditKey | null };
 
-/** What commands of earlier versions wrote as well: orders, what was shown, and webhooks that were read again. */
+/** What commands of earlier versions wrote as well: orders, what was shown, webhooks that were read again, and acceptances. */
 const auctionsOfDesk: ReadonlySet<unknown> = new Set<AuctionRecord['kind']>(['claimed', 'answered']);
 const flowsOfDesk: ReadonlySet<unknown> = new Set<FlowRecord['kind']>(['intended', 'withheld', 'answered', 'proposed']);
 /** Orders that name who gave them. */
@@ -57,7 +57,7 @@ const foreign: Readonly<Record<RowWriter['signed'], Tables>> = {
     ...books,
   },
   commit: {
-    auctions: (said) => !isAcceptance(said) && !isKeyless(said),
+    auctions: (said) => !isKeyless(said),
     flows: (said) => !isKeyless(said),
     callbacks: () => true,
     dead_letters: () => true,

@@ -1,6 +1,6 @@
 /** What the main thread and the writer thread say to each other. */
 import type { HouseMark } from '../../bidding/ports.ts';
-import type { ChainHeads, OriginEntry } from '../../domain/audit.ts';
+import type { AuditKey, ChainHeads, OriginEntry } from '../../domain/audit.ts';
 import type { LostClaim } from '../../domain/records.ts';
 import type { TokenEntry } from '../../domain/roles.ts';
 import { Fault, type FaultCode } from '../../errors.ts';
@@ -42,6 +42,8 @@ export function storeFaultOf(fault: unknown): StoreFault {
 export type WriterOptions = {
   path: string;
   anchor: (AnchorPlace & { restored: ChainHeads | null }) | null;
+  /** What signs each transaction that adds to the log, where no anchor does; null: nothing does. */
+  appendKey: AuditKey | null;
   /** Which file the lock is that this process holds. */
   lockIdentity: string | null;
 };

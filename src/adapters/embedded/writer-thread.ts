@@ -13,8 +13,9 @@ import { claimLostText } from './changed-texts.ts';
 import { createControlRows } from './control-rows.ts';
 import { watchDamage } from './damage.ts';
 import { openWritable } from './database.ts';
-import { ClaimRepeated, createLogWriter, type EncodedEntries } from './log-rows.ts';
+import { ClaimRepeated, createLogWriter, type EncodedEntries, logTables } from './log-rows.ts';
 import { createDirectQueryCounter, createMarginWriter } from './margin-rows.ts';
+import { signAppend } from './signed-commits.ts';
 import { watchSchema } from './tables.ts';
 import { createSumsWriter, discardViews, emptyUnfit, rowDigest } from './view-sums.ts';
 import {
@@ -43,7 +44,7 @@ const writesBook = (kind: WriterTask['kind']): boolean => kind === 'house' || to
 
 class AnchorUnusable extends Error {}
 
-function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterOptions): void {
+function serve(port: MessagePort, { path, anchor: place, appendKey, lockIdentity }: WriterOptions): void {
   const reply = (message: WriterReply) => port.postMessage(message);
   /** Until it is ready a damaged file is told with `unusable`. */
   let isReady = false;
@@ -120,7 +121,12 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
     try {
       const { results, heads } = inTransaction(database, () => {
         refuseAltered();
-        const stored = group.map(({ id, task }) => ({ id, result: run(task) }));
+        let stored: { id: number; result: TaskResult }[] = [];
+        const write = () => {
+          stored = group.map(({ id, task }) => ({ id, result: run(task) }));
+        };
+        if (appendKey === null) write();
+        else signAppend(database, { key: appendKey, tables: logTables }, write);
         const written = log.takeHeads();
         anchor?.sign(
           written,

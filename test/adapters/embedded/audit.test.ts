@@ -788,6 +788,9 @@ function forgeries(): [table: string, entry: object | null, rowKey?: string][] {
     ['auctions', { kind: 'contemplated', requestId: '9', at: 5, requestCode: 'c', message: null, errors: [] }, '9'],
     ['auctions', { kind: 'resolved', requestId: '9', at: 5, as: 'lost', by: 'desk', reason: 'none' }, '9'],
     ['auctions', { kind: 'resolved', requestId: '9', at: 5, as: 'lost', by: 'rui', via: 'api', reason: 'none' }, '9'],
+    // As of an acceptance of a restore, which ends a request that comes later without a bid.
+    ['auctions', restoredPass('9', 5), '9'],
+    ['auctions', lostAnswer('9', null, 5), '9'],
     ['flows', { kind: 'intended', flowId: 'f', at: 5 }, 'f'],
     ['flows', { kind: 'asked', flowId: 'f', at: 5, step: 'sign', by: 'rui', via: 'offline' }, 'f'],
     ['callbacks', won, 'code-9'],
@@ -827,6 +830,24 @@ async function isRefusedWith(place: Place, table: string, entry: object | null, 
   const refused = new RegExp(`record \\d+ of ${table}, which nobody with the key of the log wrote: .*accept-restore`);
   await assert.rejects(open(place), isFault('store-set-back', 65, refused));
 }
+
+test('what an acceptance wrote that was killed is signed: with the anchor put back the desk starts', async () => {
+  const place = await lived();
+  const aside = copyOf(place);
+  rmSync(place.file);
+  const killed = (await openSetBack({ ...place, onFault, anchor: anchor(place.file), emptied: false }))!;
+  await killed.log.append([{ topic: 'auctions', key: '9', record: restoredPass('9', 5) }]);
+  await killed.house.addOrigin({
+    ...{ kind: 'restored', at: 5, by: 'ana', reason: 'disk' },
+    ...{ heads: killed.heads, lost: killed.lost, noBidReceivedBefore: 5 },
+  });
+  await killed.log.append([{ topic: 'auctions', key: '9', record: lostAnswer('9', null, 5) }]);
+  await killed.close();
+  cpSync(aside.file, place.file);
+  assert.equal((await verify(place)).kind, 'intact');
+  await (await open(place)).close();
+  assert.equal((await verify(place)).kind, 'intact');
+});
 
 test('the signature of the last transaction cannot be left out, nor an earlier one put back', async () => {
   const place = await lived();
