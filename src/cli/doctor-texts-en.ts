@@ -227,7 +227,7 @@ export const doctorEn: Texts['doctor'] = {
     ],
     'anchor-broken': ({ path, line, remedy }) => [`the anchors ${path} were edited (line ${line})`, String(remedy)],
     'margins-unfit': ({ count }) => [
-      `${count} margins in the cache are not what this desk wrote; they are left out and asked for anew`,
+      `margins in the cache that this desk did not write: ${count}; they are left out and asked for anew`,
       'find out who writes to lance.sqlite; after a return to an earlier version it is nobody',
     ],
     'start-refused': ({ text }) => [`the next start would be refused: ${text}`],

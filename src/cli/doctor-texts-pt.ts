@@ -245,7 +245,7 @@ export const doctorPt = {
       String(remedy),
     ],
     'margins-unfit': ({ count }: DoctorFigures) => [
-      `${count} margens no cache não são o que esta mesa gravou; ficam de fora e são consultadas de novo`,
+      `margens no cache que esta mesa não gravou: ${count}; ficam de fora e são consultadas de novo`,
       'descubra quem grava no lance.sqlite; depois de uma volta a uma versão anterior, não é ninguém',
     ],
     'start-refused': ({ text }: DoctorFigures) => [`a próxima partida seria recusada: ${faultPt(String(text))}`],

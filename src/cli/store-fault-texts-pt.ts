@@ -66,9 +66,9 @@ const alteredSchemas: readonly Sentence[] = Object.entries({
   table: 'a tabela',
 }).map(([kind, word]) => [
   new RegExp(
-    `^(?:The file )?(/.*?) has the ${kind} (.+?)(?: on (\\S+))?, which no version of Lance makes: records can be kept out or changed there without an error, so nothing is stored\\. Find out who made it, take it out \\(DROP in sqlite3, with no process of Lance on the directory; put back a backup where a table was altered\\), then see lance audit verify\\.?$`,
+    `^(?:The file )?(/.*?) has the ${kind} (.+?)(?: on (\\S+))?, which no version of Lance makes: records can be kept out or changed there without an error, so nothing is stored\\. Find out who made it, take it out \\(DROP in sqlite3; put back a backup where a table was altered\\), then see lance audit verify\\.?$`,
   ),
-  `O arquivo $1 tem ${word} $2, que nenhuma versão do Lance cria: registros podem ficar de fora ou ser mudados ali sem erro, por isso nada é gravado. Descubra quem o criou, retire-o (DROP no sqlite3, sem nenhum processo do Lance no diretório; devolva uma cópia se uma tabela foi alterada) e depois veja lance audit verify`,
+  `O arquivo $1 tem ${word} $2, que nenhuma versão do Lance cria: registros podem ficar de fora ou ser mudados ali sem erro, por isso nada é gravado. Descubra quem o criou, retire-o (DROP no sqlite3; devolva uma cópia se uma tabela foi alterada) e depois veja lance audit verify`,
 ]);
 
 const ofFiles: readonly Sentence[] = [

@@ -572,7 +572,7 @@ export const en: Texts = {
         `whether the ${entries} records from before ${at} were written anew until then: they are of a version that signed nothing, or their signed heads were not there when a restore was accepted. What came later is signed.`,
       lostPart: (count, at) => `${count} anchors of a part that was lost; the restore of ${at} was accepted.`,
       margins: (rows) =>
-        `${rows} margins in the cache: this desk did not write them, so somebody edited them or an earlier version wrote them. They are left out and asked for anew.`,
+        `margins in the cache (${rows}): this desk did not write them, so somebody edited them or an earlier version wrote them. They are left out and asked for anew.`,
       expired: (table, until) => `${table} before record ${until}: the log keeps them no longer.`,
     },
     restored: (at, by, reason) => `Restore accepted on ${at} by ${by}: ${reason}`,

@@ -581,7 +581,7 @@ export const pt = {
       lostPart: (count: number, at: string) =>
         `${count} âncoras de uma parte perdida; a restauração de ${at} foi aceita.`,
       margins: (rows: number) =>
-        `${rows} margens no cache: esta mesa não as gravou, ou seja, alguém as editou ou uma versão anterior as gravou. Elas ficam de fora e são consultadas de novo.`,
+        `margens no cache (${rows}): esta mesa não as gravou, ou seja, alguém as editou ou uma versão anterior as gravou. Elas ficam de fora e são consultadas de novo.`,
       expired: (table: string, until: number) => `${table} antes do registro ${until}: o registro não os guarda mais.`,
     },
     restored: (at: string, by: string, reason: string) => `Restauração aceita em ${at} por ${by}: ${reason}`,

@@ -37,6 +37,7 @@ import type { LostClaim } from '../../domain/records.ts';
 import { readSignedLine, type SignedLine, signLine } from '../../domain/signed-line.ts';
 import { Fault } from '../../errors.ts';
 import { openRegular } from '../../regular-files.ts';
+import { writeOne } from '../../state/schema.ts';
 import { type AnchoredHeads, bookTables, headsOf, linkAt, setBackAmong } from './chain.ts';
 import { listEditedText, listGoneText, listShortText, setBackText } from './changed-texts.ts';
 import { createControlRows } from './control-rows.ts';
@@ -903,9 +904,12 @@ export function createAnchorWriter(
     writeLine(null);
     fdatasyncSync(mark);
   }
-  database
-    .prepare('INSERT INTO anchoring (id, anchor) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET anchor = excluded.anchor')
-    .run(anchor);
+  writeOne(
+    database.prepare(
+      'INSERT INTO anchoring (id, anchor) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET anchor = excluded.anchor',
+    ),
+    anchor,
+  );
   writeAnchor(restored);
   // A list that is begun anew names at first whoever the one before it named: none of them is bid for again.
   if (claimsSize === 0)

@@ -113,7 +113,7 @@ export function watchSchema(database: DatabaseSync): () => string | null {
 /** For Portuguese: `store-fault-texts-pt.ts`. */
 function textOf(database: DatabaseSync, misfit: string | null): string | null {
   if (misfit === null) return null;
-  return `${database.location()} has ${misfit}, which no version of Lance makes: records can be kept out or changed there without an error, so nothing is stored. Find out who made it, take it out (DROP in sqlite3, with no process of Lance on the directory; put back a backup where a table was altered), then see lance audit verify`;
+  return `${database.location()} has ${misfit}, which no version of Lance makes: records can be kept out or changed there without an error, so nothing is stored. Find out who made it, take it out (DROP in sqlite3; put back a backup where a table was altered), then see lance audit verify`;
 }
 
 /** Throws `store-damaged` where there is a text. */
