@@ -22,10 +22,9 @@ import { identityOf } from './file-watch.ts';
 import {
   alteredText,
   chainStarts,
-  dropOutdated,
   lacksRemade,
+  makeRemade,
   refuseAltered,
-  remade,
   schemaVersion,
   signedSince,
   sinceFirst,
@@ -106,10 +105,8 @@ export function openWritable(path: string): DatabaseSync {
     });
     closeAltered(database);
   }
-  if (pragma(database, 'user_version') === schemaVersion) {
-    dropOutdated(database);
-    if (lacksRemade(database)) inTransaction(database, () => database.exec(remade));
-  }
+  const lacking = pragma(database, 'user_version') === schemaVersion && lacksRemade(database);
+  if (lacking) inTransaction(database, () => makeRemade(database));
   return database;
 }
 

@@ -17,7 +17,7 @@ const logTable = (name: string) => `
   ) STRICT;`;
 
 /** What can be made again: from the log, or because it is not missed. Made whenever some of it is gone. */
-export const remade = `
+const remade = `
   ${viewTables}
   CREATE TABLE IF NOT EXISTS margins (link_key TEXT PRIMARY KEY, received_at INTEGER NOT NULL, detail TEXT NOT NULL, mac TEXT) STRICT;
   CREATE INDEX IF NOT EXISTS margins_age ON margins (received_at);
@@ -77,23 +77,31 @@ const earlierMargins =
 
 /** As files have them that earlier versions made: columns that are added later stand last. */
 const earlierTables = `
-  ${earlierMargins};
   CREATE TABLE auctions (offset INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL, chain TEXT NOT NULL) STRICT;
   CREATE TABLE statistics (
     key TEXT PRIMARY KEY, landmark_at INTEGER NOT NULL, count INTEGER NOT NULL, cells BLOB NOT NULL, landmark_count INTEGER NOT NULL DEFAULT 0
   ) STRICT;`;
 
-const schema = schemaOf([tables, chainStarts, commitTable, appendsTable, houseTable].join(';'), earlierTables);
+const made = [tables, chainStarts, commitTable, appendsTable, houseTable].join(';');
+/** Of a file that is open, and of one that is yet to be opened. */
+const schema = schemaOf(made, earlierTables);
+const openable = schemaOf(made, `${earlierTables};${earlierMargins}`);
 
-/** Removes what `remade` makes in another way. */
-export function dropOutdated(database: DatabaseSync): void {
+function hasEarlierMargins(database: DatabaseSync): boolean {
   const row = database.prepare("SELECT sql FROM sqlite_master WHERE name = 'margins'").get() as Stored | undefined;
-  if (row !== undefined && plain(row.sql) === plain(earlierMargins)) database.exec('DROP TABLE margins');
+  return row !== undefined && plain(row.sql) === plain(earlierMargins);
 }
 
 type Stored = { sql: string };
 
+/** Inside the caller's transaction. */
+export function makeRemade(database: DatabaseSync): void {
+  if (hasEarlierMargins(database)) database.exec('DROP TABLE margins');
+  database.exec(remade);
+}
+
 export function lacksRemade(database: DatabaseSync): boolean {
+  if (hasEarlierMargins(database)) return true;
   const names = database.prepare('SELECT name FROM sqlite_master').all() as { name: string }[];
   const there = new Set(names.map(({ name }) => name));
   return remadeNames.some((name) => !there.has(name));
@@ -101,7 +109,7 @@ export function lacksRemade(database: DatabaseSync): boolean {
 
 /** Why nothing may be stored in a file that somebody has altered, with the remedy; null: nobody has. Also of a file that is not upgraded yet. */
 export function alteredText(database: DatabaseSync): string | null {
-  return textOf(database, misfitIn(database, pragma(database, 'user_version') === schemaVersion ? schema : null));
+  return textOf(database, misfitIn(database, pragma(database, 'user_version') === schemaVersion ? openable : null));
 }
 
 /** The same for a process that has the file open: see `createSchemaWatch`. */

@@ -67,6 +67,25 @@ for (const table of ['auctions', 'control_changes', 'token_book']) {
   });
 }
 
+test('a table as an earlier version made it fits before a start, and not beside a running desk', async () => {
+  const directory = newDirectory();
+  const earlier = `DROP TABLE margins;
+    CREATE TABLE margins (link_key TEXT PRIMARY KEY, received_at INTEGER NOT NULL, detail TEXT NOT NULL) STRICT;`;
+  await (await open(directory)).close();
+  edit(directory, earlier);
+  const store = await open(directory);
+  try {
+    await store.log.append([auctionEntry('a', '1')]);
+    edit(directory, earlier);
+    await assert.rejects(
+      store.log.append([auctionEntry('b', '2')]),
+      (fault) => fault instanceof Fault && /the table margins, which/.test(String(fault.cause)),
+    );
+  } finally {
+    await store.close();
+  }
+});
+
 test('a command that has the file open stores nothing beside a trigger', async () => {
   const directory = newDirectory();
   await (await open(directory)).close();
