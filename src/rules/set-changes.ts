@@ -1,4 +1,4 @@
-/** What one rule set has that another has not: rules by name, everything else by file. */
+/** What one rule set has that another has not: rules, and what one file declares by names, by name; everything else by file. */
 
 import type { RuleSetChange } from '../domain/kept-book.ts';
 import { type SetFile, splitFiles } from '../domain/set-source.ts';
@@ -27,11 +27,16 @@ function partsOf({ path, text }: SetFile): Part[] {
         name: isObject(rule) && typeof rule.name === 'string' ? rule.name : `${path}/${index}`,
         text: JSON.stringify(rule),
       }));
-    case 'codes':
     case 'conditions':
     case 'events':
     case 'bases':
-    case 'facts':
+    case 'facts': {
+      const declared = JSON.parse(text) as Json;
+      const entries = isObject(declared) ? declared[kind] : undefined;
+      if (!isObject(entries)) return [{ what: kind, name, text }];
+      return Object.entries(entries).map(([own, entry]) => ({ what: kind, name: own, text: JSON.stringify(entry) }));
+    }
+    case 'codes':
     case 'holidays':
     case 'score':
     case 'values':

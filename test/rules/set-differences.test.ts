@@ -45,3 +45,29 @@ test('a condition more or less is told with its place', () => {
     { at: 'conditions.all[1]', before: null, after: two },
   ]);
 });
+
+test('named conditions, events, bases and computed facts are told by their names, not by their file', () => {
+  const held = (fact: string) => ({ description: fact, all: [{ fact, operator: 'equal', value: 1 }] });
+  const before = sourceOf({
+    'conditions.json': { conditions: { low: held('x'), gone: held('y') } },
+  });
+  const after = sourceOf({
+    'conditions.json': { conditions: { low: held('z'), come: held('y') } },
+  });
+  const told = (from: string, to: string) =>
+    differencesBetween(from, to).map(({ what, name, change }) => `${change} ${what} ${name}`);
+  assert.deepEqual(told(before, after), ['changed conditions low', 'added conditions come', 'removed conditions gone']);
+  assert.deepEqual(differencesBetween(before, after)[0]!.values, [
+    { at: 'description', before: 'x', after: 'z' },
+    { at: 'all[0].fact', before: 'x', after: 'z' },
+  ]);
+  assert.deepEqual(told(sourceOf({}), before), ['added conditions low', 'added conditions gone']);
+  for (const [what, file] of [
+    ['events', 'events.json'],
+    ['facts', 'facts.json'],
+    ['bases', 'bases.json'],
+  ] as const) {
+    const source = sourceOf({ [file]: { [what]: { one: { description: 'a' }, two: { description: 'b' } } } });
+    assert.deepEqual(told(sourceOf({}), source), [`added ${what} one`, `added ${what} two`], what);
+  }
+});
