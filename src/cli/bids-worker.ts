@@ -1,7 +1,7 @@
 /** `lance bids worker`: who stands behind a won bid. Whoever holds the pseudonym key may ask; the reading is recorded first. */
 import { Fault } from '../errors.ts';
 import { type LinkFacts, readWorker, type WorkerShown } from '../origination/worker-reading.ts';
-import { deskForBids } from './desk-control.ts';
+import { remoteDesk } from './desk-control.ts';
 import type { Format } from './format.ts';
 import { labelledText } from './terminal.ts';
 import { type CommandWorld, vaultOf, withReader } from './world.ts';
@@ -9,14 +9,16 @@ import { type CommandWorld, vaultOf, withReader } from './world.ts';
 /** Throws `not-found`, and `not-allowed` where the bid is not won. */
 export async function showWorker(
   world: CommandWorld,
-  { json, by, ...asked }: { requestId: string; by: string; reason: string; json: boolean },
+  { json, by, ...asked }: { requestId: string; by?: string; reason: string; json: boolean },
 ): Promise<void> {
   const { terminal, format, clock } = world;
   const { show, worker: texts, states } = format.texts;
   const { requestId } = asked;
   const tell = (shown: WorkerShown) => terminal.write(json ? JSON.stringify(shown) : workerText(format, shown));
-  const desk = await deskForBids(world, { by });
+  // A token says who reads, wherever the store is.
+  const desk = await remoteDesk(world, { by });
   if (desk !== null) return tell(await desk.worker(requestId, asked.reason));
+  if (by === undefined) throw new Fault('option-missing', format.texts.remote.nobodyNamed);
   await withReader(world, async ({ log, views, appendBeside }) => {
     const vault = await vaultOf(world, { log });
     const reading = await readWorker(

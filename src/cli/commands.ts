@@ -232,10 +232,10 @@ function registerBids(program: Command, world: CommandWorld, add: Add): void {
     'lance bids worker 37400000012 --by ana --reason "conferir o contrato"',
   )
     .argument('<id>', help.requestId)
-    .requiredOption('--by <name>', help.by, read.said)
+    .option('--by <name>', help.orderer, read.said)
     .requiredOption('--reason <text>', help.reason, read.said)
     .option('--json', help.json, false)
-    .action((requestId: string, options: { by: string; reason: string; json: boolean }) =>
+    .action((requestId: string, options: { by?: string; reason: string; json: boolean }) =>
       showWorker(world, { requestId, ...options }),
     );
   add(

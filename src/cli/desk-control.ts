@@ -4,6 +4,8 @@
  */
 import type { Views } from '../bidding/ports.ts';
 import type { Place } from '../config.ts';
+import type { FlowKind, FlowStep } from '../domain/flow-records.ts';
+import type { FlowState } from '../domain/flow-states.ts';
 import type { ApprovalOf } from '../domain/kept-book.ts';
 import type { Identity } from '../domain/roles.ts';
 import { Fault } from '../errors.ts';
@@ -71,7 +73,7 @@ import {
   type TokenCreated,
   type TokenOrder,
 } from '../operating/tokens.ts';
-import type { WorkerShown } from '../origination/worker-reading.ts';
+import type { ResultShown, WorkerShown } from '../origination/worker-reading.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
 import { judgeOf } from './rules-files.ts';
 import { type CommandWorld, type DeskReader, withReader } from './world.ts';
@@ -104,6 +106,11 @@ export type DeskControl = {
   revokeToken: (id: string) => Promise<RevokeOutcome>;
 };
 
+/** Of what the API shows of a flow, what the command line reads; the rest is passed on. */
+export type FlowToldByDesk = Pick<FlowState, 'flowId' | 'phase' | 'startedAt' | 'by' | 'steps'>;
+/** `isNew`: nothing was asked under this key before. */
+type FlowAsked = { told: FlowToldByDesk; isNew: boolean };
+
 /** Over the API alone; beside the store letters need keys and settings that no other command does. */
 export type RemoteDesk = DeskControl & {
   /** As `GET /v1/bids` takes them; what is undefined is left out. */
@@ -112,6 +119,14 @@ export type RemoteDesk = DeskControl & {
   bid: (requestId: string) => Promise<Decision>;
   /** Throws `not-found`, and `not-allowed` where the bid is not won. */
   worker: (requestId: string, reason: string) => Promise<WorkerShown>;
+  /** The name that the token is of. */
+  owner: () => Promise<{ owner: string }>;
+  /** Each throws what kept the flow from being begun, asked or shown; `body` as JSON. */
+  startFlow: (flow: FlowKind, key: string, body: string) => Promise<FlowAsked>;
+  stepFlow: (flow: FlowKind, of: { flowId: string; step: FlowStep }, key: string, body: string) => Promise<FlowAsked>;
+  flow: (flow: FlowKind, flowId: string) => Promise<FlowToldByDesk>;
+  /** What the service answered to an operation. Throws `not-found`. */
+  result: (flow: FlowKind, of: { flowId: string; what: string }, reason: string) => Promise<ResultShown>;
   letters: (range: LetterRange) => Promise<LetterPage>;
   replay: (range: LetterRange, reason: string | null) => Promise<Replay>;
 };

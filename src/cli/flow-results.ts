@@ -3,11 +3,12 @@ import type { FlowSettings } from '../config/sections.ts';
 import type { FlowKind } from '../domain/flow-records.ts';
 import { Fault } from '../errors.ts';
 import { errorLines } from '../origination/shown-flows.ts';
-import { linkFactsIn, readResult } from '../origination/worker-reading.ts';
+import { linkFactsIn, type ResultShown, readResult } from '../origination/worker-reading.ts';
 import { isJsonObject, type JsonValue } from '../wire/json.ts';
 import { decodeLinkList } from '../wire/links.ts';
 import { installmentsAnswer, proposalRecord, simulationAnswer } from '../wire/withdrawals.ts';
 import { linkText } from './bids-worker.ts';
+import { remoteDesk } from './desk-control.ts';
 import { notFound, situationText } from './flows.ts';
 import type { Format } from './format.ts';
 import { labelledText, proseText, tableText } from './terminal.ts';
@@ -17,10 +18,20 @@ import { type CommandWorld, vaultOf, withReader } from './world.ts';
 export async function showResult(
   world: CommandWorld,
   flow: FlowKind,
-  { flowId, what, by, reason, json }: { flowId: string; what: string; by: string; reason: string; json: boolean },
+  { flowId, what, by, reason, json }: { flowId: string; what: string; by?: string; reason: string; json: boolean },
 ): Promise<void> {
   const { terminal, format, clock } = world;
   const { flows: texts } = format.texts;
+  const tell = (result: ResultShown, situations: FlowSettings['situations']) => {
+    const { at, refused, answer } = result;
+    if (json) return terminal.write(JSON.stringify(result));
+    const shown = refused ? refusalText(answer) : resultText(format, answer, { what, at, situations });
+    terminal.write(`${texts.answeredAt(format.time(at), refused)}\n\n${shown}`);
+  };
+  const desk = await remoteDesk(world, { ...(by === undefined ? {} : { by }) });
+  // What numbers of states stand for is in the settings of that desk.
+  if (desk !== null) return tell(await desk.result(flow, { flowId, what }, reason), []);
+  if (by === undefined) throw new Fault('option-missing', format.texts.remote.nobodyNamed);
   const { flows: settings } = world.writing();
   await withReader(world, async ({ log, flows, appendBeside }) => {
     const vault = await vaultOf(world, { log });
@@ -33,14 +44,7 @@ export async function showResult(
     });
     const known = Object.entries(state.results).flatMap(([name, kept]) => (kept?.sealedAnswer ? [name] : []));
     if (result === null) throw new Fault('not-found', texts.noResult(flowId, what, known));
-    const { at, refused, answer } = result;
-    if (json) terminal.write(JSON.stringify(result));
-    else {
-      const shown = refused
-        ? refusalText(answer)
-        : resultText(format, answer, { what, at, situations: settings.situations });
-      terminal.write(`${texts.answeredAt(format.time(at), refused)}\n\n${shown}`);
-    }
+    tell(result, settings.situations);
   });
 }
 

@@ -37,7 +37,7 @@ export function registerFlows(program: Command, world: CommandWorld, add: Add, s
   addReading(events, world, add, { name: 'events', flow: 'event', id: 'event:CODE' });
   add(events, 'close', help.close, 'lance events close event:CODE --by ana --reason "de outro sistema"')
     .argument('<id>', help.flowId)
-    .requiredOption('--by <name>', help.by, said)
+    .option('--by <name>', world.format.texts.help.orderer, said)
     .requiredOption('--reason <text>', world.format.texts.help.reason, said)
     .option('--key <key>', help.key)
     .option('--json', world.format.texts.help.json, false)
@@ -133,16 +133,16 @@ function addResults(
   add(parent, 'results', flows.help.results, `lance ${name} results ${id} ${example} --by ana --reason "ligação 123"`)
     .argument('<id>', flows.help.flowId)
     .argument('<operation>', flows.help.operation)
-    .requiredOption('--by <name>', help.by, said)
+    .option('--by <name>', help.orderer, said)
     .requiredOption('--reason <text>', help.reason, said)
     .option('--json', help.json, false)
-    .action((flowId: string, what: string, options: { by: string; reason: string; json: boolean }) =>
+    .action((flowId: string, what: string, options: { by?: string; reason: string; json: boolean }) =>
       showResult(world, flow, { flowId, what, ...options }),
     );
 }
 
 type ExampleWords = { step?: string; set: string[]; by?: string; reason?: string };
-type AskingOptions = { key?: string; by: string; json: boolean };
+type AskingOptions = { key?: string; by?: string; json: boolean };
 
 function addAsking(
   parent: Command,
@@ -154,7 +154,7 @@ function addAsking(
   const { help, flows } = world.format.texts;
   const common = (command: Command) =>
     command
-      .requiredOption('--by <name>', flows.help.by, said)
+      .option('--by <name>', help.orderer, said)
       .option('--key <key>', flows.help.key)
       .option('--json', help.json, false);
   const asOrdered = flow === 'renegotiation' ? ' --yes' : '';

@@ -457,6 +457,8 @@ export const flowsEn: Texts['flows'] = {
   notKnown: 'not known',
   beforeAndAfter: (number) => `${number} (below: closed loan → new loan)`,
   estimate: (before, after) => `${before} → ${after} (estimate: what is owed the service alone knows)`,
+  noEstimate:
+    'Nothing was sent. With LANCE_URL there is no estimate first, and the order is sent at once: repeat the command with --yes.',
   confirmFirst: (shown) => `Nothing was sent. The order is sent at once with --yes:\n${shown}`,
   earlierNotes: (numbers) => `${numbers} (given up here; the service was told nothing of it)`,
   signedNotes: (numbers) =>

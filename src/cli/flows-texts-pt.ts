@@ -475,6 +475,8 @@ export const flowsPt = {
   beforeAndAfter: (number: string) => `${number} (abaixo: empréstimo encerrado → novo)`,
   estimate: (before: string, after: string) =>
     `${before} → ${after} (estimativa: o saldo devedor só o serviço conhece)`,
+  noEstimate:
+    'Nada foi enviado. Com LANCE_URL não há estimativa antes, e o pedido é enviado na hora: repita o comando com --yes.',
   confirmFirst: (shown: string) => `Nada foi enviado. Com --yes o pedido é enviado na hora:\n${shown}`,
   earlierNotes: (numbers: string) => `${numbers} (abandonadas aqui; o serviço não foi avisado)`,
   signedNotes: (numbers: string) =>

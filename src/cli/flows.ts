@@ -70,12 +70,15 @@ import { withoutCpfs } from '../wire/hidden-cpf.ts';
 import { parseJson } from '../wire/json.ts';
 import { sealedText } from '../wire/plain-ids.ts';
 import { workerKeyIn } from './cpf-option.ts';
+import { remoteDesk } from './desk-control.ts';
+import { startThere, stepThere } from './flows-remote.ts';
 import type { Format } from './format.ts';
 import { withFigures } from './refusal-figures.ts';
 import { labelledText, proseText, tableText } from './terminal.ts';
 import { type CommandWorld, type DeskReader, vaultOf, withReader } from './world.ts';
 
-type Order = { key?: string; by: string; json: boolean };
+/** `by` undefined: a token says who it is. */
+type Order = { key?: string; by?: string; json: boolean };
 /** Where the fields stand; a step that needs nothing but a reason takes that alone. */
 type StepFields = { file?: string; reason?: string; figures?: true; late?: true };
 /** `of`: whose flow is cancelled. */
@@ -870,11 +873,18 @@ export async function startFlow(
   order: Order & { file: string; yes?: boolean },
 ): Promise<void> {
   const { body, ask, asked } = starts[flow];
-  const read = readBody(world, order.file, body);
+  const desk = await remoteDesk(world, order);
+  if (desk !== null) {
+    const { text } = readBody(world, order.file, body, true);
+    if (flow === 'renegotiation' && order.yes !== true)
+      throw new Fault('not-allowed', world.format.texts.flows.noEstimate);
+    return startThere(world, desk, flow, { text, key: order.key, json: order.json });
+  }
+  const { data: read } = readBody(world, order.file, body, false);
   if (flow === 'renegotiation' && order.yes !== true) return previewRenegotiation(world, order, read as never);
   await withFront(world, order, async (front) => {
     const start = ask(front) as (asker: Asker, order: unknown) => Promise<FrontResult>;
-    const result = await start(askerOf(order), asked(read as never));
+    const result = await start(askerOf(world, order), asked(read as never));
     return { ...result, isStart: true as const };
   });
 }
@@ -892,7 +902,7 @@ function previewRenegotiation(
   const { flows: texts } = format.texts;
   const asked = renegotiationAsked(body);
   return withFront(world, order, async (front) => {
-    const found = await front.previewRenegotiation(askerOf(order), asked);
+    const found = await front.previewRenegotiation(askerOf(world, order), asked);
     if (found.kind !== 'startable') return found;
     const { terms, closed } = found;
     const sides = (name: keyof typeof closed, said: (value: number) => string) => {
@@ -921,16 +931,19 @@ export async function takeStep(
   const named = steps.find((each) => each === step);
   if (named === undefined) throw new Fault('not-allowed', texts.badStep(step, steps));
   if (of !== undefined && named !== 'cancel') throw new Fault('not-allowed', texts.onlyCancelled(step));
-  const body = readStep(world, named, order);
+  const desk = await remoteDesk(world, order);
+  const { data: body, text } = readStep(world, named, order, desk !== null);
+  if (desk !== null)
+    return stepThere(world, desk, flow, { flowId, step: named, of, text, key: order.key, json: order.json });
   await withFront(world, order, async (front, { flows, unfolded }) => {
     const stateOf = async (id: string) => (await flows.read([id])).get(id) ?? null;
     const { state } = await unfolded.read(flowId);
     if (state?.flow !== flow) throw await notFound(world.format, flows, flow, flowId);
-    const asker = askerOf(order);
+    const asker = askerOf(world, order);
     const stepId = storedKey(world.createVault(world.writing().pseudonymKey), asker.key);
     if (named === 'cancel' && !state.steps.some((taken) => taken.stepId === stepId)) {
       const last = askedLast(state);
-      if (last !== null && last.by !== order.by && last.by !== of)
+      if (last !== null && last.by !== asker.by && last.by !== of)
         throw new Fault('not-allowed', ofOther(world.format, state, last));
     }
     const result = await front.ask(flowId, asker, stepAsked(named, body as never));
@@ -955,17 +968,22 @@ function ofOther(format: Format, state: FlowState, { by, at, step }: AskedLast):
 const stepPatienceMs = 5_000;
 const stepPollMs = 50;
 
-function readStep(world: CommandWorld, step: FlowStep, { file, reason, figures, late }: StepFields): unknown {
+function readStep(
+  world: CommandWorld,
+  step: FlowStep,
+  { file, reason, figures, late }: StepFields,
+  isRemote: boolean,
+): Body {
   const { flows } = world.format.texts;
   const named = { ...(figures ? { figures } : {}), ...(late ? { late } : {}) };
   const isNamed = figures === true || late === true;
   if (isNamed && step !== 'accept') throw new Fault('not-allowed', flows.onlyAccepted(step));
   if (file !== undefined && (reason !== undefined || isNamed)) throw new Fault('not-allowed', flows.fileOrReason);
   const schema = stepBodies[step];
-  if (file !== undefined) return readBody(world, file, schema);
+  if (file !== undefined) return readBody(world, file, schema, isRemote);
   const fields = { ...(reason === undefined ? {} : { reason }), ...named };
   const read = schema.safeParse(fields);
-  if (read.success) return read.data;
+  if (read.success) return { data: read.data, text: JSON.stringify(fields) };
   if (reason !== undefined && schema.safeParse({}).success) throw new Fault('not-allowed', flows.noReason(step));
   if (reason === undefined && schema.safeParse({ reason: 'x' }).success)
     throw new Fault('not-allowed', flows.needsReason(step));
@@ -1053,7 +1071,8 @@ function timesText(attempts: number): string {
 }
 
 /** A key of its own where none is given: then asking again is asking anew. */
-function askerOf({ by, key }: Order): Asker {
+function askerOf({ format }: CommandWorld, { by, key }: Order): Asker {
+  if (by === undefined) throw new Fault('option-missing', format.texts.remote.nobodyNamed);
   return { by, key: key ?? randomUUID(), via: 'offline' };
 }
 
@@ -1072,7 +1091,10 @@ export function saidText(format: Format, field: string, text: string): string {
   return withFigures(said(text), field, { ...format, words: figures });
 }
 
-function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown {
+/** `text`: as it is sent to a running desk, which has a limit of its own. */
+type Body = { data: unknown; text: string };
+
+function readBody(world: CommandWorld, path: string, schema: z.ZodType, isRemote: boolean): Body {
   const { flows } = world.format.texts;
   let text: string;
   try {
@@ -1081,8 +1103,8 @@ function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown
     const why = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
     throw new Fault('configuration-invalid', flows.unreadable(path, why), cause);
   }
-  const { bodyLimitBytes } = world.writing().api;
   const bytes = Buffer.byteLength(text);
+  const bodyLimitBytes = isRemote ? Number.POSITIVE_INFINITY : world.writing().api.bodyLimitBytes;
   if (bytes > bodyLimitBytes) throw new Fault('configuration-invalid', flows.tooLong(path, bytes, bodyLimitBytes));
   const parsed = parseJson(text);
   if (parsed.kind === 'malformed') {
@@ -1092,7 +1114,7 @@ function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown
   }
   const carried = withCarriedNumbers(parsed.value, text);
   const read = checkUntrusted(carried, (given) => schema.safeParse(given));
-  if (read.success) return read.data;
+  if (read.success) return { data: read.data, text };
   const problems = issueTexts(read.error, parsed.value, schema);
   const said = saidIn(world.format, problems);
   // As the front refuses what is left open in texts that have room for it.

@@ -1,5 +1,5 @@
 /** A running desk, ordered over its operator API with a token: what comes back is what the store would have said. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import { Fault, type FaultCode } from '../errors.ts';
 import { capUseSchema, obeyedSchema, orderPage, standingSchema } from '../http/api/control-routes.ts';
 import { economicsApprovedSchema, economicsSchema } from '../http/api/economics-routes.ts';
@@ -12,7 +12,7 @@ import {
   ruleHistorySchema,
   snoozesSchema,
 } from '../http/api/rule-routes.ts';
-import { bidPage, decisionSchema, letterPage, replaySchema, workerSchema } from '../http/api/schemas.ts';
+import { bidPage, decisionSchema, flowSchema, letterPage, replaySchema, workerSchema } from '../http/api/schemas.ts';
 import { tokenCreated, tokenPage, tokenRevoked } from '../http/api/token-routes.ts';
 import type { ControlOutcome } from '../operating/controls.ts';
 import type { ThawOrder } from '../operating/endings.ts';
@@ -47,15 +47,17 @@ type Outcome = { kind: string } | null;
 export async function reachDesk(place: DaemonPlace, by: string | null, texts: RemoteTexts): Promise<RemoteDesk> {
   const { url, token } = place;
 
-  async function send(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answer> {
+  /** `body`: a text is JSON already. `key`: of what is done once. */
+  async function send(method: 'GET' | 'POST', path: string, body?: unknown, key?: string): Promise<Answer> {
     try {
       const answer = await fetch(new URL(`v1/${path}`, url), {
         method,
         headers: {
           authorization: `Bearer ${token}`,
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(key === undefined ? {} : { 'idempotency-key': key }),
         },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
         redirect: 'manual',
         signal: AbortSignal.timeout(timeoutMs),
       });
@@ -80,13 +82,13 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
 
   async function asked<S extends z.ZodType>(
     schema: S,
-    ...[method, path, body]: Parameters<typeof send>
-  ): Promise<{ done: z.infer<S> } | { done: null; outcome: NonNullable<Outcome> }> {
-    const answer = await send(method, path, body);
+    ...sent: Parameters<typeof send>
+  ): Promise<{ done: z.infer<S>; status: number } | { done: null; outcome: NonNullable<Outcome> }> {
+    const answer = await send(...sent);
     if (answer.status < 200 || answer.status > 299) return { done: null, outcome: outcomeOf(answer) };
     const read = schema.safeParse(answer.body);
     if (!read.success) throw foreign(answer);
-    return { done: read.data };
+    return { done: read.data, status: answer.status };
   }
 
   /** Of what has no outcome but one. */
@@ -94,6 +96,12 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
     const answer = await asked(schema, 'GET', path);
     if (answer.done === null) throw new Fault('not-allowed', texts.refused(url, 409, JSON.stringify(answer)));
     return answer.done;
+  }
+
+  async function flowAsked(path: string, key: string, body: string) {
+    const answer = await asked(flowTold, 'POST', path, body, key);
+    if (answer.done === null) throw new Fault('not-allowed', answer.outcome.kind);
+    return { told: answer.done as never, isNew: answer.status !== 200 };
   }
 
   async function controlled<Refusal = never>(path: string, body: unknown): Promise<ControlOutcome | Refusal> {
@@ -196,6 +204,16 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
       if (answer.done === null) throw new Fault('not-allowed', answer.outcome.kind);
       return answer.done as never;
     },
+    owner: async () => ({ owner: (await read(identityTold, 'identity')).name }),
+    startFlow: (flow, key, body) => flowAsked(pathOf[flow], key, body),
+    stepFlow: (flow, { flowId, step }, key, body) => flowAsked(`${pathOf[flow]}/${part(flowId)}/${step}`, key, body),
+    flow: async (flow, flowId) => (await read(flowTold, `${pathOf[flow]}/${part(flowId)}`)) as never,
+    result: async (flow, { flowId, what }, reason) => {
+      const path = `${pathOf[flow]}/${part(flowId)}/results/${part(what)}`;
+      const answer = await asked(resultTold, 'POST', path, { reason });
+      if (answer.done === null) throw new Fault('not-allowed', answer.outcome.kind);
+      return answer.done as never;
+    },
     letters: async ({ partition, from, count }) => {
       const which = partition === null ? '' : `&partition=${partition}`;
       return (await read(letterPage, `dead-letters?from=${from}&limit=${count}${which}`)) as never;
@@ -224,6 +242,12 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
 function commented(comment: string | null): { comment?: string } {
   return comment === null ? {} : { comment };
 }
+
+/** What the command line reads of a flow; the rest of it is passed on as it came. */
+const { flowId, phase, startedAt, by: begunBy, steps } = flowSchema.shape;
+const flowTold = z.looseObject({ flowId, phase, startedAt, by: begunBy, steps });
+const resultTold = z.object({ at: z.number(), refused: z.boolean(), answer: z.json() });
+const identityTold = z.object({ name: z.string() });
 
 const pathOf: Readonly<Record<ThawOrder['of'], string>> = {
   bid: 'bids',

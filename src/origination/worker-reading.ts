@@ -64,12 +64,14 @@ export async function readWorker(
   return { kind: 'shown', worker: { ...identity, links, proposal: proposalIn(records, vault.open) } };
 }
 
+export type ResultShown = { at: EpochMs; refused: boolean; answer: JsonValue };
+
 /** What the service answered to an operation of a flow, or to a lookup (`links`). Null: there is no such answer. */
 export async function readResult(
   { append, vault, clock }: Pick<ReadingWorld, 'append' | 'vault' | 'clock'>,
   { flowId, results }: FlowState,
   { what, who, reason }: { what: string; who: Identity; reason: string | null },
-): Promise<{ at: EpochMs; refused: boolean; answer: JsonValue } | null> {
+): Promise<ResultShown | null> {
   const kept = Object.entries(results).find(([name]) => name === what)?.[1];
   if (!kept?.sealedAnswer) return null;
   await noteReading({ append, vault, clock }, flowId, { what, who, reason });
