@@ -947,10 +947,10 @@ function readinessChecks(
         return missing === null ? null : `rule set ${hash?.slice(0, shownHash) ?? 'none'}: ${missing}`;
       },
       note: (names) => {
-        const { hash, refusal, notFollowed, rollback } = rules.status();
+        const { hash, refusal, notFollowed, rollback, isReviewOverdue } = rules.status();
         const held = economics.awaited();
         const waits = held === null ? '' : `; ${awaitedText(held)}`;
-        const followed = `${hash?.slice(0, shownHash) ?? 'none'} is followed${rollback === null ? '' : rollbackText(rollback, names)}${waits}`;
+        const followed = `${hash?.slice(0, shownHash) ?? 'none'} is followed${rollback === null ? '' : rollbackText(rollback, isReviewOverdue, names)}${waits}`;
         if (refusal !== null) return `${followed}; the folder is refused`;
         return notFollowed === null ? followed : `${followed}; ${notFollowed.slice(0, shownHash)} in the folder is not`;
       },
@@ -995,12 +995,13 @@ function answerText({
 }
 
 /** `names`: who asks may read colleagues' names. */
-function rollbackText({ from, by, reviewBy, reviewedBy }: Rollback, names: boolean): string {
+function rollbackText({ hash, from, by, reviewBy, reviewedBy }: Rollback, isOverdue: boolean, names: boolean): string {
   const who = names && by !== null ? ` by ${by}` : '';
-  const review =
-    reviewedBy === null
-      ? `to be looked at by somebody else until ${new Date(reviewBy).toISOString()}`
-      : `looked at${names ? ` by ${reviewedBy}` : ''}`;
+  const until = new Date(reviewBy).toISOString();
+  const due = isOverdue
+    ? `overdue: somebody else was to look at it by ${until}: lance rules approve ${hash.slice(0, shownHash)}`
+    : `to be looked at by somebody else until ${until}`;
+  const review = reviewedBy === null ? due : `looked at${names ? ` by ${reviewedBy}` : ''}`;
   return ` (gone back to${who} from ${from.slice(0, shownHash)}, ${review})`;
 }
 

@@ -51,6 +51,8 @@ type RuleStatus = {
   notFollowed: string | null;
   /** Somebody went back to the set that is followed; null: nobody did. */
   rollback: Rollback | null;
+  /** Nobody else has looked at the rollback in time. */
+  isReviewOverdue: boolean;
 };
 
 export type RuleDesk = {
@@ -392,7 +394,8 @@ export function createRuleDesk(world: {
       const missing = world.unreadable ?? (isUnheard ? unheard : unready);
       const isFollowed = folderHash === null || orders.at(-1)?.hash === folderHash;
       const notFollowed = isFollowed ? null : folderHash;
-      return { hash, missing, refusal, heldBack, notFollowed, rollback };
+      const isReviewOverdue = rollback?.reviewedBy === null && clock.now() > rollback.reviewBy;
+      return { hash, missing, refusal, heldBack, notFollowed, rollback, isReviewOverdue };
     },
   };
 }

@@ -176,6 +176,10 @@ export const doctorEn: Texts['doctor'] = {
       `set ${hash} decides: ${by} went back to it from ${from}, and nobody else has looked at that${folder === undefined ? '' : `; the folder holds ${folder}, which does not decide${alsoTaken(figures)}`}`,
       `somebody else looks at it by ${until}: lance rules approve ${hash}, with a token of their own; then put the folder right, or lance rules activate what is to decide`,
     ],
+    'rules-back-overdue': ({ hash, from, by, until, folder, ...figures }) => [
+      `set ${hash} decides: ${by} went back to it from ${from}, and nobody else has looked at that, which was to be looked at by ${until}: the review is overdue${folder === undefined ? '' : `; the folder holds ${folder}, which does not decide${alsoTaken(figures)}`}`,
+      `somebody else looks at it now: lance rules approve ${hash}, with a token of their own; then put the folder right, or lance rules activate what is to decide`,
+    ],
     'rules-back-seen': ({ hash, from, by, folder, ...figures }) => [
       `set ${hash} decides: ${by} went back to it from ${from}${folder === undefined ? '' : `; the folder holds ${folder}, which does not decide${alsoTaken(figures)}`}`,
       'put the folder right and lance rules activate it: it does not go live by itself after a rollback',

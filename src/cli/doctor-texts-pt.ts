@@ -188,6 +188,10 @@ export const doctorPt = {
       `o conjunto ${hash} decide: ${by} voltou a ele a partir de ${from}, e mais ninguém conferiu${folder === undefined ? '' : `; a pasta tem ${folder}, que não decide${alsoTaken(figures)}`}`,
       `outra pessoa confere até ${until}: lance rules approve ${hash}, com um token seu; depois acerte a pasta, ou ative o que deve decidir com lance rules activate`,
     ],
+    'rules-back-overdue': ({ hash, from, by, until, folder, ...figures }: DoctorFigures) => [
+      `o conjunto ${hash} decide: ${by} voltou a ele a partir de ${from}, e o prazo para outra pessoa conferir venceu em ${until}${folder === undefined ? '' : `; a pasta tem ${folder}, que não decide${alsoTaken(figures)}`}`,
+      `outra pessoa confere agora: lance rules approve ${hash}, com um token seu; depois acerte a pasta, ou ative o que deve decidir com lance rules activate`,
+    ],
     'rules-back-seen': ({ hash, from, by, folder, ...figures }: DoctorFigures) => [
       `o conjunto ${hash} decide: ${by} voltou a ele a partir de ${from}${folder === undefined ? '' : `; a pasta tem ${folder}, que não decide${alsoTaken(figures)}`}`,
       'acerte a pasta e ative-a com lance rules activate: depois de uma volta ela não entra em vigor sozinha',

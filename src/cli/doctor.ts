@@ -114,6 +114,7 @@ async function checkRules(
 
 /** Which set decides on this store, beside the one in the folder; nothing where none was ever announced. */
 async function checkFollowed(
+  { clock }: Pick<CommandWorld, 'clock'>,
   { control, ruleBook }: DeskReader,
   { rulesDir, rules }: Place,
   inFolder: RuleSet | null,
@@ -133,7 +134,8 @@ async function checkFollowed(
       folderHash === null || folderHash === followed
         ? {}
         : { folder: folderHash.slice(0, hashLength), ...lossFigures(taken) };
-    return [found('rules', 'warn', reviewedBy === null ? 'rules-back' : 'rules-back-seen', { ...figures, ...folder })];
+    const due = clock.now() > reviewBy ? 'rules-back-overdue' : 'rules-back';
+    return [found('rules', 'warn', reviewedBy === null ? due : 'rules-back-seen', { ...figures, ...folder })];
   }
   if (followed === folderHash) return [found('rules', 'ok', 'rules-followed', { hash })];
   if (folderHash === null) return [found('rules', 'warn', 'rules-kept', { hash, path: rulesDir })];
@@ -361,7 +363,7 @@ async function examineStore(
     findings.push(await soon(checkPlace(reader, store, path)));
     const unkept = await checkKept(reader);
     findings.push(...unkept);
-    if (unkept.length === 0) findings.push(...(await checkFollowed(reader, place, inFolder)));
+    if (unkept.length === 0) findings.push(...(await checkFollowed(world, reader, place, inFolder)));
     if (unkept.length === 0) findings.push(...(await checkEconomics(world, reader)));
     const holder = await holderOf(world, reader, store);
     findings.push(...(await checkDaemon(world, reader, store, holder)));

@@ -54,7 +54,7 @@ export const statusEn: Texts['status'] = {
   folderHeldBack: (hash, taken) =>
     `REFUSED, the set above decides on: ${hash} would take away ${takenAwayText(taken)} (put the files back; where that is meant: lance rules activate ${hash} --by NAME --reason TEXT)`,
   goneBack: ({ hash, from, by }, review) =>
-    `from ${from}${by === null ? '' : ` by ${by}`}; ${review.kind === 'reviewed' ? `${review.by ?? 'somebody else'} has looked at it` : `somebody else has to look at it by ${review.until}: lance rules approve ${hash}, with a token of their own`}; the folder waits for lance rules activate`,
+    `from ${from}${by === null ? '' : ` by ${by}`}; ${review.kind === 'reviewed' ? `${review.by ?? 'somebody else'} has looked at it` : `${review.kind === 'due' ? `somebody else has to look at it by ${review.until}` : `overdue: somebody else was to look at it by ${review.until}`}: lance rules approve ${hash}, with a token of their own`}; the folder waits for lance rules activate`,
   economicsAwaited: (hash, used, approved) =>
     approved
       ? `${hash} of the settings are approved: restart the process to decide by them; until then ${used} decide`

@@ -7,7 +7,7 @@ type Requests = { open: number; parked: number; frozen: number };
 type Queue = { queued: number; sending: number; sendLimit: number; unknown: number };
 type SlowAnswers = { medianMs: number; of: number; windowMs: number };
 type GoneBack = { hash: string; from: string; by: string | null };
-type Review = { kind: 'reviewed'; by: string | null } | { kind: 'due'; until: string };
+type Review = { kind: 'reviewed'; by: string | null } | { kind: 'due' | 'overdue'; until: string };
 type TakenAway = Omit<HeldBack, 'hash'>;
 
 /** What a set would take from the one that is followed. */
@@ -77,7 +77,7 @@ export const statusPt = {
   folderHeldBack: (hash: string, taken: TakenAway) =>
     `RECUSADA, o conjunto acima continua decidindo: ${hash} tiraria ${takenAwayPt(taken)} (devolva os arquivos; se for isso mesmo: lance rules activate ${hash} --by NOME --reason TEXTO)`,
   goneBack: ({ hash, from, by }: GoneBack, review: Review) =>
-    `de ${from}${by === null ? '' : ` por ${by}`}; ${review.kind === 'reviewed' ? `${review.by ?? 'outra pessoa'} já conferiu` : `outra pessoa tem de conferir até ${review.until}: lance rules approve ${hash}, com um token seu`}; a pasta espera lance rules activate`,
+    `de ${from}${by === null ? '' : ` por ${by}`}; ${review.kind === 'reviewed' ? `${review.by ?? 'outra pessoa'} já conferiu` : `${review.kind === 'due' ? `outra pessoa tem de conferir até ${review.until}` : `o prazo para outra pessoa conferir venceu em ${review.until}`}: lance rules approve ${hash}, com um token seu`}; a pasta espera lance rules activate`,
   economicsAwaited: (hash: string, used: string, approved: boolean) =>
     approved
       ? `${hash} da configuração está aprovada: reinicie o processo para decidir por ela; até lá decide ${used}`

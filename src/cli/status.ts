@@ -194,14 +194,16 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     return where + format.texts.rules.fault(what);
   }
 
-  function backText({ rollback }: DaemonStatus): string | null {
+  function backText({ at, rollback }: DaemonStatus): string | null {
     if (rollback == null) return null;
     const { hash, from, by, reviewBy, reviewedBy } = rollback;
     const isReviewed = reviewedBy !== null || rollback.reviewedAt != null;
     const shown = { hash: hash.slice(0, hashLength), from: from.slice(0, hashLength), by };
     return status.goneBack(
       shown,
-      isReviewed ? { kind: 'reviewed', by: reviewedBy } : { kind: 'due', until: format.minute(reviewBy) },
+      isReviewed
+        ? { kind: 'reviewed', by: reviewedBy }
+        : { kind: at > reviewBy ? 'overdue' : 'due', until: format.minute(reviewBy) },
     );
   }
 

@@ -413,7 +413,7 @@ const rules = section({
   approval: flag().describe('A rule set is followed only when two persons stand for it.'),
   restMs: wholeNumber('ms', 50, minuteMs).describe('A change counts when the folder has stayed as it is for so long.'),
   leastCoveragePercent: realNumber('percent', 0, 100),
-  rollbackReviewMs: wholeNumber('ms', minuteMs, 30 * dayMs).describe(
+  rollbackReviewMs: wholeNumber('ms', 1_000, 30 * dayMs).describe(
     'One person may go back to the set before; another one has to have looked at that within this time, or it is told as overdue.',
   ),
 }).describe('How a rule set becomes the one to follow.');

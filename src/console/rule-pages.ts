@@ -1,5 +1,6 @@
 /** The pages of the rule sets: which one decides, what another says otherwise, and the forms that have one followed; pure. */
 import type { Format } from '../cli/format.ts';
+import type { EpochMs } from '../domain/glossary.ts';
 import type { RuleRouteParts } from '../http/api/rule-routes.ts';
 import type { DaemonStatus } from '../http/api/status.ts';
 import type {
@@ -35,25 +36,25 @@ function table(name: string, header: readonly string[], rows: readonly Html[]): 
   return html`<table class="cards" role="table" aria-label="${name}"><thead role="rowgroup"><tr role="row">${header.map(head)}</tr></thead><tbody role="rowgroup">${rows}</tbody></table>`;
 }
 
-export function rulesPage(
-  shown: Shown,
-  facts: {
-    standing: RuleStanding;
-    history: readonly RuleHistoryEntry[];
-    snoozes: readonly ShownSnooze[];
-    folder: DaemonStatus['rulesFolder'];
-    notice: RuleNotice | null;
-    /** Whether who looks may see what a set says. */
-    opensSets: boolean;
-    mayRollBack: boolean;
-  },
-): string {
+type OverviewFacts = {
+  standing: RuleStanding;
+  history: readonly RuleHistoryEntry[];
+  snoozes: readonly ShownSnooze[];
+  folder: DaemonStatus['rulesFolder'];
+  at: EpochMs;
+  notice: RuleNotice | null;
+  /** Whether who looks may see what a set says. */
+  opensSets: boolean;
+  mayRollBack: boolean;
+};
+
+export function rulesPage(shown: Shown, facts: OverviewFacts): string {
   const words = shown.texts.rules;
-  const { standing, history, snoozes, folder, notice, opensSets, mayRollBack } = facts;
+  const { standing, history, snoozes, notice, opensSets, mayRollBack } = facts;
   const body = html`<h1>${words.title}</h1>
 ${notice !== null && html`<p class="notice" role="status">${words.notices[notice]}</p>`}
 <section class="panel${standing.live === null ? ' shut' : ' live'}" aria-labelledby="live-title"><h2 id="live-title" class="state">${standing.live === null ? words.noneLive : words.isLive}</h2>
-${standingFacts(shown, standing, folder)}
+${standingFacts(shown, facts)}
 ${mayRollBack && standing.before !== null && html`<p class="actions"><a class="button danger" href="/console/rules/rollback">${words.orders.rollback.button}</a></p>`}
 </section>
 <section aria-labelledby="sets-title"><h2 id="sets-title">${words.sets}</h2>
@@ -70,7 +71,10 @@ ${history.length === 0 ? html`<p class="soft">${words.noSets}</p>` : historyTabl
   return layout(shown, { title: words.title, body, place: 'rules' });
 }
 
-function standingFacts(shown: Shown, standing: RuleStanding, folder: DaemonStatus['rulesFolder']): Html {
+function standingFacts(
+  shown: Shown,
+  { standing, folder, at }: Pick<OverviewFacts, 'standing' | 'folder' | 'at'>,
+): Html {
   const { texts, format } = shown;
   const words = texts.rules;
   const { live, before, approvalNeeded, rollback } = standing;
@@ -82,7 +86,7 @@ ${live !== null && html`<dt>${words.set}</dt><dd>${short(live)}</dd>`}
 ${
   rollback !== null &&
   html`<dt>${words.rolledBack}</dt><dd>${words.from} ${short(rollback.from)}, ${outside(rollback.by ?? format.texts.none)}, ${timeText(rollback.at, format)}<br>
-${rollback.reviewedBy === null ? html`<strong>${words.reviewBy} ${timeText(rollback.reviewBy, format)}</strong>` : html`${words.reviewedBy} ${outside(rollback.reviewedBy)}`}</dd>`
+${rollback.reviewedBy === null ? html`<strong>${words[at > rollback.reviewBy ? 'reviewOverdue' : 'reviewBy']} ${timeText(rollback.reviewBy, format)}</strong>` : html`${words.reviewedBy} ${outside(rollback.reviewedBy)}`}</dd>`
 }
 ${notFollowed !== null && html`<dt>${words.folder}</dt><dd>${words.folderOther} ${short(notFollowed)}</dd>`}
 ${heldBack != null && html`<dt>${words.folder}</dt><dd>${words.folderHeld} ${short(heldBack.hash)}</dd>`}

@@ -41,7 +41,7 @@ const ordering: Readonly<Record<RuleOrderKind, readonly ApiRole[]>> = {
 
 export function addRulePages(
   { page, action }: ConsoleRoutes,
-  { rules, ruleWatch, status }: RulePageParts & { status: () => Pick<DaemonStatus, 'rulesFolder'> },
+  { rules, ruleWatch, status }: RulePageParts & { status: () => Pick<DaemonStatus, 'rulesFolder' | 'at'> },
 ): void {
   const line = createLine(judging);
   /** Loaded when the first of them is asked for. */
@@ -50,11 +50,12 @@ export function addRulePages(
 
   page('/console/rules', async ({ shown, session }, request, reply) => {
     const { notice } = queryOf(request);
+    const { rulesFolder: folder, at } = status();
     const facts = {
       standing: await ruleStanding(rules),
       history: (await ruleHistory(rules)).slice(0, mostEntries),
       snoozes: await shownSnoozes(rules),
-      folder: status().rulesFolder,
+      ...{ folder, at },
       notice: notices.find((each) => each === notice) ?? null,
       opensSets: reading.includes(session.role),
       mayRollBack: mayOrder(session.role)('rollback'),

@@ -284,6 +284,7 @@ export const consoleEn: ConsoleTexts = {
     rolledBack: 'Gone back to',
     from: 'from',
     reviewBy: 'Somebody else has to look at it until',
+    reviewOverdue: 'The review is overdue. Somebody else was to look at it until',
     reviewedBy: 'looked at by',
     folder: 'Folder',
     folderOther: 'holds another set, which is not followed:',

@@ -283,6 +283,7 @@ export const consolePt = {
     rolledBack: 'Voltou-se a ele',
     from: 'de',
     reviewBy: 'Outra pessoa tem de conferir até',
+    reviewOverdue: 'A conferência está atrasada. Outra pessoa tinha de conferir até',
     reviewedBy: 'conferido por',
     folder: 'Pasta',
     folderOther: 'tem outro conjunto, que não é o seguido:',

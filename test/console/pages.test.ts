@@ -71,7 +71,16 @@ function rulesSaying(text: string) {
     tests: { kind: 'good', hash, source: text, tested },
   };
   const folder = { refusal: text, heldBack: null, notFollowed: hash };
-  const overview = { standing, history, snoozes, folder, notice: 'late' as const, opensSets: true, mayRollBack: true };
+  const overview = {
+    standing,
+    history,
+    snoozes,
+    folder,
+    at: 0,
+    notice: 'late' as const,
+    opensSets: true,
+    mayRollBack: true,
+  };
   return { overview, facts, refused };
 }
 
