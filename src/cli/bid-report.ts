@@ -23,7 +23,13 @@ import { toldAs } from '../operating/worker-reasons.ts';
 import { contractId } from '../origination/orders.ts';
 import { isShownEndorsed } from '../origination/steps.ts';
 import type { Explanation } from '../pricing/choose.ts';
-import { accountRules, type ConditionAccount, type RuleAccount } from '../rules/account.ts';
+import {
+  accountRules,
+  type ConditionAccount,
+  type FactChange,
+  type RuleAccount,
+  type SeenFact,
+} from '../rules/account.ts';
 import type { Facts } from '../rules/facts.ts';
 import type { WorkerText } from '../rules/rule-file.ts';
 import { type Contact, encodeBid } from '../wire/bid.ts';
@@ -217,17 +223,32 @@ async function replayOrSealed(...asked: Parameters<typeof replayOf>): Promise<Re
 
 function accountsOf({ policy, assessment, draft }: Replay, at: EpochMs): RuleAccount[] {
   const { facts } = assessment;
-  const masked = (account: ConditionAccount): ConditionAccount => {
-    if (account.kind !== 'comparison') return { ...account, parts: account.parts.map(masked) };
-    if (!isHidden(account.fact, facts) && (account.valueFact === null || !isHidden(account.valueFact, facts)))
-      return account;
-    return { ...account, value: hidden, seen: account.seen === null ? null : hidden };
-  };
   const asleep = namesOf(assessment.snoozed);
-  return accountRules(policy.ruleSet, facts, draft.offerFacts, at, asleep).map((account) => ({
-    ...account,
-    condition: masked(account.condition),
-  }));
+  return accountRules(policy.ruleSet, facts, draft.offerFacts, at, asleep).map((account) =>
+    withoutPersonal(account, facts),
+  );
+}
+
+/** What the rules saw of a request, without its pseudonyms and its free text: also where a value is made of them. */
+export function withoutPersonal(account: RuleAccount, facts: Facts): RuleAccount {
+  const seenOf = <S extends SeenFact>(part: S): S =>
+    part.seen === null || !isHidden(part.fact, facts) ? part : { ...part, seen: hidden };
+  const allOf = <P extends { from?: readonly SeenFact[] }>(part: P): P =>
+    part.from === undefined ? part : { ...part, from: part.from.map(seenOf) };
+  const masked = (condition: ConditionAccount): ConditionAccount => {
+    if (condition.kind !== 'comparison') return { ...condition, parts: condition.parts.map(masked) };
+    const { fact, valueFact, seen } = condition;
+    const shown = allOf(condition);
+    if (!isHidden(fact, facts) && (valueFact === null || !isHidden(valueFact, facts))) return shown;
+    return { ...shown, value: hidden, seen: seen === null ? null : hidden };
+  };
+  const values = account.values?.map((value) => allOf(seenOf(value)));
+  return { ...account, condition: masked(account.condition), ...(values === undefined ? {} : { values }) };
+}
+
+/** What would have let a request through, without what is personal of it. */
+export function changeWithoutPersonal(change: FactChange, facts: Facts): FactChange {
+  return change.from === null || !isHidden(change.fact, facts) ? change : { ...change, from: hidden };
 }
 
 /** Pseudonyms, and free text of a request, which might be a name. */

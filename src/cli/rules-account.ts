@@ -13,6 +13,7 @@ import { linesOf, parseJson } from '../rules/json.ts';
 import { isObject, type RuleFault, within } from '../rules/place.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { factMaps, readAt, readFacts } from '../rules/test-file.ts';
+import { changeWithoutPersonal, withoutPersonal } from './bid-report.ts';
 import type { Format } from './format.ts';
 import { readNamed } from './named-file.ts';
 import { faultLine, requireRules } from './rules-files.ts';
@@ -119,11 +120,15 @@ export async function explainRules(
   const asked = path === undefined ? await factsOfRequest(world, requestId!) : readFactsFile(world, path, ruleSet);
   const { facts, at } = asked;
   const offer = asked.offerFacts !== null && Object.keys(asked.offerFacts).length > 0 ? asked.offerFacts : null;
-  const accounts = accountRules(ruleSet, facts, offer, at);
+  const told = accountRules(ruleSet, facts, offer, at);
+  // Of a file the reader has written all; of a request nobody is told more than `bids show` tells.
+  const accounts = requestId === undefined ? told : told.map((account) => withoutPersonal(account, facts));
   const verdict = evaluateRequest(ruleSet, facts, at);
   const onOffer = offer === null ? null : evaluateOffer(ruleSet, facts, offer, at);
   const passes = [...verdict.passes, ...(onOffer?.passes ?? [])];
-  const nearest = nearestClear(ruleSet, facts, offer, at);
+  const nearest = nearestClear(ruleSet, facts, offer, at).map((change) =>
+    requestId === undefined ? change : changeWithoutPersonal(change, facts),
+  );
   if (json) {
     const { limits, limitRules, economics, strategy, segmentKeys } = verdict;
     const decided = { passes, limits, limitRules, economics, strategy, segmentKeys };
