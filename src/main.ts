@@ -133,7 +133,10 @@ const deskParts = {
 const sharedAdapters = {
   anchors: () => import('./adapters/kafka/anchors.ts'),
   log: () => import('./adapters/kafka/log.ts'),
-  ownPartitions: () => import('./state/own-partitions.ts'),
+  ownPartitions: async () => ({
+    ...(await import('./state/own-partitions.ts')),
+    ...(await import('./state/detail-places.ts')),
+  }),
   foldedFlows: () => import('./folded-flows.ts'),
   foldedViews: () => import('./folded-views.ts'),
   dealtWith: () => import('./dealt-with.ts'),
@@ -481,7 +484,7 @@ async function openSharedStore(
       throw fault;
     });
     return {
-      log: records.log,
+      log: own.log ?? records.log,
       appendAtDoor: records.appendAtDoor,
       house: records.house,
       ruleBook: records.ruleBook,
@@ -543,6 +546,8 @@ async function ownViews({
   flows: FlowStore;
   partitions: Store['own'];
   askedBids: AskedBids | null;
+  /** With what this process knows of it; left out: nothing more than the log itself. */
+  log?: EventLog;
   close: () => Promise<void>;
 }> {
   if (folds === null) {
@@ -553,7 +558,7 @@ async function ownViews({
     return { ...folded, views, partitions: null, askedBids: null };
   }
   const { journal, onFault, onTrouble } = folds;
-  const { openOwnPartitions, noPartitions } = await sharedAdapters.ownPartitions();
+  const { openOwnPartitions, noPartitions, withDetailPlaces } = await sharedAdapters.ownPartitions();
   const { partitions } = kafka;
   const partitionOf = (requestId: string) => records.partitionOf('auctions', requestId);
   const ends = () => records.log.ends('auctions');
@@ -591,6 +596,11 @@ async function ownViews({
     await own.close();
     throw fault;
   });
+  const log = withDetailPlaces(records.log, {
+    ...{ path: join(folds.directory, 'link-details.sqlite'), genesis: id },
+    partitionOf: (workerKey) => records.partitionOf('callbacks', workerKey),
+    firstOf: async (partition) => (await records.partitionLog(partition, id, 'callbacks').extent()).first,
+  });
   const told = records.readerOffsets('callbacks', flowReader, id);
   /** Partitions that come at the same time share one reading of the log. */
   let finding: Promise<ReadonlyMap<number, number>> | null = null;
@@ -616,7 +626,11 @@ async function ownViews({
       dealWith: told.commit,
     },
   });
-  return { views: own.views, flows, ...asked };
+  const close = async () => {
+    await asked.close();
+    log.close();
+  };
+  return { views: own.views, flows, ...asked, log, close };
 }
 
 /** Of a desk that leaves: how far callbacks are dealt with is in the files of its processes alone. */

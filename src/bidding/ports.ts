@@ -92,6 +92,8 @@ export type EventLog = {
    * read than them. Without, a log without an index of keys is read from its beginning to its end.
    */
   readKey: <T extends Topic>(topic: T, key: string, places?: RecordPlaces) => Promise<LogEntry<Topics[T]>[]>;
+  /** Where in `callbacks` the latest detail of each link of a worker stands; undefined: not known. Left out by a log with an index of keys. */
+  detailPlaces?: (workerKey: string) => Promise<RecordPlaces | undefined>;
   /** For each partition, the offset that the next entry will get. */
   ends: (topic: Topic) => Promise<ReadonlyMap<number, number>>;
 };

@@ -136,6 +136,7 @@ async function appendEnds(
 ): Promise<void> {
   const entries: NewEntry[] = [];
   for (const [requestId, claim] of lost) {
+    // Only an embedded store knows of lost claims, and its log has an index of keys.
     const known = await log.readKey('auctions', requestId);
     if (known.some(({ record }) => record.kind === 'claimed' || record.kind === 'answered')) continue;
     entries.push({ topic: 'auctions', key: requestId, record: restoredPass(requestId, at) });

@@ -35,7 +35,7 @@ export type WorkerReading =
   | { kind: 'forgotten' };
 
 type ReadingWorld = {
-  log: Pick<EventLog, 'readKey'>;
+  log: Pick<EventLog, 'readKey' | 'detailPlaces'>;
   views: Pick<Views, 'read'>;
   append: (entries: readonly NewEntry[]) => Promise<void>;
   vault: Vault;
@@ -56,7 +56,8 @@ export async function readWorker(
   await append([{ topic: 'auctions', key: requestId, record }]);
   const { identity } = JSON.parse(vault.open(sealedPlaces.request(requestId), requested.sealed)) as SealedRequest;
   const { workerKey } = requested.request;
-  const callbacks = workerKey === null ? [] : await log.readKey('callbacks', workerKey);
+  const callbacks =
+    workerKey === null ? [] : await log.readKey('callbacks', workerKey, await log.detailPlaces?.(workerKey));
   const links = linksIn(
     callbacks.map((entry) => entry.record),
     vault.open,

@@ -41,7 +41,7 @@ export type KafkaLog = {
   lag: () => ConsumerLag[];
   snapshots: Snapshots;
   /** A partition of `auctions`, or of another topic, as the state store has to know it; `genesis` names the log. */
-  partitionLog: (partition: number, genesis: string, topic?: 'auctions' | 'flows') => PartitionLog;
+  partitionLog: (partition: number, genesis: string, topic?: 'auctions' | 'flows' | 'callbacks') => PartitionLog;
   /** How far a reader of its own has dealt with a topic; `genesis` names the log. */
   readerOffsets: (topic: Topic, reader: string, genesis: string) => ReaderOffsets;
   genesis: GenesisBook;

@@ -29,7 +29,7 @@ import {
 import { marginView } from './views.ts';
 
 export type BidRouteParts = ReplayParts & {
-  log: Pick<EventLog, 'readKey'>;
+  log: Pick<EventLog, 'readKey' | 'detailPlaces'>;
   views: Pick<Views, 'read'>;
   bids: BidReader;
   margins: Pick<MarginCache, 'read'>;
