@@ -11,7 +11,14 @@ import { withoutCaps } from './state/own-partitions.ts';
 import { openStateStore, type PartitionLog, type StateStore } from './state/state-store.ts';
 import type { Caps } from './state/views.ts';
 
-export type CommandState = { store: StateStore; caps: Caps; logOf: () => PartitionLog; close: () => Promise<void> };
+export type CommandState = {
+  /** Where its files are. */
+  directory: string;
+  store: StateStore;
+  caps: Caps;
+  logOf: () => PartitionLog;
+  close: () => Promise<void>;
+};
 
 export type FoldedLog = Pick<EventLog, 'read' | 'readKey' | 'ends'>;
 
@@ -31,6 +38,7 @@ export async function openCommandState(directoryPrefix: string): Promise<Command
     });
     const extent = async () => ({ first: 0, end: Number.MAX_SAFE_INTEGER });
     return {
+      directory,
       store,
       caps,
       logOf: () => ({ genesis: '', extent, hashAt: async () => null }),
@@ -49,7 +57,7 @@ export async function openCommandState(directoryPrefix: string): Promise<Command
 export async function foldTo<T extends 'auctions' | 'flows'>(
   { log, topic, partition }: { log: FoldedLog; topic: T; partition: number },
   ledger: { fold: (batch: LogBatch<Topics[T]>) => Promise<unknown>; clear: () => unknown },
-  { from, end }: { from: number; end: number },
+  { from, end, onFolded = () => undefined }: { from: number; end: number; onFolded?: (next: number) => void },
 ): Promise<void> {
   for (let position = from; position < end; ) {
     const entries = await log.read(topic, partition, position, Math.min(pageEntries, end - position));
@@ -58,5 +66,6 @@ export async function foldTo<T extends 'auctions' | 'flows'>(
     // A command acts on nothing that is open.
     ledger.clear();
     position = next;
+    onFolded(next);
   }
 }

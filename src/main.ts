@@ -43,6 +43,7 @@ import {
   isCallbackPartition,
   type Views,
 } from './bidding/ports.ts';
+import { readSpan } from './bidding/read-topic.ts';
 import type { DaemonPlace } from './cli/daemon.ts';
 import { type DemoOptions, demoAuction, demoConfig, demoPace, runStream } from './cli/demo.ts';
 import { createFormat } from './cli/format.ts';
@@ -141,7 +142,7 @@ const sharedAdapters = {
   foldedViews: () => import('./folded-views.ts'),
   dealtWith: () => import('./dealt-with.ts'),
   ownFlows: () => import('./state/own-flows.ts'),
-  reader: () => import('./adapters/kafka/reader.ts'),
+  reader: async () => ({ ...(await import('./adapters/kafka/reader.ts')), ...(await import('./stored-files.ts')) }),
   redis: () => import('./adapters/redis/store.ts'),
   peers: async () => ({
     ...(await import('./adapters/peers/client.ts')),
@@ -558,7 +559,7 @@ async function ownViews({
     return { ...folded, views, partitions: null, askedBids: null };
   }
   const { journal, onFault, onTrouble } = folds;
-  const { openOwnPartitions, noPartitions, withDetailPlaces } = await sharedAdapters.ownPartitions();
+  const { openOwnPartitions, noPartitions, withDetailPlaces, detailPlacesFile } = await sharedAdapters.ownPartitions();
   const { partitions } = kafka;
   const partitionOf = (requestId: string) => records.partitionOf('auctions', requestId);
   const ends = () => records.log.ends('auctions');
@@ -597,9 +598,10 @@ async function ownViews({
     throw fault;
   });
   const log = withDetailPlaces(records.log, {
-    ...{ path: join(folds.directory, 'link-details.sqlite'), genesis: id },
+    ...{ path: join(folds.directory, detailPlacesFile), genesis: id },
     partitionOf: (workerKey) => records.partitionOf('callbacks', workerKey),
     firstOf: async (partition) => (await records.partitionLog(partition, id, 'callbacks').extent()).first,
+    readSpan: (span) => readSpan(records.log, 'callbacks', span),
   });
   const told = records.readerOffsets('callbacks', flowReader, id);
   /** Partitions that come at the same time share one reading of the log. */
@@ -863,7 +865,7 @@ async function openReader(place: StorePlace): Promise<DeskReader> {
     return openEmbeddedReader({ directory: place.dataDir, anchor: { file, key: auditKeyOf(here()) } });
   }
   const { openAnchors } = await sharedAdapters.anchors();
-  const { openKafkaReader } = await sharedAdapters.reader();
+  const { openKafkaReader, storedFiles } = await sharedAdapters.reader();
   const { openRedisStore } = await sharedAdapters.redis();
   // What the client says line by line comes to a fault with one sentence.
   const records = openKafkaReader({ settings: { ...place.kafka, appendTimeoutMs: commandTimeoutMs } });
@@ -883,13 +885,40 @@ async function openReader(place: StorePlace): Promise<DeskReader> {
       const audit = openAnchors(settings, auditKeyOf(here()), () => undefined);
       return audit.verify(onProgress).finally(audit.close);
     },
-    scratchViews: null,
+    storedViews: async () =>
+      place.stateDir === null
+        ? []
+        : storedFiles({
+            ...{ directory: place.stateDir, log: records.log, partitionLog: records.partitionLog },
+            ...{ genesis: await records.genesis(), terms: model(process.env).bidding },
+          }),
     close: async () => {
       await folded.close();
       await records.close();
       await shared.close();
     },
   };
+}
+
+async function refoldViews(
+  { kafka, stateDir }: SharedPlace,
+  onProgress: (done: number, of: number) => void,
+): Promise<{ partitions: readonly number[]; records: number }> {
+  if (stateDir === null) return { partitions: [], records: 0 };
+  const { openKafkaReader, foldFilesAnew } = await sharedAdapters.reader();
+  const records = openKafkaReader({ settings: { ...kafka, appendTimeoutMs: commandTimeoutMs } });
+  try {
+    return await foldFilesAnew(
+      {
+        ...{ directory: stateDir, log: records.log, partitionLog: records.partitionLog, clock },
+        ...{ genesis: await records.genesis(), terms: model(process.env).bidding },
+        discardSnapshot: records.discardSnapshot,
+      },
+      onProgress,
+    );
+  } finally {
+    await records.close();
+  }
 }
 
 /** Null without a running process that can be asked: then a command folds the log. */
@@ -1251,6 +1280,7 @@ async function addCommands(): Promise<void> {
     openSetBack,
     startRefusal,
     giveUpViews,
+    refoldViews,
     quickCheck: async (store, timeoutMs) =>
       store.backend === 'embedded' ? quickCheck(store.dataDir, timeoutMs) : null,
     tooLittleSpace: (store, neededBytes) =>

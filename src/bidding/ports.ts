@@ -254,18 +254,26 @@ export type UnaskedPartition = { partition: number; instance: string | null; why
 // --- Copies of the views --------------------------------------------------------------------------------------------
 
 /** The views of one partition as they stood when `applied` was the next record to fold in, as opaque pieces. */
-export type ViewCopy = { applied: number; pieces: AsyncIterable<Buffer> };
+export type ViewCopy = { foldVersion: number; applied: number; pieces: AsyncIterable<Buffer> };
 
-/** Where copies of the views are kept. */
+/** Where copies of the views are kept, of each partition for the two newest fold versions that have written one. */
 export type Snapshots = {
   /**
-   * Resolves when the copy is durable and the latest of its partition. A copy whose pieces reject, or a process that dies on the
-   * way, leaves the one before in its place. Rejects with `log-unavailable`, or with what the pieces rejected with.
+   * Resolves when the copy is durable and the latest of its partition and fold version. A copy whose pieces reject, or a process that dies
+   * on the way, leaves the one before in its place. Rejects with `log-unavailable`, or with what the pieces rejected with.
    */
   write: (partition: number, copy: ViewCopy & { takenAt: EpochMs }) => Promise<void>;
-  /** Null when there is none. The pieces come in the order they were written in. */
-  readLatest: (partition: number) => Promise<(ViewCopy & { takenAt: EpochMs }) | null>;
-  /** From now on there is none, of any partition. */
+  /**
+   * The latest of this fold version; where there is none, one of another version, or one that does not say of which it is. Null when
+   * there is none at all. The pieces come in the order they were written in.
+   */
+  readLatest: (
+    partition: number,
+    foldVersion: number,
+  ) => Promise<(Omit<ViewCopy, 'foldVersion'> & { foldVersion: number | null; takenAt: EpochMs }) | null>;
+  /** From now on there is none of the partition. */
+  discard: (partition: number) => Promise<void>;
+  /** The same of every partition. */
   discardAll: () => Promise<void>;
 };
 

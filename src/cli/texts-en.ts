@@ -506,9 +506,15 @@ export const en: Texts = {
     help: {
       views: 'what was folded from the log: states, exposure, statistics',
       verify: 'fold all of it once more from the log, and compare it row by row with what is stored',
-      rebuild: 'while the desk is stopped: at its next start all of it is folded anew from the log',
+      rebuild:
+        'while the desk is stopped: all of it is folded anew from the log, on the embedded store at the next start',
     },
-    none: 'This is for the embedded store only. On Kafka stop the process and delete auctions-*.sqlite and flows-*.sqlite in its data directory: its next start makes them again from the latest snapshot and the log.',
+    none: 'No state file is in the data directory of this machine: run this where a desk has run, with its LANCE_DATA_DIR.',
+    unused: (partition, reason) => `auctions-${partition} was not compared, for no desk goes on with it: ${reason}.`,
+    older: (partition, first) =>
+      `The log of auctions-${partition} begins at ${first}: rows of records before it, and what was learnt, were not compared.`,
+    rebuilt: (partitions, records) =>
+      `The views were made again: ${records} records folded, ${partitions} partitions. Start the desk.`,
     folding: 'log',
     logEnds: (position, end) =>
       `The log ends at ${position}, and the views are folded up to ${end}. See lance audit verify.`,

@@ -514,9 +514,15 @@ export const pt = {
     help: {
       views: 'o que foi derivado do registro: estados, exposição, estatísticas',
       verify: 'deriva tudo de novo do registro e compara linha por linha com o que está gravado',
-      rebuild: 'com a mesa parada: na próxima partida tudo é derivado de novo do registro',
+      rebuild: 'com a mesa parada: tudo é derivado de novo do registro, no banco embutido na próxima partida',
     },
-    none: 'Isto existe só para o banco embutido. Com Kafka, pare o processo e apague auctions-*.sqlite e flows-*.sqlite do diretório de dados dele: ao iniciar de novo, ele os refaz a partir da última cópia e do registro.',
+    none: 'Não há arquivo de estado no diretório de dados desta máquina: execute isto onde uma mesa rodou, com o LANCE_DATA_DIR dela.',
+    unused: (partition: number, reason: string) =>
+      `auctions-${partition} não foi comparada, pois nenhuma mesa continua com ela: ${reason}.`,
+    older: (partition: number, first: number) =>
+      `O registro de auctions-${partition} começa em ${first}: linhas de registros anteriores, e o que foi aprendido, não foram comparados.`,
+    rebuilt: (partitions: number, records: number) =>
+      `As visões foram refeitas: ${records} registros derivados, ${partitions} partições. Inicie a mesa.`,
     folding: 'registro',
     logEnds: (position: number, end: number) =>
       `O registro acaba em ${position}, e as visões estão em ${end}. Veja lance audit verify.`,

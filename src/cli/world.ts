@@ -46,9 +46,22 @@ export type DeskReader = {
   appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
   /** Checks every chain of the log, and the heads anchored outside of it. Null where none is kept. */
   verifyChain: ((onProgress: (verified: number) => void) => Promise<ChainVerdict>) | null;
-  /** Empty views to fold the log into, and to be compared with the stored ones; null where several processes keep them. */
-  scratchViews: (() => ScratchViews) | null;
+  /** The stored views of this machine, each part to be compared with a fold of the log. */
+  storedViews: () => Promise<readonly StoredViews[]>;
   close: () => void | Promise<void>;
+};
+
+/** The views of one partition as they are stored. */
+export type StoredViews = {
+  partition: number;
+  /** The first record that the log still keeps. Rows of records before it are not compared. */
+  first: number;
+  /** Why no desk would go on with them; null: they are as good as their rows. */
+  unused: string | null;
+  /** How far they are folded now. */
+  applied: () => Promise<number>;
+  /** Empty views to fold the log into, and to be compared with the stored ones. */
+  scratch: () => Promise<ScratchViews>;
 };
 
 type ScratchViews = {
@@ -129,6 +142,11 @@ export type CommandWorld = {
   startRefusal: (store: StorePlace) => Promise<Fault | null>;
   /** The next start makes the views of an embedded store again. Throws `data-directory-in-use`. */
   giveUpViews: (dataDir: string) => void;
+  /** Folds the state files of this machine anew, of a store on Kafka. Rejects with `data-directory-in-use`; `onProgress` hears of records. */
+  refoldViews: (
+    store: Extract<StorePlace, { backend: 'kafka' }>,
+    onProgress: (done: number, of: number) => void,
+  ) => Promise<{ partitions: readonly number[]; records: number }>;
   /** Whether the pages of the store's file fit together; null where there is no file. Gives up after `timeoutMs`. */
   quickCheck: (store: StorePlace, timeoutMs: number) => Promise<QuickCheck | null>;
   /** Why something of that size would not be stored there; null where nothing is known against it. */

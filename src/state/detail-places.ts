@@ -4,8 +4,7 @@
  * first time, is read once when somebody asks. The file can always be made again: it is thrown away where it is damaged or of another log.
  */
 import { DatabaseSync } from 'node:sqlite';
-import type { EventLog, LogBatch } from '../bidding/ports.ts';
-import { readSpan } from '../bidding/read-topic.ts';
+import type { EventLog, LogBatch, LogEntry } from '../bidding/ports.ts';
 import type { RecordPlaces } from '../domain/record-places.ts';
 import type { CallbackRecord } from '../domain/records.ts';
 import { inTransaction, keepPrivate, sqliteCode } from './sqlite.ts';
@@ -20,9 +19,13 @@ type Options = {
   partitionOf: (workerKey: string) => Promise<number>;
   /** The first offset of the partition that is still kept. */
   firstOf: (partition: number) => Promise<number>;
+  readSpan: (span: { partition: number; from: number; end: number }) => AsyncIterable<LogEntry<CallbackRecord>>;
 };
 
 type Span = { first: number; next: number };
+
+/** In the directory of the state files. */
+export const detailPlacesFile = 'link-details.sqlite';
 
 const cacheKibibytes = 2_000;
 const notedAtOnce = 1_000;
@@ -35,7 +38,7 @@ const tables = `
   CREATE INDEX IF NOT EXISTS detail_worker ON detail (worker_key);`;
 
 /** The consumer that reads every partition of `callbacks` is listened to. */
-export function withDetailPlaces(log: EventLog, { path, genesis, partitionOf, firstOf }: Options): PlacedLog {
+export function withDetailPlaces(log: EventLog, { path, genesis, partitionOf, firstOf, readSpan }: Options): PlacedLog {
   const database = opened(path, genesis);
   const spans = database.prepare('SELECT first, next FROM read WHERE part = ? ORDER BY first');
   const removeSpans = database.prepare('DELETE FROM read WHERE part = ?');
@@ -73,7 +76,7 @@ export function withDetailPlaces(log: EventLog, { path, genesis, partitionOf, fi
         note({ partition, first, next, entries: batch });
         [batch, first] = [[], next];
       };
-      for await (const entry of readSpan(log, 'callbacks', { partition, from: gap.first, end: gap.next })) {
+      for await (const entry of readSpan({ partition, from: gap.first, end: gap.next })) {
         batch.push(entry);
         if (batch.length === notedAtOnce) noteBatch(entry.offset + 1);
       }

@@ -2,7 +2,8 @@
  * The file of one partition, of requests or of flows: the tables of its rows, and what the file says of itself, in the same transaction.
  * It is a copy of what the log says, so whatever does not fit is thrown away and folded again.
  */
-import { rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { HalfLives } from '../domain/histogram.ts';
 import { createFlowWriter, type FlowFlush, flowFigures, flowTables } from './flow-rows.ts';
@@ -145,6 +146,17 @@ export class Unusable extends Error {}
 /** What the file has to be of. */
 type FileOwner = { topic: FoldedTopic; genesis: string; partition: number };
 
+export function pathOf(directory: string, topic: FoldedTopic, partition: number): string {
+  return join(directory, `${topic}-${partition}.sqlite`);
+}
+
+/** Partitions of the topic that have a file in the directory, in order. */
+export function partitionsIn(directory: string, topic: FoldedTopic): number[] {
+  const named = readdirSync(directory).map((name) => /^(\w+)-(\d+)\.sqlite$/.exec(name));
+  const found = named.flatMap((match) => (match?.[1] === topic ? [Number(match[2])] : []));
+  return found.sort((one, other) => one - other);
+}
+
 export function removeFile(path: string): void {
   for (const ending of ['', '-wal', '-shm', '-journal']) rmSync(path + ending, { force: true });
 }
@@ -279,6 +291,12 @@ export function createHalfLifeReader(database: DatabaseSync): (key: string) => H
     const row = select.get(key) as { ms: number; results: number } | undefined;
     return row === undefined ? null : { halfLifeMs: row.ms, halfLifeResults: row.results };
   };
+}
+
+/** What a file says of itself, for a command that reads it beside its owner. Throws `Unusable` where it does not say it. */
+export function readOrigin(database: DatabaseSync, topic: FoldedTopic): StateOrigin {
+  if (!hasTables(database)) throw new Unusable('it is empty');
+  return originIn(database, contents[topic]);
 }
 
 export function storedOperations(database: DatabaseSync): StoredOperations {

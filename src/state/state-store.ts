@@ -6,7 +6,6 @@
  * from is refused: what was sent since would be sent again with other bytes.
  */
 import { type FileHandle, open as openFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { KeptOperation, Snapshots, ViewCopy, Views } from '../bidding/ports.ts';
 import { Fault } from '../errors.ts';
@@ -18,6 +17,7 @@ import {
   createHalfLifeReader,
   type FoldedTopic,
   foldVersions,
+  pathOf,
   type StateOrigin,
   storedOperations,
 } from './state-file.ts';
@@ -108,10 +108,6 @@ const defaultLimits: ViewLimits = {
   flushIntervalMs: 250,
 };
 const readerKibibytes = 8_000;
-
-function pathOf(directory: string, topic: FoldedTopic, partition: number): string {
-  return join(directory, `${topic}-${partition}.sqlite`);
-}
 
 function setBack(topic: FoldedTopic, partition: number, what: string): Fault {
   const sent = topic === 'auctions' ? 'A bid' : 'An operation';
@@ -235,7 +231,7 @@ export async function openStateStore(options: StateStoreOptions): Promise<StateS
 
   /** Null where the file is as good as the latest snapshot, or there is none that fits. */
   async function restored(partition: number, log: PartitionLog, own: StateOrigin): Promise<StateOrigin | null> {
-    const latest = (await options.snapshots?.readLatest(partition)) ?? null;
+    const latest = (await options.snapshots?.readLatest(partition, foldVersions.auctions)) ?? null;
     if (latest === null) return null;
     const snapshot = await readSnapshot(latest.pieces);
     if (snapshot === null) return null;
@@ -319,12 +315,14 @@ async function openState({ partition, log, writer, ...options }: OpenOptions): P
       await flush();
       const pinned = await writer.run({ kind: 'pin', path });
       const held = { origin: pinned, pieceBytes, isHeld: () => closing === null };
-      await write({ applied: pinned.applied, pieces: piecesOf(bytes, held) });
+      await write({ foldVersion: pinned.foldVersion, applied: pinned.applied, pieces: piecesOf(bytes, held) });
       return pinned.applied;
-    } catch (fault) {
+    } catch (cause) {
       // Others go on with the partition, and take its snapshots.
       if (closing !== null) return null;
-      throw fault;
+      if (cause instanceof Fault) throw cause;
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new Fault('views-unavailable', `No snapshot of partition ${partition} was taken: ${why}.`, cause);
     } finally {
       copying = false;
       if (closing === null) await writer.run({ kind: 'unpin', path });

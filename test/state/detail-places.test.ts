@@ -10,6 +10,7 @@ import { createLogReading } from '../../src/adapters/kafka/read-log.ts';
 import { readSchemas } from '../../src/adapters/kafka/registry.ts';
 import { createVault } from '../../src/adapters/vault/vault.ts';
 import type { EventLog, NewEntry } from '../../src/bidding/ports.ts';
+import { readSpan } from '../../src/bidding/read-topic.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
 import { readWorker } from '../../src/origination/worker-reading.ts';
 import { withDetailPlaces } from '../../src/state/detail-places.ts';
@@ -81,6 +82,7 @@ await describeOnStack('what the service said of one worker', (stack) => {
     return withDetailPlaces(counted.log, {
       ...{ path, genesis, partitionOf: (key) => records.partitionOf('callbacks', key) },
       firstOf: async (partition) => (await records.partitionLog(partition, genesis, 'callbacks').extent()).first,
+      readSpan: (span) => readSpan(counted.log, 'callbacks', span),
     });
   }
 

@@ -55,7 +55,8 @@ async function* given(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
 /** Snapshots that hold this one copy of partition 0. */
 function holding(applied: number, pieces: readonly Buffer[]): Pick<Snapshots, 'readLatest'> {
   return {
-    readLatest: async (partition) => (partition === 0 ? { applied, takenAt: at, pieces: given(pieces) } : null),
+    readLatest: async (partition) =>
+      partition === 0 ? { foldVersion: null, applied, takenAt: at, pieces: given(pieces) } : null,
   };
 }
 
@@ -123,7 +124,7 @@ test('a partition that is closed while its snapshot is taken leaves no snapshot'
     kept.write(0, { ...copy, takenAt: at, pieces: closingAfter(copy.pieces, 3, state) }),
   );
   assert.equal(applied, null);
-  assert.equal(await kept.readLatest(0), null);
+  assert.equal(await kept.readLatest(0, 4), null);
   const again = await store.open(0, endlessLog());
   assert.equal((await taken(again)).applied, 100);
   await store.close();
@@ -215,7 +216,7 @@ test('a snapshot that is torn, changed or of another form is not taken for the p
     yield* pieces.slice(0, 4);
     throw new Fault('log-unavailable', 'the broker went away');
   }
-  const latest = async () => ({ applied: 30, takenAt: at, pieces: broken() });
+  const latest = async () => ({ foldVersion: null, applied: 30, takenAt: at, pieces: broken() });
   const opening = withState(place, { snapshots: { readLatest: latest } }, ({ views }) => pictureOf(views));
   await assert.rejects(opening, { code: 'log-unavailable' });
   assert.ok(!existsSync(`${pathIn(place)}.restoring`));
@@ -309,13 +310,13 @@ test('snapshots are taken by time and by number of records, and one that fails l
     broken = true;
     await look(61);
     assert.ok(faults.length > 0 && faults.every((code) => code === 'log-unavailable'));
-    assert.equal((await kept.readLatest(0))?.applied, 20);
+    assert.equal((await kept.readLatest(0, 4))?.applied, 20);
     broken = false;
     await look(1);
     assert.deepEqual(taken, [20, 21]);
     await look(61);
     assert.deepEqual(taken, [20, 21], 'nothing new');
     await schedule.stop();
-    const pieces = await Array.fromAsync((await kept.readLatest(0))!.pieces);
+    const pieces = await Array.fromAsync((await kept.readLatest(0, 4))!.pieces);
     assert.deepEqual(await restored(21, pieces), await pictureOf(state.views));
   }));

@@ -50,9 +50,17 @@ export type EmbeddedReader = {
   appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
   /** Checks the hash chains, and the heads that were anchored; `onProgress` hears how many records fit so far. */
   verifyChain: (onProgress: (verified: number) => void) => Promise<ChainVerdict>;
-  /** Views to fold the log into and compare with these. While they are open, nothing else of this reader but the log is used. */
-  scratchViews: () => ViewScratch;
+  /** The views, to be compared with a fold of the log. While a scratch is open, nothing else of this reader but the log is used. */
+  storedViews: () => Promise<readonly [StoredViews]>;
   close: () => void;
+};
+
+type StoredViews = {
+  partition: number;
+  first: number;
+  unused: null;
+  applied: () => Promise<number>;
+  scratch: () => Promise<ViewScratch>;
 };
 
 function collect<V>(keys: readonly string[], find: (key: string) => V | null): Map<string, V> {
@@ -167,7 +175,13 @@ function createReader(
     },
     verifyChain: (onProgress) =>
       anchor === null ? verifyChains(database, [], onProgress) : verifyStore(database, anchor, onProgress),
-    scratchViews: () => openScratch(database),
+    storedViews: async () => [
+      {
+        ...{ partition: 0, first: 0, unused: null },
+        applied: async () => views.applied(0),
+        scratch: async () => openScratch(database),
+      },
+    ],
     close: () => database.close(),
   };
 }

@@ -5,15 +5,17 @@
 import type { ControlCopies, EventLog, House, RuleBook, TokenBook } from '../../bidding/ports.ts';
 import type { Topic } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
+import type { PartitionLog } from '../../state/state-store.ts';
 import { type Appender, createAppender } from './appender.ts';
 import { calmed, createClient, type LogLine } from './client.ts';
-import { createControlCopies, createHouse, createRuleBook, createTokenBook } from './house.ts';
+import { createControlCopies, createGenesisBook, createHouse, createRuleBook, createTokenBook } from './house.ts';
 import { createIdentity } from './identity.ts';
-import { createPartitionReader, type PartitionReader } from './partitions.ts';
+import { createPartitionReader, extentOf, type PartitionReader } from './partitions.ts';
 import { createPassingOver } from './pass-overs.ts';
 import { createLogReading, type LogReading } from './read-log.ts';
 import { readSchemas, registerSchemas } from './registry.ts';
 import { type KafkaSettings, type KafkaTopic, topicNameOf } from './settings.ts';
+import { createSnapshots } from './snapshots.ts';
 
 /** So long a copy of operators' orders is read or written before the log counts as away, and is not asked again by this command. */
 const orderWaitMs = 5_000;
@@ -21,12 +23,18 @@ const orderWaitMs = 5_000;
 export type KafkaReader = {
   log: LogReading;
   partitionOf: (topic: Topic, key: string) => Promise<number>;
+  /** See `KafkaLog`. */
+  partitionLog: (partition: number, genesis: string, topic: 'auctions' | 'flows') => PartitionLog;
+  /** Names the log; null: no desk has named it yet. */
+  genesis: () => Promise<string | null>;
   house: Pick<House, 'read' | 'origins'>;
   ruleBook: RuleBook;
   tokenBook: TokenBook;
   controlCopies: ControlCopies;
   /** Registers the schemas, for it writes. Rejects with `not-found` where the topic does not exist. */
   appendBeside: EventLog['append'];
+  /** See `Snapshots.discard`. */
+  discardSnapshot: (partition: number) => Promise<void>;
   close: () => Promise<void>;
 };
 
@@ -43,8 +51,11 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
   const ruleBook = createRuleBook(kafka, settings, reader, tell);
   const tokenBook = createTokenBook(kafka, settings, reader, tell);
   const copies = createControlCopies(kafka, settings, reader, tell);
+  const genesis = createGenesisBook(kafka, settings, reader, tell);
+  const identity = createIdentity(() => undefined);
   const isThere = whetherThere(reader, settings);
   let appender: Promise<Appender> | null = null;
+  let copiesOfViews: ReturnType<typeof createSnapshots> | null = null;
   let away: Fault | null = null;
 
   /** Somebody waits to hear whether bidding stops: asking again and again, as for what is read, takes a minute. */
@@ -75,6 +86,15 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
       ends: async (topic) => ((await isThere(topic)) ? log.ends(topic) : new Map()),
     },
     partitionOf: (topic, key) => reader.partitionOf(topicNameOf(settings, topic), key),
+    partitionLog: (partition, genesis, topic) => {
+      const name = topicNameOf(settings, topic);
+      return {
+        genesis,
+        extent: () => extentOf(reader, name, partition),
+        hashAt: (offset) => identity.hashAt(reader, name, partition, offset),
+      };
+    },
+    genesis: async () => ((await isThere('house')) ? ((await genesis.read())?.id ?? null) : null),
     house: {
       read: async () => ((await isThere('house')) ? house.read() : null),
       origins: async () => ((await isThere('house')) ? house.origins() : []),
@@ -116,7 +136,13 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
       );
       await (await appender).append(entries);
     },
+    discardSnapshot: async (partition) => {
+      if (!(await isThere('snapshots'))) return;
+      copiesOfViews ??= createSnapshots(kafka, settings, reader);
+      await (await copiesOfViews).snapshots.discard(partition);
+    },
     close: async () => {
+      await (await copiesOfViews?.catch(() => null))?.close();
       const opened = await appender?.catch(() => null);
       await Promise.all([opened?.close(), reader.close()]);
     },

@@ -1,7 +1,8 @@
 /**
  * Copies of the views on the compacted topic `snapshots`. A partition's copy has two places that are written in turn, and a
  * manifest that is written last and says which one counts: a copy that broke off leaves the one before as it was, and
- * compaction throws away what was overwritten.
+ * compaction throws away what was overwritten. Each fold version has places of its own, for two versions that run side by side, as in a
+ * rolling restart, cannot use each other's copies. The copies of the two newest versions are kept.
  */
 import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -18,22 +19,30 @@ const unsqueeze = promisify(zstdDecompress);
 
 /** How pieces are written. A copy written otherwise is no copy: the log is folded from its beginning. */
 const format = 3;
-/** Of a manifest that says that there is no copy: compaction may leave an older one beside a record without a value. */
+/** Of an earlier version's manifest that says that there is no copy: compaction may leave an older one beside a record without a value. */
 const noFormat = 0;
 
 type Place = 'a' | 'b';
 type Manifest = {
   format: number;
+  /** Absent: an earlier version wrote it, in places that are named without one. */
+  foldVersion?: number;
   id: string;
   place: Place;
   count: number;
+  /** Pieces of the copy in the other place. */
+  before?: number;
   /** Offset of the first piece: what stands before it is of other copies. */
   first: number;
   applied: number;
   takenAt: number;
 };
 
-const manifestKey = 'manifest';
+/** Holds the manifests of the partition, newest fold version first, one each. */
+const manifestsKey = 'manifests';
+/** Of an earlier version, which has one manifest whatever fold it is of. It is read until there are copies of two versions. */
+const earlierKey = 'manifest';
+const keptVersions = 2;
 /** A piece is the id of its copy, how long it is once it is unsqueezed or 0 where it stands as it is, and its bytes. */
 const idBytes = 36;
 const lengthBytes = 4;
@@ -43,8 +52,9 @@ const worthwhileShare = 0.6;
 const leastOutputBytes = 64;
 const allReplicas = -1;
 
-function pieceKey(place: Place, index: number): string {
-  return `${place}/${String(index).padStart(6, '0')}`;
+function pieceKey({ foldVersion, place }: Pick<Manifest, 'foldVersion' | 'place'>, index: number): string {
+  const version = foldVersion === undefined ? '' : `${foldVersion}/`;
+  return `${version}${place}/${String(index).padStart(6, '0')}`;
 }
 
 async function packed(id: string, piece: Buffer): Promise<Buffer> {
@@ -78,8 +88,8 @@ export async function createSnapshots(
     throw unavailable(cause);
   });
 
-  /** Returns the offset. */
-  async function put(partition: number, key: string, value: Buffer): Promise<number> {
+  /** Returns the offset. `value` null: compaction is to throw away what has the key. */
+  async function put(partition: number, key: string, value: Buffer | null): Promise<number> {
     try {
       const [written] = await producer.send({ topic, acks: allReplicas, messages: [{ partition, key, value }] });
       return Number(written!.baseOffset);
@@ -95,27 +105,65 @@ export async function createSnapshots(
     yield* recordsOf(reader, { topic, partition, from: wanted, to: end }, retentionOf('snapshots'));
   }
 
-  async function manifestOf(partition: number): Promise<Manifest | null> {
-    // Nothing comes after it, unless the copy that was begun next broke off.
-    return (await latestIn(scan(partition, 'last'))) ?? (await latestIn(scan(partition, 0)));
+  /** Newest fold version first; one that does not say its own comes last. */
+  async function manifestsOf(partition: number): Promise<Manifest[]> {
+    // Nothing comes after them, unless the copy that was begun next broke off or an earlier version writes too.
+    const last = await latestIn(scan(partition, 'last'));
+    return last.isNewest ? last.manifests : (await latestIn(scan(partition, 0))).manifests;
   }
 
-  async function latestIn(records: AsyncIterable<RawRecord>): Promise<Manifest | null> {
-    let latest: Manifest | null = null;
+  async function latestIn(records: AsyncIterable<RawRecord>): Promise<{ manifests: Manifest[]; isNewest: boolean }> {
+    let kept: Manifest[] = [];
+    let earlier: Manifest[] = [];
+    let isNewest = false;
     for await (const { key, value } of records) {
-      if (key !== manifestKey || value === null) continue;
-      const manifest: Manifest = JSON.parse(value.toString());
-      latest = manifest.format === format ? manifest : null;
+      if (value === null) continue;
+      if (key === manifestsKey) {
+        const stored: Manifest[] = JSON.parse(value.toString());
+        [kept, earlier] = [
+          stored.filter(({ foldVersion }) => foldVersion !== undefined),
+          stored.filter(({ foldVersion }) => foldVersion === undefined),
+        ];
+        isNewest = true;
+      } else if (key === earlierKey) {
+        earlier = [JSON.parse(value.toString())];
+        isNewest = false;
+      }
     }
-    return latest;
+    return { manifests: [...kept, ...earlier].filter((manifest) => manifest.format === format), isNewest };
+  }
+
+  async function putManifests(partition: number, manifests: readonly Manifest[]): Promise<void> {
+    await put(partition, manifestsKey, Buffer.from(JSON.stringify(manifests)));
+  }
+
+  /** What was written of the copies of a fold that are not kept any longer. */
+  async function remove(partition: number, manifest: Manifest): Promise<void> {
+    const most = Math.max(manifest.count, manifest.before ?? manifest.count);
+    if (manifest.foldVersion === undefined) await putEarlier(partition);
+    for (const place of ['a', 'b'] as const) {
+      for (let index = 0; index < most; index += 1) await put(partition, pieceKey({ ...manifest, place }, index), null);
+    }
+  }
+
+  async function putEarlier(partition: number): Promise<void> {
+    await put(partition, earlierKey, Buffer.from(JSON.stringify({ format: noFormat })));
+  }
+
+  async function discard(partition: number): Promise<void> {
+    const manifests = await manifestsOf(partition);
+    if (manifests.length === 0) return;
+    if (manifests.some(({ foldVersion }) => foldVersion === undefined)) await putEarlier(partition);
+    await putManifests(partition, []);
   }
 
   /** Pieces of one copy, in order. Ends early where another writer has overwritten some: the reader then finds too few. */
-  async function* piecesOf(partition: number, { id, place, count, first }: Manifest): AsyncGenerator<Buffer> {
+  async function* piecesOf(partition: number, manifest: Manifest): AsyncGenerator<Buffer> {
+    const { id, count, first } = manifest;
     let wanted = 0;
     for await (const { key, value } of scan(partition, first)) {
       if (wanted === count) return;
-      if (key !== pieceKey(place, wanted) || value === null) continue;
+      if (key !== pieceKey(manifest, wanted) || value === null) continue;
       if (value.toString('latin1', 0, idBytes) !== id) continue;
       wanted += 1;
       yield await unpacked(value);
@@ -124,31 +172,43 @@ export async function createSnapshots(
   }
 
   const snapshots: Snapshots = {
-    write: async (partition, { applied, takenAt, pieces }) => {
-      const before = await manifestOf(partition);
+    write: async (partition, { foldVersion, applied, takenAt, pieces }) => {
+      const known = await manifestsOf(partition);
+      const before = known.find((manifest) => manifest.foldVersion === foldVersion);
       const id = randomUUID();
       const place: Place = before?.place === 'a' ? 'b' : 'a';
       let count = 0;
       let first = 0;
       for await (const piece of pieces) {
-        const offset = await put(partition, pieceKey(place, count), await packed(id, piece));
+        const offset = await put(partition, pieceKey({ foldVersion, place }, count), await packed(id, piece));
         if (count === 0) first = offset;
         count += 1;
       }
-      const manifest: Manifest = { format, id, place, count, first, applied, takenAt };
-      await put(partition, manifestKey, Buffer.from(JSON.stringify(manifest)));
+      const manifest = {
+        ...{ format, foldVersion, id, place, count, first, applied, takenAt },
+        ...(before === undefined ? {} : { before: before.count }),
+      };
+      const all = [manifest, ...known.filter((each) => each !== before)];
+      all.sort((one, other) => (other.foldVersion ?? -1) - (one.foldVersion ?? -1));
+      // An older program among newer copies keeps its own, for it is the one that runs.
+      const kept = all.slice(0, keptVersions);
+      if (!kept.includes(manifest)) kept[keptVersions - 1] = manifest;
+      await putManifests(partition, kept);
+      for (const each of all) if (!kept.includes(each)) await remove(partition, each);
+      // Removing wrote after them, and a reader looks at the last record first.
+      if (kept.length < all.length) await putManifests(partition, kept);
     },
-    readLatest: async (partition) => {
-      const manifest = await manifestOf(partition);
-      if (manifest === null) return null;
+    readLatest: async (partition, foldVersion) => {
+      const manifests = await manifestsOf(partition);
+      const of = (wanted: number | undefined) => manifests.find((each) => each.foldVersion === wanted);
+      const manifest = of(foldVersion) ?? of(undefined) ?? manifests[0];
+      if (manifest === undefined) return null;
       const { applied, takenAt } = manifest;
-      return { applied, takenAt, pieces: piecesOf(partition, manifest) };
+      return { foldVersion: manifest.foldVersion ?? null, applied, takenAt, pieces: piecesOf(partition, manifest) };
     },
+    discard,
     discardAll: async () => {
-      for (const partition of (await reader.offsets(topic, 'next')).keys()) {
-        if ((await manifestOf(partition)) === null) continue;
-        await put(partition, manifestKey, Buffer.from(JSON.stringify({ format: noFormat })));
-      }
+      for (const partition of (await reader.offsets(topic, 'next')).keys()) await discard(partition);
     },
   };
   return {
