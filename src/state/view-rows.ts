@@ -292,9 +292,11 @@ export function createViewReader(database: DatabaseSync): ViewReader {
   const open = prepare(
     `${joined} WHERE l.open = 1 AND l.request_id > ? AND l.phase NOT IN (${settledPhases}) ORDER BY l.request_id LIMIT 500`,
   );
-  // The planner would take the index of phases, and look at every request there ever was.
+  // The planner would take the index of phases, and look at every request there ever was. A command may read a file that an earlier
+  // version left, which has no such index until a desk has opened it.
+  const isIndexed = prepare("SELECT 1 FROM sqlite_master WHERE name = 'ledger_open_phase'").get() !== undefined;
   const settled = prepare(
-    `SELECT request_id FROM ledger INDEXED BY ledger_open_phase
+    `SELECT request_id FROM ledger ${isIndexed ? 'INDEXED BY ledger_open_phase' : ''}
       WHERE open = 1 AND phase IN (${settledPhases}) ORDER BY request_id`,
   );
   const latest = prepare(`${joined} WHERE l.cursor < ? ORDER BY l.cursor DESC LIMIT ?`);

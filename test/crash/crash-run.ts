@@ -61,6 +61,8 @@ export async function runCrashes(options: {
   capByHandCents?: number;
   /** The program of the desks, where it is not this repository's. */
   main?: string;
+  /** The checkout of an earlier version, whose desks come first, and how many of them are killed. They get no orders, and their rules stay. */
+  beginWith?: { directory: string; kills: number };
   /** False: what the desks leave is removed, violations or not. */
   keepWhatIsLeft?: boolean;
   onKill: (kill: Kill) => void;
@@ -71,6 +73,7 @@ export async function runCrashes(options: {
   const outputPath = join(directory, 'desk.log');
   const output = openSync(outputPath, 'a');
   const { kills: wanted, windowMs, requestsPerSecond } = options;
+  const { beginWith: earlier } = options;
   const { capByHandCents = requestsPerSecond * cappedCentsPerRequestASecond } = options;
   const settings = crashSandbox(windowMs, requestsPerSecond);
   const sandbox = createSandbox({ settings, seed: options.seed, clock: createSystemClock() });
@@ -82,13 +85,17 @@ export async function runCrashes(options: {
     const { url: serviceUrl } = await sandbox.listen(0);
     const { accessToken } = settings.tokens;
     const parts = { directory, port, serviceUrl, accessToken, webhookToken };
-    const environment = prepareDesk({ ...parts, windowMs, kills: wanted });
+    const environment = prepareDesk({
+      ...{ ...parts, windowMs, kills: wanted },
+      ...(earlier === undefined ? {} : { rules: join(earlier.directory, 'rules') }),
+    });
     sandbox.connect(`http://127.0.0.1:${port}/webhooks/${webhookToken}`);
     const finder = createFinder(environment.LANCE_DATA_DIR, configOf(environment).bidding);
     const files = readRuleFiles(environment.LANCE_RULES_DIR);
     const operator = createOperator(besideEmbedded(environment.LANCE_DATA_DIR), files);
     const ordersBefore = options.ordersBefore ?? ((index: number) => index % 10 === 4);
-    const main = options.main === undefined ? {} : { main: options.main };
+    const own = options.main === undefined ? {} : { main: options.main };
+    const begun = earlier?.kills ?? 0;
     const stream = startStream(sandbox, requestsPerSecond, wanted * secondsPerKill);
     let stillPaused = false;
     const kills: Kill[] = [];
@@ -96,6 +103,7 @@ export async function runCrashes(options: {
     for (let index = 0; index < wanted; index += 1) {
       const planned = planKill(index, chance);
       const crashAt = planned.kind === 'step' ? { LANCE_CRASH_AT: `${planned.step}:${planned.times}` } : null;
+      const main = index < begun ? { main: join(earlier!.directory, 'src/main.ts') } : own;
       desk = startDesk({ environment: { ...environment, ...crashAt }, port, output, ...main });
       const startedAt = performance.now();
       if (index === 0) await sleep(warmUpMs);
@@ -106,7 +114,7 @@ export async function runCrashes(options: {
         await operator.resume();
         stillPaused = false;
       }
-      if (ordersBefore(index)) {
+      if (index >= begun && ordersBefore(index)) {
         await withinTime(desk.ready, startPatienceMs, 'a desk to be given orders did not become ready');
         const capReais = sectorCapReaisPerKill * wanted * (operator.orders.ruleSets.length % 2 === 1 ? 0.6 : 1);
         await giveOrders(operator, withSectorCap(files, capReais), capByHandCents);
@@ -120,7 +128,7 @@ export async function runCrashes(options: {
       kills.push(kill);
       options.onKill(kill);
     }
-    desk = startDesk({ environment, port, output, ...main });
+    desk = startDesk({ environment, port, output, ...own });
     if (stillPaused) await operator.resume();
     const lastReadyMs = await withinTime(desk.ready, startPatienceMs, 'the last desk did not become ready');
     await sleep(coolDownMs);

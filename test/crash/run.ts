@@ -1,13 +1,16 @@
 /**
- * `npm run crash -- --kills 50 [--backend kafka] [--seed 1] [--json]`: kills the real daemon again and again under load and
+ * `npm run crash -- --kills 50 [--backend kafka] [--begin-with DIR] [--seed 1] [--json]`: kills the real daemon again and again under load and
  * lets the auditor judge the whole run. Prints what was found; the last line is the summary. Exits 1 on a violation or a
  * figure that is not what it has to be; how many were bid for and in flight is judged from 10 kills on.
+ * With `--begin-with`, the checkout of an earlier version (with its node_modules) begins the store and is killed for the first half of
+ * the run, and this version goes on with what it left. On the embedded store only.
  *
  * On Kafka there are two desks behind one address, and the broker, Redis and the registry have their faults too. The load is
  * 60 requests a second, because two desks, the sandbox, the broker and Redis share two cores; an auction lasts 60 s, and the
  * desks take 20 s from the receipt for it: a session of 6 s and a hand-over fit
  * into the one, and a broker that starts anew into the other.
  */
+import { resolve } from 'node:path';
 import { oneOf, readOptions, wholeNumber } from '../command-line.ts';
 import { startStack } from '../stack/stack.ts';
 import { runCrashes } from './crash-run.ts';
@@ -16,17 +19,21 @@ import { sharedFiguresOf, sharedSummary, sharedTableHead, sharedTableRow } from 
 import { runSharedCrashes } from './shared-run.ts';
 import type { Verdict } from './verdict.ts';
 
-const usage = 'usage: npm run crash -- [--kills 50] [--backend embedded|kafka] [--seed 1] [--json]';
+const usage = 'usage: npm run crash -- [--kills 50] [--backend embedded|kafka] [--begin-with DIR] [--seed 1] [--json]';
 const { values } = readOptions(usage, {
   options: {
     kills: { type: 'string', default: '50' },
     seed: { type: 'string', default: '1' },
     backend: { type: 'string', default: 'embedded' },
+    'begin-with': { type: 'string' },
     json: { type: 'boolean', default: false },
   },
 });
 const kills = wholeNumber(usage, '--kills', values.kills, 1);
 const backend = oneOf(usage, '--backend', values.backend, ['embedded', 'kafka']);
+
+const beginWith = values['begin-with'];
+if (beginWith !== undefined && (backend !== 'embedded' || kills < 2)) throw new Error(usage);
 
 const startedAt = performance.now();
 /** Violations that are printed. */
@@ -49,6 +56,7 @@ async function onOneMachine(): Promise<void> {
     seed: values.seed,
     windowMs: 8_000,
     requestsPerSecond: 220,
+    ...(beginWith === undefined ? {} : { beginWith: { directory: resolve(beginWith), kills: Math.floor(kills / 2) } }),
     onStage,
     onKill: ({ found, readyMs }) => {
       const inFlight = found.phases.claimed ?? 0;

@@ -91,8 +91,8 @@ type CapRule = { name: string; conditions: unknown; event: { params: Record<stri
  * Copies the shipped rules and adds a cap over one sector that binds: lost bids make room under it again and again, and
  * however long the run is, most requests are not under it.
  */
-function writeRules(directory: string, capReais: number): void {
-  cpSync(fileURLToPath(new URL('../../rules', import.meta.url)), directory, { recursive: true });
+function writeRules(shipped: string, directory: string, capReais: number): void {
+  cpSync(shipped, directory, { recursive: true });
   const path = join(directory, 'caps.json');
   const caps: { rules: CapRule[] } = JSON.parse(readFileSync(path, 'utf8'));
   const model = caps.rules.find(({ event }) => event.params.name === 'desk-day');
@@ -120,11 +120,13 @@ export function prepareDesk(options: {
   kills: number;
   /** Null: all in one file under `directory`. */
   place?: SharedPlace | null;
+  /** Rules that every program of the run reads; left out: those of this repository. */
+  rules?: string;
 }): DeskEnvironment {
-  const { directory, place = null } = options;
+  const { directory, place = null, rules = fileURLToPath(new URL('../../rules', import.meta.url)) } = options;
   const rulesDir = join(directory, 'rules');
   const configFile = join(directory, 'desk.json');
-  writeRules(rulesDir, sectorCapReaisPerKill * options.kills);
+  writeRules(rules, rulesDir, sectorCapReaisPerKill * options.kills);
   writeFileSync(configFile, JSON.stringify(deskSettings(options.windowMs, place)));
   return {
     ...(place === null ? {} : stackEnvironment(place)),
