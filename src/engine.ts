@@ -881,6 +881,10 @@ function progressOf(desk: Desk, clock: Clock): { alive: boolean; detail: string 
   return { alive: silentMs < stallMs, detail: `last progress ${Math.round(silentMs / 1_000)} s ago` };
 }
 
+function isOfViews(cause: string): boolean {
+  return cause === 'views-incomplete' || cause === 'partitions-not-live';
+}
+
 function readinessChecks(
   desk: Desk,
   flowDesk: FlowDesk | null,
@@ -893,8 +897,12 @@ function readinessChecks(
     {
       name: 'caught-up',
       role: 'engine',
-      missing: () =>
-        desk.status().live ? null : 'the views are being caught up with the log; nothing is bid until then',
+      missing: () => {
+        const { live, bidding } = desk.status();
+        if (live) return null;
+        const detail = bidding.kind === 'closed' && isOfViews(bidding.cause) ? bidding.detail : null;
+        return `the views are being caught up with the log; nothing is bid until then${detail === null ? '' : ` (${detail})`}`;
+      },
     },
     {
       name: 'partitions',

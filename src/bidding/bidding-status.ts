@@ -112,7 +112,7 @@ export function createBiddingWatch(options: {
     // Without a log that answers no partition is live and no cap book can be kept: they are not the cause.
     const silence = options.logSilence?.() ?? null;
     if (silence !== null) return closedBy('log-refused', silence);
-    if (hangsOnLog) return closedBy(atGate, null);
+    if (hangsOnLog) return closedBy(atGate, options.partitionsNotLive());
     const partitions = options.partitionsNotLive();
     if (partitions !== null) return closedBy('partitions-not-live', partitions);
     if (refusal !== null && clock.monotonicMs() - refusal.atMs < refusalMs)

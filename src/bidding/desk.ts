@@ -147,7 +147,7 @@ export function createDesk(world: DeskWorld): Desk {
       const progress =
         behind === null
           ? 'the log is about to be read'
-          : `${behind.map((partition) => `auctions/${partition}`).join(', ')}: being caught up`;
+          : `${behind.map((partition) => `auctions/${partition}`).join(', ')}: being caught up, ${Math.floor(100 * intake.foldedShare())} % folded`;
       const interruption = intake.interruption();
       return interruption === null ? progress : `${progress}; reading was interrupted: ${interruption}`;
     }

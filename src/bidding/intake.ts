@@ -26,6 +26,8 @@ export type Intake = {
   viewsWhole: () => boolean;
   /** Partitions of `auctions` that are still being caught up; null before any were taken. */
   catchingUp: () => readonly number[] | null;
+  /** How much of these is folded, of all their records that there were when they came: 0 to 1. */
+  foldedShare: () => number;
   /** Why reading was ended last, for people; null once a partition is live again. */
   interruption: () => string | null;
   /** Partitions that cannot be read any further, each with its cause. */
@@ -294,6 +296,15 @@ export function createIntake(options: {
     owned: () => [...live].filter(owns),
     viewsWhole: () => viewsWhole && (views.verdicts?.areToBeHad() ?? true),
     catchingUp: () => (hasBegun() ? [...targets.keys()].filter((partition) => !live.has(partition)) : null),
+    foldedShare: () => {
+      let [folded, all] = [0, 0];
+      for (const [partition, end] of targets) {
+        if (live.has(partition)) continue;
+        folded += positions.get(partition) ?? 0;
+        all += end;
+      }
+      return all === 0 ? 1 : Math.min(1, folded / all);
+    },
     interruption: () => interruption,
     closed: () => [...closed].map(([place, cause]) => `${place} is closed: ${cause}`),
     progressAtMs: () => progressAtMs,

@@ -25,10 +25,10 @@ const ofProcesses: readonly Sentence[] = [
   [/^the views do not fit the log$/, 'as visões não batem com o registro'],
   [/^the log is about to be read$/, 'o registro ainda vai ser lido'],
   [
-    new RegExp(`^(${place}(?:, ${place})*): being caught up; reading was interrupted: (.*)$`),
-    '$1: leitura em curso; ela foi interrompida: REMEDY',
+    new RegExp(`^(${place}(?:, ${place})*): being caught up, (\\d+) % folded; reading was interrupted: (.*)$`),
+    '$1: leitura em curso, $2 % derivados; ela foi interrompida: REMEDY',
   ],
-  [new RegExp(`^(${place}(?:, ${place})*): being caught up$`), '$1: leitura em curso'],
+  [new RegExp(`^(${place}(?:, ${place})*): being caught up, (\\d+) % folded$`), '$1: leitura em curso, $2 % derivados'],
   [
     /^the log is about to be read; reading was interrupted: (.*)$/,
     'o registro ainda vai ser lido; a leitura foi interrompida: REMEDY',

@@ -146,7 +146,7 @@ test('a server that does not answer is the cause, by its name, and not what foll
     },
     health: { trouble: () => null, lookAgain: () => undefined },
     logSilence: () => silence,
-    partitionsNotLive: () => 'auctions/0: being caught up',
+    partitionsNotLive: () => 'auctions/0: being caught up, 43 % folded',
     observer: () => undefined,
   });
   const told = () => {
@@ -160,9 +160,9 @@ test('a server that does not answer is the cause, by its name, and not what foll
   }
   silence = null;
   atGate = 'views-incomplete';
-  assert.deepEqual(told(), ['views-incomplete', null]);
+  assert.deepEqual(told(), ['views-incomplete', 'auctions/0: being caught up, 43 % folded']);
   atGate = null;
-  assert.deepEqual(told(), ['partitions-not-live', 'auctions/0: being caught up']);
+  assert.deepEqual(told(), ['partitions-not-live', 'auctions/0: being caught up, 43 % folded']);
 });
 
 test('every cause is named, with its remedy, in both languages', () => {

@@ -97,7 +97,14 @@ test('what a full disk, lost files, brokers and a moved desk do is told in Portu
       '/d/a was removed or moved away; /d/b was replaced by another file while this process has it open: put back the very same file and the desk goes on; if it is lost, save what /proc/7/fd still holds before this process ends',
       /^\/d\/a foi retirado ou movido; \/d\/b foi trocado por outro arquivo \(este processo/,
     ],
-    ['auctions/0, auctions/3: being caught up', /^auctions\/0, auctions\/3: leitura em curso$/],
+    [
+      'auctions/0, auctions/3: being caught up, 43 % folded',
+      /^auctions\/0, auctions\/3: leitura em curso, 43 % derivados$/,
+    ],
+    [
+      'auctions/0: being caught up, 43 % folded; reading was interrupted: Kafka (one:9092) did not answer within 15 s.',
+      /^auctions\/0: leitura em curso, 43 % derivados; ela foi interrompida: O Kafka/,
+    ],
     ['auctions/2: Redis at redis:6379 does not answer.', /^auctions\/2: O Redis em redis:6379 não responde\.$/],
     [
       'the log is about to be read; reading was interrupted: Kafka (one:9092) did not answer within 15 s.',
