@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { callbackPartition, type Snapshots, type ViewChange, type Views } from '../../src/bidding/ports.ts';
 import { Fault } from '../../src/errors.ts';
@@ -128,6 +129,23 @@ test('a partition that is closed while its snapshot is taken leaves no snapshot'
   const again = await store.open(0, endlessLog());
   assert.equal((await taken(again)).applied, 100);
   await store.close();
+});
+
+test('while somebody else reads the file no snapshot is taken, and the next one is', async () => {
+  const place = createPlace();
+  await withState(place, {}, async (state) => {
+    await foldTo(state.views, 50);
+    await state.flush();
+    // As lance views verify does beside a running desk.
+    const reading = new DatabaseSync(pathIn(place), { readOnly: true });
+    reading.exec('BEGIN');
+    reading.prepare('SELECT count(*) FROM ledger').get();
+    await foldTo(state.views, 100);
+    await assert.rejects(taken(state), { name: 'Fault', code: 'views-unavailable', message: /read by somebody else/ });
+    reading.exec('COMMIT');
+    reading.close();
+    assert.equal((await taken(state)).applied, 100);
+  });
 });
 
 test('a file that is written to again gives no further piece, and never the hash', async () => {
