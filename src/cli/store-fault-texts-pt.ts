@@ -252,6 +252,10 @@ const ofViews: readonly Sentence[] = [
   [/^A record cannot be decoded: (.*)\.$/, 'Um registro não pode ser decodificado: $1.'],
   [/^no cap of this name is set by hand$/, 'nenhum teto com este nome foi definido à mão'],
   [
+    /^Processes of an earlier version have partitions of (\S+)\. This one gets some when they have ended: two versions with views of their own never bid side by side\.$/,
+    'Processos de uma versão anterior têm partições de $1. Este recebe as suas quando eles terminarem: duas versões com visões próprias nunca dão lances lado a lado.',
+  ],
+  [
     /^Processes of an earlier version still run, which keeps the views of this log in Redis\. This one folds them into files, and begins when they have ended\.$/,
     'Ainda rodam processos de uma versão anterior, que guarda as visões deste registro no Redis. Este as monta em arquivos e começa quando eles terminarem.',
   ],

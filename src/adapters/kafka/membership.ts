@@ -4,6 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Consumer, Kafka } from 'kafkajs';
+import { Fault } from '../../errors.ts';
+import { causesOf } from './cause.ts';
 import { unavailable } from './client.ts';
 import type { Commit } from './group-offsets.ts';
 import { createStickyAssigner } from './sticky-assigner.ts';
@@ -73,6 +75,19 @@ function consumerOf(options: JoinOptions, assigned: () => readonly number[]): Co
   });
 }
 
+/** See `sticky-assigner.ts`. */
+function isOtherProtocol(cause: unknown): boolean {
+  const inner = cause instanceof Fault ? cause.cause : cause;
+  return causesOf(inner).some(({ error }) => error === 'INCONSISTENT_GROUP_PROTOCOL');
+}
+
+function besideOthers(topicName: string): Fault {
+  return new Fault(
+    'log-unavailable',
+    `Processes of an earlier version have partitions of ${topicName}. This one gets some when they have ended: two versions with views of their own never bid side by side.`,
+  );
+}
+
 async function joinOnce(options: JoinOptions): Promise<Membership> {
   const { topicName, sessionTimeoutMs } = options;
   let assigned: ReadonlySet<number> = new Set();
@@ -127,7 +142,7 @@ async function joinOnce(options: JoinOptions): Promise<Membership> {
   } catch (cause) {
     stopping = true;
     await consumer.disconnect().catch(() => undefined);
-    throw unavailable(cause);
+    throw isOtherProtocol(cause) ? besideOthers(topicName) : unavailable(cause);
   } finally {
     clearTimeout(timer);
   }

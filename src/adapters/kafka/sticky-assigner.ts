@@ -3,6 +3,12 @@ import { AssignerProtocol, type PartitionAssigner } from 'kafkajs';
 
 type Member = { memberId: string; owned: readonly number[] };
 
+/**
+ * The broker lets a process into a group only with the protocol of those that are in it. Versions that kept the views in Redis say
+ * `LanceSticky`: neither they nor this one get a partition while the other has some, for each has its own idea of what is promised.
+ */
+const protocolName = 'LanceSticky2';
+
 /** Shares out partitions 0 … count − 1. The same members give the same answer, in whatever order they are listed. */
 export function shareOut(count: number, members: readonly Member[]): ReadonlyMap<string, number[]> {
   const ordered = [...members].sort((a, b) => (a.memberId < b.memberId ? -1 : 1));
@@ -32,10 +38,10 @@ export function shareOut(count: number, members: readonly Member[]): ReadonlyMap
 export function createStickyAssigner(topic: string, owned: () => readonly number[]): PartitionAssigner {
   const { MemberMetadata, MemberAssignment } = AssignerProtocol;
   return ({ cluster }) => ({
-    name: 'LanceSticky',
+    name: protocolName,
     version: 1,
     protocol: ({ topics }) => ({
-      name: 'LanceSticky',
+      name: protocolName,
       metadata: MemberMetadata.encode({ version: 1, topics, userData: Buffer.from(JSON.stringify(owned())) }),
     }),
     assign: async ({ members }) => {
