@@ -37,6 +37,8 @@ import { askIdleEveryMs, createTimeWatch, type TimeWatch } from './bidding/time-
 import { ageOf } from './cli/age.ts';
 import { remedyOf } from './cli/bidding-remedy.ts';
 import { biddingEn } from './cli/bidding-texts-en.ts';
+import { createFormat } from './cli/format.ts';
+import { fullCapsText } from './cli/full-caps.ts';
 import { workerReasonsEn } from './cli/reason-texts-en.ts';
 import { workerReasonsPt } from './cli/reason-texts-pt.ts';
 import { statusEn } from './cli/status-texts-en.ts';
@@ -218,7 +220,11 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const raises = watchRaises({ ...parts, ...parts.store }, tellers);
   const economics = watchEconomics({ ...parts, ...parts.store }, awaited, tellers);
   const checks = [
-    ...(desk === null ? [] : readinessChecks(desk, flowDesk, rules, orders, serviceNote(parts, lasts), economics)),
+    ...(desk === null
+      ? []
+      : readinessChecks(desk, flowDesk, rules, orders, serviceNote(parts, lasts), economics, () =>
+          fullCapsOf({ desk, rules, lasts, clock: parts.clock }),
+        )),
     ...(door === null ? [] : [webhookCheck(parts, door, refusals)]),
   ];
   const tokenWatch = watchTokens({ ...parts, ...parts.store }, (fault) => tellFault(tellers, fault));
@@ -372,12 +378,13 @@ function webhookCheck({ store, config }: EngineParts, door: Door, refusals: Refu
 }
 
 /** For people who are logged in. */
-function checkNow({ name, missing, note }: ReadinessCheck): {
+function checkNow({ name, missing, note, isIll }: ReadinessCheck): {
   name: string;
   missing: string | null;
   note: string | null;
+  isIll: boolean;
 } {
-  return { name, missing: missing(), note: note?.(true) ?? null };
+  return { name, missing: missing(), note: note?.(true) ?? null, isIll: isIll?.() ?? false };
 }
 
 /** Null: they are not, or the process takes none. */
@@ -550,7 +557,7 @@ function noteLasts(event: DeskEvent, tellers: Tellers): void {
   const { lasts, clock } = tellers;
   if (event.kind === 'would-be') tellRefusals('bids-refused', lasts.lately.note(event.record), tellers);
   if (event.kind === 'link-query') tellRefusals('link-queries-refused', lasts.lately.noteLinkQuery(event), tellers);
-  if (event.kind === 'duration' && event.stage === 'send-to-answer') lasts.lately.noteAnswerTime(event.durationMs);
+  if (event.kind === 'attempt' && event.durationMs !== null) lasts.lately.noteAnswerTime(event.durationMs, clock.now());
   if (event.kind === 'sending') lasts.sentAt = event.at;
   if (event.kind === 'attempt' && takenOutcomes.has(event.outcome)) lasts.bidAt = clock.now();
   if (event.kind === 'folded' && event.to === 'won' && event.from !== 'won') lasts.winAt = clock.now();
@@ -892,6 +899,7 @@ function readinessChecks(
   orders: OrderJournal,
   service: { text: () => string; isIll: () => boolean },
   economics: EconomicsWatch,
+  fullCaps: () => DaemonStatus['caps'],
 ): ReadinessCheck[] {
   return [
     {
@@ -948,6 +956,18 @@ function readinessChecks(
       isIll: service.isIll,
     },
     {
+      name: 'caps',
+      role: 'engine',
+      // A cap does what it is there for.
+      missing: () => null,
+      note: (names) => {
+        const caps = fullCaps();
+        if (caps == null) return 'none keeps bids back';
+        return fullCapsText(formatEn, names ? caps : withoutUse(caps));
+      },
+      isIll: () => fullCaps() != null,
+    },
+    {
       name: 'rules',
       role: 'engine',
       missing: () => {
@@ -962,7 +982,11 @@ function readinessChecks(
         if (refusal !== null) return `${followed}; the folder is refused`;
         return notFollowed === null ? followed : `${followed}; ${notFollowed.slice(0, shownHash)} in the folder is not`;
       },
-      isIll: () => rules.status().refusal !== null || economics.awaited() !== null,
+      isIll: () => {
+        const { refusal, rollback } = rules.status();
+        const isUnreviewed = rollback !== null && rollback.reviewedBy === null;
+        return refusal !== null || isUnreviewed || economics.awaited() !== null;
+      },
     },
     {
       name: 'control',
@@ -977,7 +1001,7 @@ function readinessChecks(
 }
 
 function serviceText(parts: EngineParts, { lately }: Lasts): string {
-  const { unknownRefusals, linkQueryRefusals, slowAnswers } = lately.told();
+  const { unknownRefusals, linkQueryRefusals, slowAnswers } = lately.told(parts.clock.now());
   const texts = [answerText(parts)];
   if (unknownRefusals !== null) texts.push(statusEn.unknownRefusals(unknownRefusals));
   if (linkQueryRefusals !== null) texts.push(statusEn.linkQueryRefusals(linkQueryRefusals));
@@ -986,7 +1010,7 @@ function serviceText(parts: EngineParts, { lately }: Lasts): string {
 }
 
 function serviceNote(parts: EngineParts, lasts: Lasts): { text: () => string; isIll: () => boolean } {
-  const isIll = () => Object.values(lasts.lately.told()).some((told) => told !== null);
+  const isIll = () => Object.values(lasts.lately.told(parts.clock.now())).some((told) => told !== null);
   return { text: () => serviceText(parts, lasts), isIll };
 }
 
@@ -1058,9 +1082,25 @@ function statusOf(
     lastAnswerAt: parts.serviceAnsweredAt(),
     lastAnswerStatus: parts.serviceAnsweredStatus(),
     serviceAskedMs: config.bidding.timeWitness === 'service' ? askIdleEveryMs : null,
-    ...lasts.lately.told(),
-    caps: lasts.lately.caps(clock.now(), status?.capsByHand ?? null),
+    ...lasts.lately.told(clock.now()),
+    caps: fullCapsOf(parts),
   };
+}
+
+/** The cap that keeps bids back; null: none does. */
+function fullCapsOf({
+  desk,
+  rules,
+  lasts,
+  clock,
+}: {
+  desk: Pick<Desk, 'status'> | null;
+  rules: Pick<RuleDesk, 'status'>;
+  lasts: Lasts;
+  clock: Clock;
+}): NonNullable<DaemonStatus['caps']> | null {
+  const { hash: ruleSetHash } = rules.status();
+  return lasts.lately.caps({ now: clock.now(), byHand: desk?.status().capsByHand ?? null, ruleSetHash });
 }
 
 /** A clock that is not believed is told with how far it moved, and which way. */
@@ -1073,6 +1113,11 @@ function shownHeldBack({ capNames = [], files, ...held }: HeldBack) {
   return { ...held, capNames: [...capNames], files: [...files] };
 }
 
+function withoutUse(caps: NonNullable<DaemonStatus['caps']>): NonNullable<DaemonStatus['caps']> {
+  return { ...caps, cap: { ...caps.cap, ...nothingTold } };
+}
+
+const formatEn = createFormat('en');
 const nothingTold = { usedCents: null, limitCents: null, usedCount: null, limitCount: null };
 
 /** For readers without a token: who paused, what that person wrote, and the money under a cap are for those with a role. */
@@ -1082,7 +1127,7 @@ function withoutPerson(status: DaemonStatus): DaemonStatus {
     ...status,
     capRaises: capRaises.map((raise) => ({ ...raise, limitCents: null, by: null })),
     rollback: rollback == null ? null : { ...rollback, by: null, reviewedBy: null },
-    ...(caps == null ? {} : { caps: { ...caps, cap: { ...caps.cap, ...nothingTold } } }),
+    ...(caps == null ? {} : { caps: withoutUse(caps) }),
   };
   return bidding?.cause === 'paused' ? { ...nameless, bidding: { ...bidding, by: null, detail: null } } : nameless;
 }
@@ -1114,6 +1159,7 @@ async function metricsText(
 ): Promise<string> {
   const { clock, metrics, lagGauge, desk, door, checks } = parts;
   const lag = await lagGauge.read();
+  const told = parts.lasts.lately.told(clock.now());
   metrics.setGauges({
     now: clock.now(),
     desk: desk?.status() ?? null,
@@ -1123,8 +1169,9 @@ async function metricsText(
     ruleSetRefused: parts.rules.status().refusal !== null,
     logLinesLost: parts.journal.lost(),
     serviceAnsweredAt: parts.serviceAnsweredAt(),
-    unknownRefusals: parts.lasts.lately.told().unknownRefusals ?? 0,
-    linkQueryRefusals: parts.lasts.lately.told().linkQueryRefusals ?? 0,
+    unknownRefusals: told.unknownRefusals ?? 0,
+    linkQueryRefusals: told.linkQueryRefusals ?? 0,
+    cappedRequests: fullCapsOf(parts)?.ended ?? 0,
   });
   return metrics.text();
 }

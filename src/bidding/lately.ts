@@ -3,15 +3,20 @@
  * without room. It closes nothing.
  */
 import { operatorPrefix, usageUnder } from '../domain/cap-book.ts';
+import { dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { type BidOutcome, refusedInDoubt } from '../domain/offer.ts';
 import type { Answered, Claimed, Passed } from '../domain/records.ts';
 import { fullCapOf } from './decide.ts';
 
-/** A cap that had no room. `name`: without the values of its key, which may stand for a worker. `byHand`: an operator's. */
-type CapEnd = {
+/**
+ * A cap that had no room. `name`: without the values of its key, which may stand for a worker. `byHand`: an operator's. `windowHours`: of
+ * a rolling window; null: it counts the calendar day.
+ */
+export type CapEnd = {
   name: string;
   byHand: boolean;
+  windowHours: number | null;
   usedCents: number;
   limitCents: number | null;
   usedCount: number;
@@ -21,12 +26,22 @@ type CapEnd = {
 /** The cap that ended a would-be bid last, and how many of how many ended by one. */
 type CapEnds = { cap: CapEnd; ended: number; of: number };
 
+/** What holds now. `byHand`: the limits by hand; null: not known. `ruleSetHash`: of the set that is followed; null: none is. */
+export type CapsNow = {
+  now: EpochMs;
+  byHand: Readonly<Record<string, number>> | null;
+  ruleSetHash: string | null;
+};
+
 type Lately = {
   /** Requests in a row whose bids were all refused in words that nobody knows; null: too few, or for too short a time. */
   unknownRefusals: number | null;
   /** Links in a row whose queries were all refused in words that nobody knows; null: too few, or for too short a time. */
   linkQueryRefusals: number | null;
-  /** Where the answers to the last bids took a large part of an auction: their median, of how many, and how long an auction is. */
+  /**
+   * Where the answers to the last bids of the last minutes took a large part of an auction: their median, of how many, and how long an
+   * auction is.
+   */
   slowAnswers: { medianMs: number; of: number; windowMs: number } | null;
 };
 
@@ -41,14 +56,15 @@ type LatelyWatch = {
   note: (record: Claimed | Answered | Passed) => RefusalChange | null;
   /** The same of `linkQueryRefusals`. */
   noteLinkQuery: (query: LinkQueryEnd) => RefusalChange | null;
-  /** From the sending of a bid to its answer, or to its end without one. */
-  noteAnswerTime: (durationMs: number) => void;
-  told: () => Lately;
+  /** From the sending of a bid to its answer, also to one that turns it away, or to its end without one. */
+  noteAnswerTime: (durationMs: number, at: EpochMs) => void;
+  told: (now: EpochMs) => Lately;
   /**
    * Where half or more of the last would-be bids ended by a cap, or the latest few of them by one set by hand, which counts every bid;
-   * or some of them within the last minutes by one set by hand that still stands. `byHand`: the limits by hand that stand; null: not known.
+   * or some of them within the last minutes by one set by hand. Those that ended by a cap which is gone, was raised, or has begun a new
+   * day since are left out.
    */
-  caps: (now: EpochMs, byHand: Readonly<Record<string, number>> | null) => CapEnds | null;
+  caps: (holding: CapsNow) => CapEnds | null;
 };
 
 /**
@@ -65,17 +81,20 @@ const mostAnswerTimes = 20;
 const leastAnswerTimes = 10;
 /** Before its bid a request waits for its margin as well, which the same service tells: of an auction, an answer may take this part. */
 const slowShare = 0.1;
+/** What was slow before says nothing of now. */
+const answerTimeMs = 300_000;
 const leastByHand = 3;
 const recentlyMs = 600_000;
+const hourMs = 3_600_000;
 
 /** `windowMs`: the length of an auction. */
 export function createLatelyWatch(windowMs: number): LatelyWatch {
   const bids = createRefusalRun();
   const linkQueries = createRefusalRun();
   /** The latest last. */
-  const answerTimes: number[] = [];
-  /** Of the last would-be bids, the latest last: the cap that it ended by, or null for a claim. */
-  const wouldBe: { end: CapEnd | null; at: EpochMs }[] = [];
+  const answerTimes: { durationMs: number; at: EpochMs }[] = [];
+  /** Of the last would-be bids, the latest last. */
+  const wouldBe: WouldBe[] = [];
 
   function noteAnswer({ requestId, at, outcome }: Answered): RefusalChange | null {
     if (isUnknownRefusal(outcome)) return bids.refused(requestId, at);
@@ -85,7 +104,7 @@ export function createLatelyWatch(windowMs: number): LatelyWatch {
   function noteWouldBe(record: Claimed | Passed): void {
     const end = record.kind === 'passed' ? capEndOf(record) : null;
     if (record.kind === 'passed' && end === null) return;
-    wouldBe.push({ end, at: record.at });
+    wouldBe.push({ end, at: record.at, ruleSetHash: record.trace?.ruleSetHash ?? null });
     if (wouldBe.length > mostWouldBe) wouldBe.shift();
   }
 
@@ -97,30 +116,38 @@ export function createLatelyWatch(windowMs: number): LatelyWatch {
     },
     noteLinkQuery: ({ linkKey, isRefused, at }) =>
       isRefused ? linkQueries.refused(linkKey, at) : linkQueries.ended(at),
-    noteAnswerTime: (durationMs) => {
-      answerTimes.push(durationMs);
+    noteAnswerTime: (durationMs, at) => {
+      answerTimes.push({ durationMs, at });
       if (answerTimes.length > mostAnswerTimes) answerTimes.shift();
     },
-    told: () => ({
+    told: (now) => ({
       unknownRefusals: bids.count(),
       linkQueryRefusals: linkQueries.count(),
-      slowAnswers: slowAnswersIn(answerTimes, windowMs),
+      slowAnswers: slowAnswersIn(
+        answerTimes.flatMap(({ durationMs, at }) => (now - at <= answerTimeMs ? durationMs : [])),
+        windowMs,
+      ),
     }),
-    caps: (now, byHand) => {
-      const ends = wouldBe.flatMap(({ end }) => end ?? []);
-      const isHalf = wouldBe.length >= leastWouldBe && ends.length * 2 >= wouldBe.length;
-      const latest = wouldBe.slice(-leastByHand);
+    caps: (holding) => {
+      const { now, byHand } = holding;
+      const counted = wouldBe.filter((each) => each.end === null || mayStand(each, each.end, holding));
+      const ends = counted.flatMap(({ end }) => end ?? []);
+      const isHalf = counted.length >= leastWouldBe && ends.length * 2 >= counted.length;
+      const latest = counted.slice(-leastByHand);
       const isShut = latest.length === leastByHand && latest.every(({ end }) => end?.byHand === true);
-      const standing = wouldBe.flatMap(({ end, at }) =>
-        end !== null && now - at <= recentlyMs && isStanding(end, byHand) ? end : [],
+      // One that stands is what can be lifted.
+      const standing = counted.flatMap(({ end, at }) =>
+        end?.byHand === true && byHand !== null && now - at <= recentlyMs ? end : [],
       );
       const isNamed = isHalf || isShut || standing.length >= leastByHand;
-      // One that stands is what can be lifted.
       const cap = standing.length >= leastByHand ? standing.at(-1) : ends.at(-1);
-      return isNamed && cap !== undefined ? { cap, ended: ends.length, of: wouldBe.length } : null;
+      return isNamed && cap !== undefined ? { cap, ended: ends.length, of: counted.length } : null;
     },
   };
 }
+
+/** `end`: the cap that it ended by; null: it was claimed. `ruleSetHash`: of the rules that decided. */
+type WouldBe = { end: CapEnd | null; at: EpochMs; ruleSetHash: string | null };
 
 type RefusalRun = {
   refused: (id: string, at: EpochMs) => RefusalChange | null;
@@ -159,10 +186,13 @@ function createRefusalRun(): RefusalRun {
   };
 }
 
-/** One that was raised since may have room again. */
-function isStanding({ name, byHand, limitCents }: CapEnd, limits: Readonly<Record<string, number>> | null): boolean {
-  if (!byHand || limits === null || !Object.hasOwn(limits, name)) return false;
-  return limitCents === null || limits[name]! <= limitCents;
+/** Whether a cap that had no room may have none still. One that is gone, was raised or counts anew is no reason any more. */
+function mayStand({ at, ruleSetHash }: WouldBe, end: CapEnd, holding: CapsNow): boolean {
+  const { now, byHand } = holding;
+  if (end.windowHours === null ? dayOf(at) !== dayOf(now) : now - at > end.windowHours * hourMs) return false;
+  if (!end.byHand) return ruleSetHash === null || holding.ruleSetHash === null || ruleSetHash === holding.ruleSetHash;
+  if (byHand === null) return true;
+  return Object.hasOwn(byHand, end.name) && (end.limitCents === null || byHand[end.name]! <= end.limitCents);
 }
 
 /** Also one whose bid may stand. That nobody has answered a bid says nothing of what the service refuses. */
@@ -182,20 +212,29 @@ function medianOf(durations: readonly number[]): number {
   return durations.toSorted((left, right) => left - right)[Math.floor((durations.length - 1) / 2)]!;
 }
 
-function capEndOf({ code, reasons, trace }: Passed): CapEnd | null {
+/** Null: it did not end by a cap, or its trace does not say which. */
+export function capEndOf({ code, reasons, trace }: Passed): CapEnd | null {
   const key = code === 'cap' ? fullCapOf(reasons) : null;
   if (key === null || trace === null) return null;
   const cap = trace.caps.find(({ keys }) => keys[0] === key);
   if (cap === undefined) return null;
   const used = usageUnder(cap, (each) => trace.usage[each]);
-  const [start = ''] = key.split('|');
-  const byHand = start.startsWith(operatorPrefix);
   return {
-    name: byHand ? start.slice(operatorPrefix.length) : start,
-    byHand,
+    ...capOfKey(key),
+    // A rolling window is summed from one bucket more than it has hours. The cap's own keys come before any for what cannot be read.
+    windowHours: isHourly(key) ? cap.keys.filter(isHourly).length - 1 : null,
     usedCents: used.amountCents,
     limitCents: cap.limitAmountCents,
     usedCount: used.count,
     limitCount: cap.limitCount,
   };
+}
+
+const isHourly = (key: string) => /\|hour-\d+$/.test(key);
+
+/** The cap that a key counts under, without the values that it counts by. */
+export function capOfKey(key: string): Pick<CapEnd, 'name' | 'byHand'> {
+  const [start = ''] = key.split('|');
+  const byHand = start.startsWith(operatorPrefix);
+  return { name: byHand ? start.slice(operatorPrefix.length) : start, byHand };
 }

@@ -56,7 +56,8 @@ export type DeskEvent =
   | { kind: 'bidding'; status: BiddingStatus; before: BiddingStatus | null }
   /** The first byte of a bid is about to be written; it may come to nothing. */
   | { kind: 'sending'; at: EpochMs }
-  | { kind: 'attempt'; outcome: string }
+  /** `durationMs`: from sending to the answer, or to its end without one; null: nothing was written, or nobody was reached. */
+  | { kind: 'attempt'; outcome: string; durationMs: number | null }
   | { kind: 'log-refused'; topic: Topic; message: string }
   /** How much each candidate policy counts in the curve just made: ways to read a histogram, and dimensions of segments. */
   | { kind: 'weights'; readings: readonly Weight[]; segments: readonly Weight[] }

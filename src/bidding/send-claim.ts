@@ -210,7 +210,12 @@ export async function sendClaim(world: SendWorld, watch: ClaimWatch, job: SendJo
 
   function observe(answer: BidAnswer, end: AttemptEnd | null, startedAtMs: number): void {
     const durationMs = clock.monotonicMs() - startedAtMs;
-    world.observer({ kind: 'attempt', outcome: answer.kind === 'answered' ? answer.outcome.kind : answer.reason });
+    const isHeard = answer.kind !== 'not-landed' || ['throttled', 'unauthorised'].includes(answer.reason);
+    world.observer({
+      kind: 'attempt',
+      outcome: answer.kind === 'answered' ? answer.outcome.kind : answer.reason,
+      durationMs: isHeard ? durationMs : null,
+    });
     if (end === null) world.sendLimit.withdrawn();
     else world.sendLimit.heard(end, durationMs, world.inFlight(), clock.monotonicMs(), world.ownDelay.ms());
     if (answer.kind === 'not-landed') return;

@@ -3,6 +3,7 @@ import type { ClosedCause } from '../bidding/bidding-status.ts';
 import { takenAwayText } from '../bidding/held-back-text.ts';
 import { causeText, remedyOf } from './bidding-remedy.ts';
 import { biddingEn } from './bidding-texts-en.ts';
+import { statusEn } from './status-texts-en.ts';
 import type { DoctorFigures, Texts } from './texts.ts';
 
 type Figure = string | number | undefined;
@@ -51,7 +52,7 @@ export const doctorEn: Texts['doctor'] = {
     chain: 'chain of the log',
     views: 'views',
     control: 'controls',
-    caps: 'caps by hand',
+    caps: 'caps',
     bidding: 'bidding',
     key: 'pseudonym key',
     'audit-key': 'key of the anchors',
@@ -148,6 +149,13 @@ export const doctorEn: Texts['doctor'] = {
     'bidding-slow': ({ since, count, durationMs, windowMs }) => [
       `open since ${since}, but half of the last ${count} bids waited ${(Number(durationMs) / 1_000).toFixed(1)} s or longer for their answer, and an auction lasts ${Number(windowMs) / 1_000} s: requests may end without a bid for it`,
       'ask the service why it is slow; see the runbook LanceServiceSlow',
+    ],
+    'bidding-capped': ({ since, name, kind, used, limit, count, of, hours }) => [
+      `open since ${since}, but a cap keeps them back: ${statusEn.capsFull({ name: String(name), byHand: kind === 'by-hand', used: used === undefined ? null : String(used), limit: limit === undefined ? null : String(limit) }, Number(count), Number(of))}`,
+      statusEn.capRemedy({
+        ...{ name: String(name), byHand: kind === 'by-hand' },
+        windowHours: hours === undefined ? null : Number(hours),
+      }),
     ],
     'bidding-closed': ({ cause, since, until, text, detail = text }) => [
       `closed since ${since}: ${causeText(biddingEn, cause as ClosedCause, text === undefined ? null : String(text))} (${cause})${until === undefined ? '' : `, until ${until}`}${detail === undefined ? '' : `: ${detail}`}`,
@@ -263,15 +271,15 @@ export const doctorEn: Texts['doctor'] = {
       `${count} process(es) do not obey the last change yet`,
       'see their journal; restart them if they hang',
     ],
-    'caps-none': () => ['none is in force'],
-    'caps-of-rules': ({ count }) => [
-      `none is in force; a cap of the rules had no room for ${count} of the last requests of today`,
+    'caps-none': () => ['none by hand is in force; none of the rules kept bids back today'],
+    'cap-of-rules': ({ name, count, used, limit }) => [
+      `${name} (of the rules) had no room for ${count} of the last requests of today${used === undefined ? '' : `; at the last of them ${used} of ${limit} were used`}`,
     ],
     'cap-held': ({ name, used, limit, by, since, text }) => [
-      `${name} is in force: ${used} of ${limit} used today${capWord(by, since, text)}`,
+      `${name} (by hand) is in force: ${used} of ${limit} used today${capWord(by, since, text)}`,
     ],
     'cap-binds': ({ name, used, limit, by, since, text, count }) => [
-      `${name} keeps bids back: ${used} of ${limit} used today, ${count} of the last requests ended for a cap${capWord(by, since, text)}`,
+      `${name} (by hand) keeps bids back: ${used} of ${limit} used today; ${count} of the last requests did not fit under it${capWord(by, since, text)}`,
       `lance cap ${name} --reais-a-day N raises it, lance cap ${name} --remove takes it away; else it begins anew at midnight`,
     ],
     'dead-letters-none': () => ['none'],

@@ -4,7 +4,7 @@ import type { ClosedCause } from '../bidding/bidding-status.ts';
 import { causeText, remedyOf } from './bidding-remedy.ts';
 import { biddingPt } from './bidding-texts-pt.ts';
 import { faultPt } from './fault-texts-pt.ts';
-import { takenAwayPt } from './status-texts-pt.ts';
+import { statusPt, takenAwayPt } from './status-texts-pt.ts';
 import type { DoctorFigures } from './texts.ts';
 
 type Figure = string | number | undefined;
@@ -53,7 +53,7 @@ export const doctorPt = {
     chain: 'cadeia do registro',
     views: 'visões',
     control: 'controles',
-    caps: 'tetos à mão',
+    caps: 'tetos',
     bidding: 'lances',
     key: 'chave de pseudônimos',
     'audit-key': 'chave das âncoras',
@@ -157,6 +157,13 @@ export const doctorPt = {
     'bidding-slow': ({ since, count, durationMs, windowMs }: DoctorFigures) => [
       `abertos desde ${since}, mas metade dos últimos ${count} lances esperou ${(Number(durationMs) / 1_000).toFixed(1).replace('.', ',')} s ou mais pela resposta, e um leilão dura ${Number(windowMs) / 1_000} s: por isso pode haver solicitações que ficam sem lance`,
       'pergunte ao serviço por que está lento; veja o runbook LanceServiceSlow',
+    ],
+    'bidding-capped': ({ since, name, kind, used, limit, count, of, hours }: DoctorFigures) => [
+      `abertos desde ${since}, mas um teto os segura: ${statusPt.capsFull({ name: String(name), byHand: kind === 'by-hand', used: used === undefined ? null : String(used), limit: limit === undefined ? null : String(limit) }, Number(count), Number(of))}`,
+      statusPt.capRemedy({
+        ...{ name: String(name), byHand: kind === 'by-hand' },
+        windowHours: hours === undefined ? null : Number(hours),
+      }),
     ],
     'bidding-closed': ({ cause, since, until, text, detail = text }: DoctorFigures) => [
       `fechados desde ${since}: ${causeText(biddingPt, cause as ClosedCause, text === undefined ? null : String(text))} (${cause})${until === undefined ? '' : `, até ${until}`}${detail === undefined ? '' : `: ${detail}`}`,
@@ -287,15 +294,15 @@ export const doctorPt = {
       `${count} processo(s) ainda não obedecem à última mudança`,
       'veja o diário deles; se parados, reinicie',
     ],
-    'caps-none': () => ['nenhum em vigor'],
-    'caps-of-rules': ({ count }: DoctorFigures) => [
-      `nenhum em vigor; um teto das regras não teve lugar para ${count} das últimas solicitações de hoje`,
+    'caps-none': () => ['nenhum à mão em vigor; nenhum das regras segurou lances hoje'],
+    'cap-of-rules': ({ name, count, used, limit }: DoctorFigures) => [
+      `${name} (das regras) não teve espaço para ${count} das últimas solicitações de hoje${used === undefined ? '' : `; na última delas, ${used} de ${limit} usados`}`,
     ],
     'cap-held': ({ name, used, limit, by, since, text }: DoctorFigures) => [
-      `${name} em vigor: ${used} de ${limit} usados hoje${capWord(by, since, text)}`,
+      `${name} (à mão) em vigor: ${used} de ${limit} usados hoje${capWord(by, since, text)}`,
     ],
     'cap-binds': ({ name, used, limit, by, since, text, count }: DoctorFigures) => [
-      `${name} segura lances: ${used} de ${limit} usados hoje, ${count} das últimas solicitações terminaram por um teto${capWord(by, since, text)}`,
+      `${name} (à mão) segura lances: ${used} de ${limit} usados hoje; ${count} das últimas solicitações não couberam nele${capWord(by, since, text)}`,
       `lance cap ${name} --reais-a-day N o aumenta, lance cap ${name} --remove o tira; senão, recomeça à meia-noite`,
     ],
     'dead-letters-none': () => ['nenhuma'],

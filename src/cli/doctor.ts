@@ -9,16 +9,16 @@ import { fullCapOf } from '../bidding/decide.ts';
 import { type HeldBack, isForPersons, openChecked, takenAwayBy } from '../bidding/held-back.ts';
 import { refusalBy } from '../bidding/house.ts';
 import { judgeKey } from '../bidding/key-check.ts';
+import { capOfKey } from '../bidding/lately.ts';
 import { type EventLog, lastChanges, toldPause, type Views } from '../bidding/ports.ts';
 import { mayFollow, proposalOf, rollbackFrom, rollbackIn } from '../bidding/rule-book.ts';
 import { modeForOthers, type StorePlace } from '../config/store-place.ts';
 import { type Config, economicsOf, type Place, secretsOf } from '../config.ts';
 import type { ChainVerdict } from '../domain/audit.ts';
-import { fullCap, operatorKeyStart } from '../domain/cap-book.ts';
 import { dayOf } from '../domain/clock.ts';
-import type { RequestState } from '../domain/states.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
+import type { DaemonStatus } from '../http/api/status.ts';
 import { countLetters } from '../http/letters.ts';
 import { economicsStanding } from '../operating/economics.ts';
 import { living } from '../operating/living.ts';
@@ -27,6 +27,7 @@ import { confirmRules, reasonsAgainst } from '../rules/verdict.ts';
 import { reportsErrors } from '../wire/link-queries.ts';
 import { readOutcomeTable } from '../wire/outcomes.ts';
 import { remedyOf } from './audit.ts';
+import { capsThatEnded, lastEnd, useOf, withUse } from './full-caps.ts';
 import { reasonTexts } from './rules-files.ts';
 import { detailText } from './status.ts';
 import { labelledText } from './terminal.ts';
@@ -49,8 +50,6 @@ const hashLength = 12;
 const littleBytes = 1e9;
 /** Requests without a bid that are looked at for a full cap, the latest first. */
 const recentPasses = 200;
-/** Of them, those whose record is read for caps that their reason does not name. */
-const tracedPasses = 100;
 /** Deadlines are kept by the service's time, so a small difference costs nothing; beyond the larger one bidding is closed (`clock-skew`). */
 const noticedSkewMs = 2_000;
 const closingSkewMs = 15 * 60_000;
@@ -441,32 +440,9 @@ function checkAuditKey({ unverified }: ChainVerdict, anchors: number | null): Fi
     : found('audit-key', 'ok', 'audit-key-new');
 }
 
-/** Of caps by hand those without room for each request. The reason names the first one alone; what was used under the others stands in the trace. */
-async function capsThatEnded(
-  log: DeskReader['log'],
-  states: readonly RequestState[],
-  names: readonly string[],
-): Promise<ReadonlyMap<string, readonly string[]>> {
-  const ended = new Map<string, readonly string[]>();
-  for (const [index, { requestId, places, pass, request }] of states.entries()) {
-    const named = fullCapOf(pass!.reasons);
-    const others = names.filter((name) => named?.startsWith(operatorKeyStart(name)) !== true);
-    const full = names.filter((name) => !others.includes(name));
-    ended.set(requestId, full);
-    if (others.length === 0 || index >= tracedPasses) continue;
-    const records = await log.readKey('auctions', requestId, places);
-    const trace = records.map(({ record }) => record).findLast((record) => record.kind === 'passed')?.trace;
-    const more = { amountCents: request?.requestedAmountCents ?? 0, count: 1 };
-    for (const name of others) {
-      const cap = trace?.caps.find(({ keys }) => keys[0]?.startsWith(operatorKeyStart(name)));
-      if (cap !== undefined && fullCap([cap], more, (key) => trace!.usage[key]) !== null) full.push(name);
-    }
-  }
-  return ended;
-}
-
-/** Caps that somebody set by hand, and whether one of them keeps bids back today. */
-async function checkCaps({ clock, format }: CommandWorld, { control, views, log }: DeskReader): Promise<Finding[]> {
+/** Caps that somebody set by hand, and whether one of them keeps bids back today; of the rules' caps those that have ended requests today. */
+async function checkCaps({ clock, format }: CommandWorld, reader: DeskReader): Promise<Finding[]> {
+  const { control, views, log } = reader;
   const now = clock.now();
   const { caps, changes } = await control.read();
   const today = dayOf(now);
@@ -504,12 +480,21 @@ async function checkCaps({ clock, format }: CommandWorld, { control, views, log 
         : found('caps', 'ok', 'cap-held', figures),
     );
   }
-  if (findings.length > 0) return findings;
-  return [
-    passes.length === 0
-      ? found('caps', 'ok', 'caps-none')
-      : found('caps', 'ok', 'caps-of-rules', { count: passes.length }),
-  ];
+  const byRules = new Map<string, number>();
+  for (const { state } of passes) {
+    const key = fullCapOf(state.pass!.reasons);
+    const cap = key === null ? null : capOfKey(key);
+    // What a cap by hand ended that is gone by now is nobody's reason any more.
+    if (cap !== null && !cap.byHand) byRules.set(cap.name, (byRules.get(cap.name) ?? 0) + 1);
+  }
+  for (const [name, count] of byRules) {
+    const end = await lastEnd(reader, { name, byHand: false });
+    const { used, limit } = end === null ? { used: null, limit: null } : useOf(format, end);
+    findings.push(
+      found('caps', 'ok', 'cap-of-rules', { name, count, ...(used === null || limit === null ? {} : { used, limit }) }),
+    );
+  }
+  return findings.length > 0 ? findings : [found('caps', 'ok', 'caps-none')];
 }
 
 /** Whether the server that keeps the cap book may take a part of it away. */
@@ -560,7 +545,7 @@ async function checkBidding(world: CommandWorld, reader: DeskReader | null, mayR
   const { bidding } = answer.status;
   if (bidding === null) return [];
   const since = world.format.minute(bidding.since);
-  const { unknownRefusals, linkQueryRefusals, slowAnswers, partitions } = answer.status;
+  const { unknownRefusals, linkQueryRefusals, slowAnswers, caps, partitions } = answer.status;
   if (bidding.cause === null) {
     const ill: Finding[] = [];
     if (partitions.closed.length > 0)
@@ -573,6 +558,7 @@ async function checkBidding(world: CommandWorld, reader: DeskReader | null, mayR
       const { medianMs, of, windowMs } = slowAnswers;
       ill.push(found('bidding', 'warn', 'bidding-slow', { since, durationMs: medianMs, count: of, windowMs }));
     }
+    if (caps != null) ill.push(await cappedFinding(world, reader, caps, since));
     return ill.length > 0 ? ill : [found('bidding', 'ok', 'bidding-open', { since })];
   }
   // Why somebody paused is told by the process only to those with a token.
@@ -581,6 +567,21 @@ async function checkBidding(world: CommandWorld, reader: DeskReader | null, mayR
   const until = bidding.until == null ? {} : { until: world.format.minute(bidding.until) };
   const figures = { cause: bidding.cause, since, ...until, ...(detail == null ? {} : { text: detail }) };
   return [found('bidding', bidding.cause === 'paused' ? 'warn' : 'fail', 'bidding-closed', figures)];
+}
+
+async function cappedFinding(
+  { format }: CommandWorld,
+  reader: DeskReader | null,
+  told: NonNullable<DaemonStatus['caps']>,
+  since: string,
+): Promise<Finding> {
+  const { cap, ended, of } = reader === null ? told : await withUse(reader, told);
+  const { used, limit } = useOf(format, cap);
+  return found('bidding', 'warn', 'bidding-capped', {
+    ...{ since, name: cap.name, kind: cap.byHand ? 'by-hand' : 'of-rules', count: ended, of },
+    ...(used === null || limit === null ? {} : { used, limit }),
+    ...(cap.windowHours == null ? {} : { hours: cap.windowHours }),
+  });
 }
 
 async function checkDaemon(

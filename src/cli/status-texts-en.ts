@@ -74,6 +74,8 @@ export const statusEn: Texts['status'] = {
     `SLOW: half of the last ${of} bids waited ${(medianMs / 1_000).toFixed(1)} s or longer for their answer, and an auction lasts ${Math.round(windowMs / 1_000)} s: requests may end without a bid for it; ask the service (runbook LanceServiceSlow)`,
   capsFull: ({ name, byHand, used, limit }, ended, of) =>
     `${ended} of the last ${of} would-be bids ended by a cap, the last by ${name}${byHand ? ' (set by hand)' : ' (of the rules)'}${used === null ? '' : `: ${used} of ${limit} used`}`,
+  capRemedy: ({ name, byHand, windowHours }) =>
+    `${windowHours === null ? 'it begins anew at midnight' : `use falls as its window of ${windowHours} h moves on`}; before, ${byHand ? `lance cap ${name} --reais-a-day N raises it, lance cap ${name} --remove takes it away` : 'only with a higher limit in the folder of the rules (LANCE_RULES_DIR)'} (runbook LanceBidsCapped)`,
   turnedAway: (code) =>
     `with HTTP ${code}: it, or something in front of it, may turn this machine away; the next bid or query tells`,
   unanswered: 'has not answered since the process started',

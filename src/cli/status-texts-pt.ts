@@ -2,6 +2,7 @@
 
 import type { HeldBack } from '../bidding/held-back.ts';
 import type { Age } from './age.ts';
+import type { CapRemedyFacts } from './full-caps.ts';
 
 type Requests = { open: number; parked: number; frozen: number };
 type Queue = { queued: number; sending: number; sendLimit: number; unknown: number };
@@ -101,7 +102,9 @@ export const statusPt = {
     ended: number,
     of: number,
   ) =>
-    `${ended} das últimas ${of} solicitações que teriam lance pararam em um teto; a última, em ${name}${byHand ? ' (definido manualmente)' : ' (das regras)'}${used === null ? '' : `: ${used} de ${limit} usados`}`,
+    `${ended} das últimas ${of} solicitações que teriam lance pararam em um teto; a última, em ${name}${byHand ? ' (posto à mão)' : ' (das regras)'}${used === null ? '' : `: ${used} de ${limit} usados`}`,
+  capRemedy: ({ name, byHand, windowHours }: CapRemedyFacts) =>
+    `${windowHours === null ? 'recomeça à meia-noite' : `o uso cai ao passar a janela de ${windowHours} h`}; antes, ${byHand ? `lance cap ${name} --reais-a-day N o aumenta, lance cap ${name} --remove o tira` : 'só com um limite maior na pasta das regras (LANCE_RULES_DIR)'} (runbook LanceBidsCapped)`,
   turnedAway: (code: number) =>
     `com HTTP ${code}: ele, ou algo na frente dele, pode estar recusando esta máquina; o próximo lance ou consulta dirá`,
   unanswered: 'não respondeu desde o início do processo',

@@ -9,6 +9,7 @@ import { causeText, remedyOf } from './bidding-remedy.ts';
 import { raiseText } from './cap-raise-text.ts';
 import { askStatus, type DaemonPlace, type StatusAnswer } from './daemon.ts';
 import { reasonText } from './flows.ts';
+import { fullCapsText, withUse } from './full-caps.ts';
 import { labelledText } from './terminal.ts';
 import type { Texts } from './texts.ts';
 import { type CommandWorld, isStoreHeld, withReader } from './world.ts';
@@ -72,15 +73,18 @@ function whyText({ format }: CommandWorld, place: DaemonPlace | null, answer: St
 
 /** A process tells who ordered what, and why, only to those with a token; whoever has its store may read it there. */
 async function withPerson(world: CommandWorld, { named }: DaemonPlace, found: DaemonStatus): Promise<DaemonStatus> {
-  const { bidding, rollback, capRaises = [] } = found;
+  const { bidding, rollback, caps, capRaises = [] } = found;
   const isPaused = bidding?.cause === 'paused' && bidding.by === null;
-  if (named || !(isPaused || rollback != null || capRaises.length > 0)) return found;
-  const known = await knownOfStore(world);
+  if (named || !(isPaused || rollback != null || capRaises.length > 0 || caps != null)) return found;
+  const known = await knownOfStore(world, caps);
   if (known === null) return found;
   const { pause } = known;
   // Of another rollback than the process follows, the store's says nothing.
   const back = rollback != null && known.rollback?.at === rollback.at ? known.rollback : rollback;
-  const told = capRaises.length === 0 ? {} : { capRaises: known.raises.map((raise) => ({ ...raise })) };
+  const told = {
+    ...(caps == null ? {} : { caps: known.caps }),
+    ...(capRaises.length === 0 ? {} : { capRaises: known.raises.map((raise) => ({ ...raise })) }),
+  };
   const withNames = { ...found, ...told, ...(back === undefined ? {} : { rollback: back }) };
   return isPaused && pause !== null
     ? { ...withNames, bidding: { ...bidding, by: pause.by, detail: pause.reason } }
@@ -95,12 +99,14 @@ type KnownOfStore = {
   pause: Pause | null;
   rollback: Rollback | null;
   raises: readonly WaitingRaise[];
+  caps: DaemonStatus['caps'];
 };
 
-/** What the store says; null where it cannot be read. */
-async function knownOfStore(world: CommandWorld): Promise<KnownOfStore | null> {
+/** What the store says; null where it cannot be read. `caps`: as the process tells of them; what is used under one is added. */
+async function knownOfStore(world: CommandWorld, caps?: DaemonStatus['caps']): Promise<KnownOfStore | null> {
   try {
-    return await withReader(world, async ({ control, ruleBook }) => {
+    return await withReader(world, async (reader) => {
+      const { control, ruleBook } = reader;
       const signs = (await living(control, world.clock)).map(({ at }) => at);
       const lastAt = signs.length === 0 ? null : Math.max(...signs);
       return {
@@ -110,6 +116,7 @@ async function knownOfStore(world: CommandWorld): Promise<KnownOfStore | null> {
         pause: toldPause(await control.read()),
         rollback: rollbackIn(await ruleBook.read()),
         raises: await waitingRaises({ ruleBook, clock: world.clock }),
+        caps: caps == null ? caps : await withUse(reader, caps),
       };
     });
   } catch {
@@ -166,7 +173,7 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.refusals, found.unknownRefusals == null ? null : status.unknownRefusals(found.unknownRefusals)],
     [labels.linkQueries, found.linkQueryRefusals == null ? null : status.linkQueryRefusals(found.linkQueryRefusals)],
     [labels.answers, found.slowAnswers == null ? null : status.slowAnswers(found.slowAnswers)],
-    [labels.caps, capsText(found)],
+    [labels.caps, found.caps == null ? null : fullCapsText(format, found.caps)],
     ...(found.capRaises ?? []).map((raise): readonly [string, string] => [labels.waits, raiseText(format, raise)]),
   ];
   const width = screenWidth - Math.max(...Object.values(labels).map((label) => label.length)) - 2;
@@ -212,16 +219,6 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     if (lastAnswerAt === null) return status.openUnanswered(format.minute(startedAt));
     const since = lastBidAt ?? startedAt;
     return at - since < unheardMs ? status.open : status.openUnheard(format.minute(since));
-  }
-
-  function capsText({ caps }: DaemonStatus): string | null {
-    if (caps == null) return null;
-    const { cap, ended, of } = caps;
-    const { usedCents, limitCents, usedCount, limitCount } = cap;
-    const inMoney = usedCents !== null && limitCents !== null;
-    const inBids = usedCount !== null && limitCount !== null ? [String(usedCount), String(limitCount)] : [null, null];
-    const [used, limit] = inMoney ? [format.money(usedCents), format.money(limitCents)] : inBids;
-    return status.capsFull({ ...cap, used: used ?? null, limit: limit ?? null }, ended, of);
   }
 
   /** Of an earlier version nobody knows. */

@@ -1,4 +1,5 @@
 /** Pages of how the process runs: its checks, its place in the log, refused rules, alarms, dead letters, tokens and runbooks; pure. */
+import { fullCapsText } from '../cli/full-caps.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { DaemonStatus } from '../http/api/status.ts';
 import type { Letter, Replay } from '../http/letters.ts';
@@ -6,8 +7,8 @@ import type { KnownToken } from '../operating/tokens.ts';
 import { type Html, html, outside } from './html.ts';
 import { csrfField, layout, type Shown, timeText, withLocalTimes } from './pages.ts';
 
-/** As `/readyz?verbose` says them. `missing` null: nothing is. */
-export type CheckShown = { name: string; missing: string | null; note: string | null };
+/** As `/readyz?verbose` says them. `missing` null: nothing is. `isIll`: what the note says has to be put right all the same. */
+export type CheckShown = { name: string; missing: string | null; note: string | null; isIll: boolean };
 /** Raised by this process since it started. */
 export type AlarmCount = { code: string; count: number };
 /** `applied`: the place up to which it is folded; null: not known. */
@@ -50,12 +51,17 @@ ${links}
 
 function checkTable({ texts, format, language }: Shown, status: DaemonStatus, checks: readonly CheckShown[]): Html {
   const words = texts.operations;
-  const { unknownRefusals, linkQueryRefusals, slowAnswers } = status;
+  const { unknownRefusals, linkQueryRefusals, slowAnswers, caps } = status;
   const { status: found } = format.texts;
   const own = language === 'pt' ? 'pt-BR' : 'en';
   // What the process says of itself is in English.
   const rows: readonly { name: string; isGood: boolean; text: string; language?: string }[] = [
-    ...checks.map(({ name, missing, note }) => ({ name, isGood: missing === null, text: missing ?? note ?? '' })),
+    // What is shown under it in the language of the page is said once.
+    ...checks.map(({ name, missing, note, isIll }) =>
+      name === 'caps' && caps != null
+        ? { name, isGood: false, text: fullCapsText(format, caps), language: own }
+        : { name, isGood: missing === null && !isIll, text: missing ?? note ?? '' },
+    ),
     ...(unknownRefusals == null
       ? []
       : [{ name: 'outcomes', isGood: false, text: found.unknownRefusals(unknownRefusals), language: own }]),

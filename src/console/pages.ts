@@ -7,6 +7,7 @@ import { raiseText } from '../cli/cap-raise-text.ts';
 import { whatText } from '../cli/controls-history.ts';
 import { phaseText } from '../cli/flows.ts';
 import { createFormat, type Format } from '../cli/format.ts';
+import { fullCapsText } from '../cli/full-caps.ts';
 import type { Language } from '../cli/texts.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { ApiRole } from '../domain/roles.ts';
@@ -192,7 +193,11 @@ export function nowPage(shown: Shown, facts: NowFacts): string {
   const isPaused = bidding?.cause === 'paused';
   const buttons = html`<a class="button danger" href="/console/stop">${texts.now.stop}</a>`;
   const resume = html`<a class="button" href="/console/resume">${texts.now.resume}</a>`;
-  const isLost = bidding?.kind === 'closed' || status.unknownRefusals != null || status.linkQueryRefusals != null;
+  const isLost =
+    bidding?.kind === 'closed' ||
+    status.unknownRefusals != null ||
+    status.linkQueryRefusals != null ||
+    status.caps != null;
   const tone = isLost ? 'panel shut' : 'panel live';
   const words = bidding === null ? texts.now.doorOnly : bidding.kind === 'open' ? texts.now.open : texts.now.closed;
   const body = html`<h1>${texts.pages.now}</h1>
@@ -219,7 +224,7 @@ ${
 function biddingFacts(
   shown: Shown,
   bidding: NonNullable<DaemonStatus['bidding']>,
-  { unknownRefusals, linkQueryRefusals, slowAnswers }: DaemonStatus,
+  { unknownRefusals, linkQueryRefusals, slowAnswers, caps }: DaemonStatus,
   now: number,
 ): Html {
   const { format } = shown;
@@ -242,6 +247,7 @@ ${row(words.remedy, remedy)}
 ${row(words.warning, unknownRefusals == null ? null : status.unknownRefusals(unknownRefusals))}
 ${row(words.warning, linkQueryRefusals == null ? null : status.linkQueryRefusals(linkQueryRefusals))}
 ${row(words.warning, slowAnswers == null ? null : status.slowAnswers(slowAnswers))}
+${row(words.warning, caps == null ? null : outside(fullCapsText(format, caps), longestWarning))}
 </dl>`;
 }
 
@@ -291,6 +297,7 @@ ${moreCaps > 0 && html`<p class="help">${words.moreCaps(String(moreCaps))}</p>`}
 }
 
 const hashLength = 12;
+const longestWarning = 600;
 
 function processFacts({ texts: { now: words }, format }: Shown, status: DaemonStatus): Html {
   const { version, roles, startedAt, instance, ready, ruleSet, rulesFolder, partitions } = status;

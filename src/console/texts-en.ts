@@ -455,6 +455,7 @@ export const consoleEn: ConsoleTexts = {
       partitions: 'partitions',
       gate: 'bidding',
       service: 'service',
+      caps: 'caps',
       rules: 'rules',
       control: 'orders',
       webhooks: 'webhooks',

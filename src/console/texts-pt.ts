@@ -456,6 +456,7 @@ export const consolePt = {
       partitions: 'partições',
       gate: 'lances',
       service: 'serviço',
+      caps: 'tetos',
       rules: 'regras',
       control: 'ordens',
       webhooks: 'webhooks',

@@ -27,6 +27,8 @@ type GaugeSample = {
   /** Requests in a row whose bids were refused in unknown words; 0: too few to tell. */
   unknownRefusals: number;
   linkQueryRefusals: number;
+  /** Would-be bids of late that a cap ended, where that is told; 0: it is not. */
+  cappedRequests: number;
   /** Of each check of readiness, whether it holds. */
   ready: Readonly<Record<string, boolean>>;
 };
@@ -72,6 +74,10 @@ const plainGauges: Readonly<Record<string, { help: string; of: (sample: GaugeSam
   link_query_refusals: {
     help: 'Employment links in a row whose queries were all refused in unknown words; 0: too few, or for too short a time.',
     of: ({ linkQueryRefusals }) => linkQueryRefusals,
+  },
+  capped_requests: {
+    help: 'Of the last 20 would-be bids those that a cap ended, where it is half or more, or a cap by hand ended the last ones; 0: neither.',
+    of: ({ cappedRequests }) => cappedRequests,
   },
   webhooks_in_flight: { help: 'Webhooks waiting for the log.', of: ({ doorInFlight }) => doorInFlight },
   unknown_bids: { help: 'Bids sent whose answer is not known.', of: ({ desk }) => desk?.unknown.count ?? 0 },

@@ -231,8 +231,8 @@ test('a cap by hand: in force, and keeping bids back', async () => {
   );
   await assertSaid(
     {},
-    /bem +tetos à mão +noite em vigor: R\$ .* de R\$ 1\.000\.000,00 usados hoje; posto por ana em .* \(fim do mês\)/,
-    /ok +caps by hand +noite is in force: R\$ .* of R\$ 1,000,000\.00 used today; set by ana on .* \(fim do mês\)/,
+    /bem +tetos +noite \(à mão\) em vigor: R\$ .* de R\$ 1\.000\.000,00 usados hoje; posto por ana em .* \(fim do mês\)/,
+    /ok +caps +noite \(by hand\) is in force: R\$ .* of R\$ 1,000,000\.00 used today; set by ana on .* \(fim do mês\)/,
   );
   assert.equal((await lance(environment, 'cap', 'noite', '--reais-a-day', '0,01', ...order)).code, 0);
   await played.sandbox.run(20);
@@ -256,12 +256,12 @@ test('a cap by hand: in force, and keeping bids back', async () => {
   assert.equal((await lance(environment, 'cap', 'desk-day', '--remove', '--by', 'ana')).code, 0);
   await assertSaid(
     {},
-    /atenção +tetos à mão +noite segura lances: .*, \d+ das últimas solicitações.*\n +remédio: lance cap noite --reais-a-day N o aumenta/,
-    /warn +caps by hand +noite keeps bids back: .*, \d+ of the last requests.*\n +remedy: lance cap noite --reais-a-day N raises it/,
+    /atenção +tetos +noite \(à mão\) segura lances: .*; \d+ das últimas solicitações.*\n +remédio: lance cap noite --reais-a-day N o aumenta/,
+    /warn +caps +noite \(by hand\) keeps bids back: .*; \d+ of the last requests.*\n +remedy: lance cap noite --reais-a-day N raises it/,
   );
   assert.equal((await lance(environment, 'cap', 'noite', '--remove', ...order)).code, 0);
-  // What the cap kept back stays among the requests of today.
-  assert.deepEqual(named(await findings(), 'caps'), ['ok caps-of-rules']);
+  // What it kept back is put on nobody else.
+  assert.deepEqual(named(await findings(), 'caps'), ['ok caps-none']);
 });
 
 // They change nothing, and a command keeps one core busy.

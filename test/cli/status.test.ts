@@ -330,7 +330,7 @@ test('a full cap and a service that refuses every bid are shown at once', async 
   try {
     for (const [language, said] of [
       ['en', /REFUSED: the bids of the last 6 .* 14 of the last 20 would-be bids .* by noite \(set by hand\)/],
-      ['pt', /RECUSADOS: os lances das últimas 6 .* 14 das últimas 20 .* em noite \(definido manualmente\)/],
+      ['pt', /RECUSADOS: os lances das últimas 6 .* 14 das últimas 20 .* em noite \(posto à mão\)/],
     ] as const) {
       const { stdout } = await lance({ LANCE_URL, LANCE_LANG: language }, 'status');
       assert.match(stdout.replaceAll(/\s+/g, ' '), said);

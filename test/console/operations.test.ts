@@ -135,8 +135,8 @@ test('every alarm has its place in the runbooks, and what others wrote stays a t
         partitions: { owned: [0], closed: [hostile, 'behind since 2026-11-27T06:06:12.345Z'] },
       },
       checks: [
-        { name: hostile, missing: hostile, note: null },
-        { name: 'log', missing: null, note: 'written 2026-11-27T06:06:12.345Z' },
+        { name: hostile, missing: hostile, note: null, isIll: false },
+        { name: 'log', missing: null, note: 'written 2026-11-27T06:06:12.345Z', isIll: true },
       ],
       alarms: codes.map((code) => ({ code, count: 2 })),
       partitions: null,
@@ -145,6 +145,7 @@ test('every alarm has its place in the runbooks, and what others wrote stays a t
     });
     assert.match(made, language === 'pt' ? /written 27\/11\/2026 03:06 -03/ : /written 2026-11-27 03:06 -03/);
     assert.doesNotMatch(made, /06:06:12/);
+    assert.doesNotMatch(made, /class="right"/, 'what is to be put right though nothing is missing is no good row');
     assert.match(made, /<li><bdi>caps\.json:12: \/rules\/0\/when: unknown fact<\/bdi><\/li>/);
     const books = runbookPage(shown, text);
     const ids = new Set([...books.matchAll(/id="([^"]+)"/g)].map(([, id]) => id));

@@ -199,7 +199,7 @@ test('no page shows the markup of others, or turns its direction', () => {
 test('a service that refuses every bid, or is slow, stands on the first page while bidding is open', () => {
   const example = exampleOf(statusSchema) as Parameters<typeof nowPage>[1]['status'];
   const bidding = { ...example.bidding!, kind: 'open' as const, cause: null, detail: null, remedy: null };
-  const status = { ...example, bidding, unknownRefusals: null, linkQueryRefusals: null, slowAnswers: null };
+  const status = { ...example, bidding, unknownRefusals: null, linkQueryRefusals: null, slowAnswers: null, caps: null };
   const facts = { caps: [], moreCaps: 0, now: status.at, notice: null };
   for (const [language, warning, refused, queries, slow] of [
     [

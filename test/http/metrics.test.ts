@@ -28,7 +28,7 @@ function fill(metrics: Metrics): void {
   metrics.observeDesk({ kind: 'ruled', effects: ['One alert', 'Age ≥ 21: "só maiores"'], decidedBy: 'One alert' });
   metrics.observeDesk({ kind: 'ruled', effects: ['One alert'], decidedBy: null });
   metrics.observeDesk({ kind: 'duration', stage: 'received-to-decided', durationMs: 12 });
-  metrics.observeDesk({ kind: 'attempt', outcome: 'accepted' });
+  metrics.observeDesk({ kind: 'attempt', outcome: 'accepted', durationMs: 4 });
   metrics.observeDesk({ kind: 'late-claim', requestId: '1' });
   metrics.countAlarm('operation-unclear');
   const settled = { kind: 'settled', winProbability: 0.25, position: 2, gapHundredths: -3 } as const;
@@ -61,6 +61,7 @@ function fill(metrics: Metrics): void {
     serviceAnsweredAt: 1_772_550_000_500,
     unknownRefusals: 7,
     linkQueryRefusals: 8,
+    cappedRequests: 12,
     ready: { gate: true, webhooks: false },
   });
 }
@@ -76,6 +77,7 @@ test('what happened is counted, in base units', async () => {
     'lance_service_last_answer_timestamp_seconds 1772550000.5',
     'lance_unknown_refusals 7',
     'lance_link_query_refusals 8',
+    'lance_capped_requests 12',
     'lance_phases_total{phase="passed"} 1',
     'lance_passes_total{code="margin-missing"} 1',
     'lance_rule_effects_total{rule="One alert"} 2',

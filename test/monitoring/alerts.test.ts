@@ -51,6 +51,7 @@ const healthy: Series = {
   'lance_rule_set_refused{job="lance",instance="a"}': '0x40',
   'lance_unknown_refusals{job="lance",instance="a"}': '0x40',
   'lance_link_query_refusals{job="lance",instance="a"}': '0x40',
+  'lance_capped_requests{job="lance",instance="a"}': '0x40',
   'lance_alarms_total{job="lance",instance="a",code="foreign-bid"}': '3x40',
   'lance_ready{job="lance",instance="a",check="webhooks"}': '1x40',
   'lance_webhook_problems_total{job="lance",instance="a",problem="log-refused"}': '3x40',
@@ -138,6 +139,8 @@ const cases: readonly { what: string; change: Series; fires: readonly string[]; 
     change: like('lance_link_query_refusals', '0x28 6x12'),
     fires: ['LanceLinkQueriesRefused'],
   },
+  { what: 'a full cap', change: like('lance_capped_requests', '0x28 12x12'), fires: ['LanceBidsCapped'] },
+  { what: 'a cap that was full a moment ago', change: like('lance_capped_requests', '0x20 12x8 0x12'), fires: [] },
   { what: 'slow answers to a bid now and then', change: answersWithin(0, 0.5), fires: [] },
   {
     what: 'an old unknown',

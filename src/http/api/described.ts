@@ -15,6 +15,7 @@ export type Unit =
   | 'percent'
   | 'ms'
   | 'epoch ms'
+  | 'hours'
   | 'a count'
   | 'a probability from 0 to 1'
   | 'a number as it stands, without a unit';

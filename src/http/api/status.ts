@@ -199,7 +199,7 @@ export const statusSchema = answerNamed(
         })
         .nullable()
         .optional(),
-      'Where the answers to the last bids of this process took a tenth of an auction or more; null: they did not, or there were fewer than 10',
+      'Where the answers to the last bids of this process, those of the last five minutes, took a tenth of an auction or more; null: they did not, or there were fewer than 10',
     ),
     caps: saidOfParts(
       z
@@ -216,6 +216,11 @@ export const statusSchema = answerNamed(
               limitCents: said(cents.nullable(), 'Its limit; null: none in money', 100_000),
               usedCount: said(count.nullable(), 'Bids that counted under it; null: not told without a token', 3),
               limitCount: said(count.nullable(), 'Its limit; null: none in bids', null),
+              windowHours: said(
+                measured(z.int(), 'hours').nullable().optional(),
+                'Length of its rolling window; null: it counts the calendar day in São Paulo',
+                null,
+              ),
             }),
             'The one that the last of them ended by',
           ),
@@ -224,7 +229,7 @@ export const statusSchema = answerNamed(
         })
         .nullable()
         .optional(),
-      'Where half or more of the last 20 would-be bids of this process ended by a cap, the latest three by one set by hand, or three of them within ten minutes by one set by hand that still stands; null: they did not',
+      'Where half or more of the last 20 would-be bids of this process ended by a cap, the latest three by one set by hand, or three of them within ten minutes by one set by hand; null: they did not. What ended by a cap that is gone, was raised, or has begun a new day since is left out',
     ),
   }),
   'Status',
