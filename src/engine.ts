@@ -222,7 +222,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const checks = [
     ...(desk === null
       ? []
-      : readinessChecks(desk, flowDesk, rules, orders, serviceNote(parts, lasts), economics, () =>
+      : readinessChecks(desk, flowDesk, rules, orders, serviceNote({ ...parts, desk }, lasts), economics, () =>
           fullCapsOf({ desk, rules, lasts, clock: parts.clock }),
         )),
     ...(door === null ? [] : [webhookCheck(parts, door, refusals)]),
@@ -1000,7 +1000,9 @@ function readinessChecks(
   ];
 }
 
-function serviceText(parts: EngineParts, { lately }: Lasts): string {
+type ServiceParts = EngineParts & { desk: Desk };
+
+function serviceText(parts: ServiceParts, { lately }: Lasts): string {
   const { unknownRefusals, linkQueryRefusals, slowAnswers } = lately.told(parts.clock.now());
   const texts = [answerText(parts)];
   if (unknownRefusals !== null) texts.push(statusEn.unknownRefusals(unknownRefusals));
@@ -1009,8 +1011,10 @@ function serviceText(parts: EngineParts, { lately }: Lasts): string {
   return texts.join('; ');
 }
 
-function serviceNote(parts: EngineParts, lasts: Lasts): { text: () => string; isIll: () => boolean } {
-  const isIll = () => Object.values(lasts.lately.told(parts.clock.now())).some((told) => told !== null);
+function serviceNote(parts: ServiceParts, lasts: Lasts): { text: () => string; isIll: () => boolean } {
+  const isIll = () =>
+    isTurnedAway(parts.serviceAnsweredStatus() ?? 0) ||
+    Object.values(lasts.lately.told(parts.clock.now())).some((told) => told !== null);
   return { text: () => serviceText(parts, lasts), isIll };
 }
 
@@ -1018,11 +1022,15 @@ function answerText({
   serviceAnsweredAt,
   serviceAnsweredStatus,
   clock,
-}: Pick<EngineParts, 'serviceAnsweredAt' | 'serviceAnsweredStatus' | 'clock'>): string {
+  desk,
+}: Pick<ServiceParts, 'serviceAnsweredAt' | 'serviceAnsweredStatus' | 'clock' | 'desk'>): string {
   const at = serviceAnsweredAt();
   if (at === null) return 'has not answered since the start';
   const status = serviceAnsweredStatus();
-  const refused = status !== null && isTurnedAway(status) ? `, ${statusEn.turnedAway(status)}` : '';
+  const { bidding } = desk.status();
+  const isOfToken = bidding.kind === 'closed' && bidding.cause === 'service-unauthorised';
+  const refusedText = isOfToken ? statusEn.tokenTurnedAway : statusEn.turnedAway;
+  const refused = status !== null && isTurnedAway(status) ? `, ${refusedText(status)}` : '';
   return `last answered ${statusEn.ago(ageOf(clock.now() - at))}, at ${new Date(at).toISOString()}${refused}`;
 }
 

@@ -227,6 +227,9 @@ const firstProbeEveryMs = 60_000;
 /** Before a service that is away is asked by a probe, since it was last tried: doubled each time. Bids are tried again sooner. */
 const awayProbeFirstMs = 5_000;
 const awayProbeMaxMs = 10_000;
+/** A time request shows no token. Where it is answered with this, the token may be refused as well: without traffic nobody else would find out. */
+const unauthorisedStatus = 401;
+const leastUntriedMs = 30_000;
 /**
  * Two time requests without an answer, at least this far apart and with no other answer between them, suggest that the service is away:
  * without traffic nothing else shows it. Some servers never answer a HEAD, so a probe has to fail as well before it counts.
@@ -277,6 +280,8 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
   /** Whether any answer has said whether the token is let in. */
   let isTried = false;
   let probedAtMs = Number.NEGATIVE_INFINITY;
+  /** When an answer last said whether the token is let in. */
+  let triedAtMs = Number.NEGATIVE_INFINITY;
   /** Bids and queries that have no answer yet. */
   let underWay = 0;
   let run: FailureRun | null = null;
@@ -289,7 +294,10 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
   function hear(answer: BidAnswer | QueryAnswer, question: Question): void {
     const cause = troubleOf(answer);
     if (cause === null) return;
-    if (cause === 'none' || cause === 'service-unauthorised') isTried = true;
+    if (cause === 'none' || cause === 'service-unauthorised') {
+      isTried = true;
+      triedAtMs = clock.monotonicMs();
+    }
     if (cause === 'none') hearWell(answer, question.asked);
     else hearTrouble(cause, 'reason' in answer ? answer.reason : cause, question);
   }
@@ -415,7 +423,14 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
       if (troubleOf(probed) === 'service-unreachable') becomeAway(probed);
       else hear(probed, probeQuestion);
     }
+    if (answer.kind !== 'unanswered' && answer.status === unauthorisedStatus) await showIdleToken(service, nowMs);
     return answer;
+  }
+
+  /** Where nobody has tried it of late. A service that does not let in a query about nobody is known to refuse the token. */
+  async function showIdleToken(service: Service, nowMs: number): Promise<void> {
+    const isIdle = nowMs - Math.max(triedAtMs, probedAtMs) >= leastUntriedMs && underWay === 0;
+    if (isIdle && trouble() === null && !probing && service.ready()) hear(await showToken(service), probeQuestion);
   }
 
   /** It is closed already, or known to be away, so nothing has to be sure first. */

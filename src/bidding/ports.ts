@@ -614,7 +614,11 @@ export type QueryAnswer =
   | { kind: 'unwritable'; problem: string };
 
 /** `untold`: something answered, and said no time. */
-export type TimeAnswer = { kind: 'told'; skewMs: number } | { kind: 'untold' } | { kind: 'unanswered' };
+/** `status`: the HTTP status that came with it. */
+export type TimeAnswer =
+  | { kind: 'told'; skewMs: number; status?: number }
+  | { kind: 'untold'; status?: number }
+  | { kind: 'unanswered' };
 
 export type Service = {
   placeBid: (attempt: BidAttempt) => Promise<BidAnswer>;

@@ -6,8 +6,8 @@ export type DaemonPlace = { url: string; token: string | null; named: boolean };
 
 export type StatusAnswer =
   | { kind: 'answered'; status: DaemonStatus }
-  /** Somebody answered, and it is no status. */
-  | { kind: 'refused'; httpStatus: number }
+  /** Somebody answered, and it is no status. `detail`: why, as it says. */
+  | { kind: 'refused'; httpStatus: number; detail?: string }
   | { kind: 'silent'; reason: string };
 
 const timeoutMs = 3_000;
@@ -20,10 +20,11 @@ export async function askStatus({ url, token }: DaemonPlace): Promise<StatusAnsw
       signal: AbortSignal.timeout(timeoutMs),
     });
     const text = await answer.text();
-    const read = answer.status === 200 ? statusSchema.safeParse(jsonIn(text)) : null;
-    return read?.success === true
-      ? { kind: 'answered', status: read.data }
-      : { kind: 'refused', httpStatus: answer.status };
+    const body = jsonIn(text);
+    const read = answer.status === 200 ? statusSchema.safeParse(body) : null;
+    if (read?.success === true) return { kind: 'answered', status: read.data };
+    const { detail } = (body ?? {}) as { detail?: unknown };
+    return { kind: 'refused', httpStatus: answer.status, ...(typeof detail === 'string' ? { detail } : {}) };
   } catch (fault) {
     return { kind: 'silent', reason: reasonOf(fault, timeoutMs) };
   }

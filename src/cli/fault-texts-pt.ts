@@ -221,6 +221,25 @@ const sentences: readonly Sentence[] = [
   [/^the token command did not end within (\d+) ms$/, 'o programa do token não terminou em $1 ms'],
   [/^the token command failed \((.*)\)$/, 'o programa do token falhou ($1)'],
   [/^the token command printed no single token$/, 'o programa do token não imprimiu um token só'],
+  // The operator API, to whoever shows a token
+  [
+    /^Send Authorization: Bearer and a token that is known here(, or log in at (\S+))?\.$/,
+    'ponha em LANCE_TOKEN um token que esta mesa conheça (LANCE_API_TOKENS ou lance tokens create).',
+  ],
+  [/^This session is over: log in again at (\S+)\.$/, 'Esta sessão terminou: entre de novo em $1.'],
+  [
+    /^This token has expired: lance tokens create gives out another\.$/,
+    'Este token venceu: lance tokens create emite outro.',
+  ],
+  [
+    /^This token was revoked: lance tokens list says by whom\.$/,
+    'Este token foi revogado: lance tokens list diz por quem.',
+  ],
+  [/^This is for the roles (.*)\.$/, 'Isto cabe aos papéis $1: use o token de quem tem um deles.'],
+  [
+    /^Whether this token or session was revoked cannot be read from the log just now\.$/,
+    'No momento não se consegue ler no registro se este token ou esta sessão foi revogada.',
+  ],
   ...storeSentences,
 ];
 

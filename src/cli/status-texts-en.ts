@@ -37,6 +37,8 @@ export const statusEn: Texts['status'] = {
     `OPEN as far as is known: no bid was taken since ${since}, and only a bid shows whether the service takes them`,
   openUnanswered: (startedAt) =>
     `OPEN as far as is known: nothing was answered by the service since the start at ${startedAt}`,
+  openTurnedAway: (code) =>
+    `OPEN, as far as is known: the service answered with HTTP ${code} last, and only a bid or a query shows whether it turns this desk away`,
   closed: (text, cause) => `CLOSED: ${text} (${cause})`,
   doorOnly: 'this process only takes webhooks',
   roles: (roles) =>
@@ -76,6 +78,7 @@ export const statusEn: Texts['status'] = {
     `${ended} of the last ${of} would-be bids ended by a cap, the last by ${name}${byHand ? ' (set by hand)' : ' (of the rules)'}${used === null ? '' : `: ${used} of ${limit} used`}`,
   capRemedy: ({ name, byHand, windowHours }) =>
     `${windowHours === null ? 'it begins anew at midnight' : `use falls as its window of ${windowHours} h moves on`}; before, ${byHand ? `lance cap ${name} --reais-a-day N raises it, lance cap ${name} --remove takes it away` : 'only with a higher limit in the folder of the rules (LANCE_RULES_DIR)'} (runbook LanceBidsCapped)`,
+  tokenTurnedAway: (code) => `with HTTP ${code}: it refuses the token of this desk`,
   turnedAway: (code) =>
     `with HTTP ${code}: it, or something in front of it, may turn this machine away; the next bid or query tells`,
   unanswered: 'has not answered since the process started',
@@ -86,7 +89,8 @@ export const statusEn: Texts['status'] = {
     `No process answers at ${url} (${reason}). ${named ? 'See LANCE_URL and the network to it.' : 'If it runs at another address, set LANCE_URL.'}`,
   noPort:
     'The port of the process is not known (LANCE_HTTP_PORT=0): set LANCE_URL to the address that the line started says.',
-  tokenRefused: (url, code) => `${url} answered ${code}: set LANCE_TOKEN to one of the tokens of LANCE_API_TOKENS.`,
+  unknownToken: 'set LANCE_TOKEN to a token that this desk knows (LANCE_API_TOKENS, or lance tokens create).',
+  tokenRefused: (url, code) => `${url} answered ${code}: ${statusEn.unknownToken}`,
   starting: (url) => `The process at ${url} is still starting or waits for its store: see /readyz?verbose.`,
   noStatus: (url, code) =>
     `${url} answered ${code}, and that is no status of a desk: see LANCE_URL, LANCE_HTTP_PORT and LANCE_METRICS_PORT.`,

@@ -59,6 +59,8 @@ export const statusPt = {
     `ABERTOS, até onde se sabe: nenhum lance foi aceito desde ${since}, e só um lance mostra se o serviço os aceita`,
   openUnanswered: (startedAt: string) =>
     `ABERTOS, até onde se sabe: o serviço não respondeu nada desde o início, em ${startedAt}`,
+  openTurnedAway: (code: number) =>
+    `ABERTOS, até onde se sabe: o serviço respondeu HTTP ${code} por último, e só um lance ou uma consulta mostra se ele recusa esta mesa`,
   closed: (text: string, cause: string) => `FECHADOS: ${text} (${cause})`,
   doorOnly: 'este processo só recebe webhooks',
   roles: (roles: readonly string[]) =>
@@ -105,6 +107,7 @@ export const statusPt = {
     `${ended} das últimas ${of} solicitações que teriam lance pararam em um teto; a última, em ${name}${byHand ? ' (posto à mão)' : ' (das regras)'}${used === null ? '' : `: ${used} de ${limit} usados`}`,
   capRemedy: ({ name, byHand, windowHours }: CapRemedyFacts) =>
     `${windowHours === null ? 'recomeça à meia-noite' : `o uso cai ao passar a janela de ${windowHours} h`}; antes, ${byHand ? `lance cap ${name} --reais-a-day N o aumenta, lance cap ${name} --remove o tira` : 'só com um limite maior na pasta das regras (LANCE_RULES_DIR)'} (runbook LanceBidsCapped)`,
+  tokenTurnedAway: (code: number) => `com HTTP ${code}: recusa o token desta mesa`,
   turnedAway: (code: number) =>
     `com HTTP ${code}: ele, ou algo na frente dele, pode estar recusando esta máquina; o próximo lance ou consulta dirá`,
   unanswered: 'não respondeu desde o início do processo',
@@ -116,8 +119,8 @@ export const statusPt = {
     `Nenhum processo responde em ${url} (${reason}). ${named ? 'Veja LANCE_URL e a rede até lá.' : 'Se ele roda em outro endereço, dê LANCE_URL.'}`,
   noPort:
     'A porta do processo não é conhecida (LANCE_HTTP_PORT=0): dê LANCE_URL, com o endereço que a linha started diz.',
-  tokenRefused: (url: string, code: number) =>
-    `${url} respondeu ${code}: ponha em LANCE_TOKEN um dos tokens de LANCE_API_TOKENS.`,
+  unknownToken: 'ponha em LANCE_TOKEN um token que esta mesa conheça (LANCE_API_TOKENS ou lance tokens create).',
+  tokenRefused: (url: string, code: number) => `${url} respondeu ${code}: ${statusPt.unknownToken}`,
   starting: (url: string) => `O processo em ${url} ainda está começando ou espera o armazém: veja /readyz?verbose.`,
   noStatus: (url: string, code: number) =>
     `${url} respondeu ${code}, e não é o estado de uma mesa: veja LANCE_URL, LANCE_HTTP_PORT e LANCE_METRICS_PORT.`,

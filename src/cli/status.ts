@@ -63,11 +63,14 @@ function isTokenRefused(answer: StatusAnswer): boolean {
 }
 
 function whyText({ format }: CommandWorld, place: DaemonPlace | null, answer: StatusAnswer): string {
-  const { status } = format.texts;
+  const { status, remote } = format.texts;
   if (place === null) return status.noPort;
   if (answer.kind === 'silent') return status.silent(place.url, answer.reason, place.named);
   const code = answer.kind === 'refused' ? answer.httpStatus : 200;
-  if (isTokenRefused(answer)) return status.tokenRefused(place.url, code);
+  if (isTokenRefused(answer)) {
+    const detail = answer.kind === 'refused' ? answer.detail : undefined;
+    return detail === undefined ? status.tokenRefused(place.url, code) : remote.refused(place.url, code, detail);
+  }
   return code === 503 ? status.starting(place.url) : status.noStatus(place.url, code);
 }
 
@@ -215,14 +218,16 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
   }
 
   /** Open is what nothing speaks against. */
-  function openText({ at, startedAt, lastBidAt, lastAnswerAt }: DaemonStatus): string {
+  function openText({ at, startedAt, lastBidAt, lastAnswerAt, lastAnswerStatus }: DaemonStatus): string {
     if (lastAnswerAt === null) return status.openUnanswered(format.minute(startedAt));
+    if (lastAnswerStatus != null && isTurnedAway(lastAnswerStatus)) return status.openTurnedAway(lastAnswerStatus);
     const since = lastBidAt ?? startedAt;
     return at - since < unheardMs ? status.open : status.openUnheard(format.minute(since));
   }
 
   /** Of an earlier version nobody knows. */
-  function serviceText({ at, startedAt, lastAnswerAt, lastAnswerStatus, serviceAskedMs }: DaemonStatus): string | null {
+  function serviceText({ bidding, at, startedAt, serviceAskedMs, ...last }: DaemonStatus): string | null {
+    const { lastAnswerAt, lastAnswerStatus } = last;
     if (lastAnswerAt === undefined) return null;
     const silentMs = at - (lastAnswerAt ?? startedAt);
     const isSilent = serviceAskedMs != null && silentMs >= missedAnswers * serviceAskedMs;
@@ -230,7 +235,9 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
       lastAnswerAt === null ? status.unanswered : status.answered(ageOf(silentMs), format.minute(lastAnswerAt));
     if (isSilent) return status.serviceSilent(text);
     const isRefused = lastAnswerStatus != null && isTurnedAway(lastAnswerStatus);
-    return isRefused ? `${text}, ${status.turnedAway(lastAnswerStatus)}` : text;
+    const isOfToken = bidding?.cause === 'service-unauthorised';
+    const refused = isOfToken ? status.tokenTurnedAway : status.turnedAway;
+    return isRefused ? `${text}, ${refused(lastAnswerStatus)}` : text;
   }
 
   /** To the millisecond, to be set against the pause. */

@@ -451,7 +451,8 @@ export const en: Texts = {
   remote: {
     silent: (url, reason) =>
       `No desk answers at ${url} (${reason}), so nothing is known to have been done. See LANCE_URL and the network to it; without LANCE_URL the command works beside the store.`,
-    refused: (url, status, detail) => `${url} answered ${status}: ${detail}`,
+    refused: (url, status, detail) =>
+      `${url} answered ${status}: ${detail.startsWith('Send Authorization: Bearer') ? statusEn.unknownToken : detail}${status === 401 ? ' On the machine of the desk, without LANCE_URL, lance pause and the other commands work beside the store, without a token.' : ''}`,
     foreign: (url, status) => `${url} answered ${status}, and not as a desk of this version does: see LANCE_URL.`,
     otherIdentity: (token, by) =>
       `The token in LANCE_TOKEN is of ${token}, not of ${by}: leave --by out, or show the token of ${by}.`,

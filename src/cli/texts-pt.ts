@@ -457,7 +457,8 @@ export const pt = {
   remote: {
     silent: (url: string, reason: string) =>
       `Nenhuma mesa responde em ${url} (${reason}); não se sabe de nada que tenha sido feito. Veja LANCE_URL e a rede até lá; sem LANCE_URL o comando trabalha junto ao armazenamento.`,
-    refused: (url: string, status: number, detail: string) => `${url} respondeu ${status}: ${detail}`,
+    refused: (url: string, status: number, detail: string) =>
+      `${url} respondeu ${status}: ${faultPt(detail)}${status === 401 ? ' Na máquina da mesa, sem LANCE_URL, lance pause e os outros comandos trabalham junto ao armazenamento, sem token.' : ''}`,
     foreign: (url: string, status: number) =>
       `${url} respondeu ${status}, e não como uma mesa desta versão: veja LANCE_URL.`,
     otherIdentity: (token: string, by: string) =>

@@ -286,7 +286,7 @@ function addAdmission(
 ): void {
   const { visitors, isWebhookToken, guard, onRefusal } = common;
 
-  type Login = { proof: Proof; at: RefusalReport['at']; isWrong: boolean };
+  type Login = { proof: Proof; at: RefusalReport['at']; isWrong: boolean; why?: string };
   const none: Proof = { kind: 'none' };
 
   function loginOf(request: FastifyRequest): Login {
@@ -302,8 +302,8 @@ function addAdmission(
     }
     if (guard === null || !guard.isOpen() || !isOfApi(request)) return { proof: none, at: null, isWrong: false };
     if (!guard.isShown(request)) return { proof: none, at: 'api', isWrong: false };
-    const { caller, isWrong } = guard.identify(request);
-    return { proof: caller === null ? none : { kind: 'api', name: caller.name }, at: 'api', isWrong };
+    const { caller, ...wrong } = guard.identify(request);
+    return { proof: caller === null ? none : { kind: 'api', name: caller.name }, at: 'api', ...wrong };
   }
 
   app.addHook('onResponse', (request, _reply, done) => {
@@ -320,7 +320,7 @@ function addAdmission(
   /** Null: it goes on. */
   function admit(request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply> | null {
     const path = request.routeOptions.url;
-    const { proof, at, isWrong } = loginOf(request);
+    const { proof, at, isWrong, ...known } = loginOf(request);
     if (!connections.begin(request.raw, proof)) {
       onRefusal({ problem: 'connection-limit', at, address: null, isNews: false });
       return apiProblem(
@@ -336,10 +336,10 @@ function addAdmission(
       const isNews = admission !== 'refused';
       if (admission !== 'answered') {
         const problem = isWrong ? 'too-many-failed-logins' : 'too-many-requests';
-        onRefusal({ problem, at, address, isNews });
+        onRefusal({ problem, at, address, isNews, ...known });
         return tooMany(request, reply);
       }
-      if (isWrong) onRefusal({ problem: 'failed-login', at, address, isNews });
+      if (isWrong) onRefusal({ problem: 'failed-login', at, address, isNews, ...known });
     }
     // Without a token there is no API, as little as where it is switched off.
     if (isOfApi(request) && guard?.isOpen() === false) return apiProblem(reply, 'not-found', 'There is nothing here.');

@@ -821,3 +821,40 @@ test('one request that alone is throttled closes nothing, and is no reason to as
   await heard.placeBid(anotherBid());
   assert.equal(health.trouble()?.cause, 'service-throttled');
 });
+
+test('an idle desk whose time request is answered with 401 shows its token, and a refused one closes bidding', async () => {
+  const clock = createManualClock(1_000_000);
+  let status = 200;
+  let answer: QueryAnswer = { kind: 'acknowledged', requestCode: null };
+  let asked = 0;
+  const health = createServiceHealth(clock);
+  const heard = health.heard({
+    listLinks: async () => ({ kind: 'acknowledged', requestCode: null }),
+    askToken: async () => {
+      asked += 1;
+      return answer;
+    },
+    askTime: async () => ({ kind: 'told', skewMs: 0, status }),
+    ready: () => true,
+  } as unknown as Service);
+  const looks = looksOf(health, clock);
+  await looks(1_000);
+  assert.equal(asked, 1, 'at the start');
+  await clock.advance(60_000);
+  await heard.askTime();
+  assert.equal(asked, 1);
+  status = 401;
+  await heard.askTime();
+  assert.deepEqual([asked, health.trouble()], [2, null], 'this service lets nobody in without a token');
+  await heard.askTime();
+  assert.equal(asked, 2, 'it has just been shown');
+  await clock.advance(60_000);
+  await heard.listLinks(anotherQuery());
+  await heard.askTime();
+  assert.equal(asked, 2, 'traffic has shown it');
+  await clock.advance(60_000);
+  answer = { kind: 'failed', reason: 'unauthorised' };
+  await heard.askTime();
+  assert.equal(asked, 3);
+  assert.deepEqual(health.trouble(), { cause: 'service-unauthorised', detail: 'unauthorised' });
+});

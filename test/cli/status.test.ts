@@ -365,6 +365,13 @@ test('what a process does not tell, or cannot know without traffic, is said so',
       /bidding OPEN as far as is known: no bid was taken since \d{4}-.*, and only a bid shows whether the service takes them/,
     );
     assert.match(await said({ ...quiet, at: quiet.startedAt + 30_000 }), /bidding OPEN since/);
+    const turned = { ...quiet, at: quiet.startedAt + 30_000, lastAnswerAt: quiet.startedAt, lastAnswerStatus: 403 };
+    assert.match(await said(turned), /bidding OPEN, as far as is known: the service answered with HTTP 403 last/);
+    const refused = { ...open, kind: 'closed', cause: 'service-unauthorised' } as const;
+    assert.match(
+      await said({ ...turned, bidding: refused, lastAnswerStatus: 401 }),
+      /service last answered .*, with HTTP 401: it refuses the token of this desk/,
+    );
     const paused = { ...open, kind: 'closed', cause: 'paused' } as const;
     assert.match(
       await said({ bidding: { ...paused, by: null }, partitions: { owned: [], closed: [] } }),
@@ -377,6 +384,31 @@ test('what a process does not tell, or cannot know without traffic, is said so',
   } finally {
     server.close();
   }
+});
+
+test('a revoked token is told as that by status and by an order, in the language of the command, and in the log', async () => {
+  const make = ['tokens', 'create', '--owner', 'carla', '--role', 'operator', '--days', '1', '--by', 'ana'];
+  const { id, token } = JSON.parse((await lance(environment, ...make, '--json')).stdout) as {
+    id: string;
+    token: string;
+  };
+  const LANCE_URL = daemon.url.replace(/\/webhooks.*/, '');
+  const asked = { LANCE_URL, LANCE_TOKEN: token, LANCE_LANG: 'pt' };
+  for (let looks = 0; (await lance(asked, 'status')).code !== 0; looks += 1) assert.ok(looks < 20);
+  assert.equal((await lance(environment, 'tokens', 'revoke', id, '--by', 'ana')).code, 0);
+  for (let looks = 0; (await lance(asked, 'status')).code === 0; looks += 1) assert.ok(looks < 20);
+  for (const [language, why] of [
+    ['pt', /respondeu 401: Este token foi revogado: .*Na máquina da mesa, sem LANCE_URL, lance pause/],
+    ['en', /answered 401: This token was revoked: .*On the machine of the desk, without LANCE_URL, lance pause/],
+  ] as const) {
+    const shown = await lance({ ...asked, LANCE_LANG: language }, 'status');
+    const order = await lance({ ...asked, LANCE_LANG: language }, 'pause', '--reason', 'teste');
+    assert.equal(shown.code, 77);
+    assert.match(shown.stdout.replaceAll(/\s+/g, ' '), why);
+    assert.match(order.stderr.replaceAll(/\s+/g, ' '), why);
+  }
+  const told = daemon.lines.filter(({ msg, problem }) => msg === 'request-refused' && problem === 'failed-login');
+  assert.match(String(told.at(-1)?.text), /the token of carla was revoked/);
 });
 
 test('a start whose address is taken leaves no directory and no anchor behind', async () => {

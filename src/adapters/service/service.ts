@@ -158,10 +158,11 @@ export function createService(
       await answer.body.dump();
       const { date } = answer.headers;
       const answeredAt = writtenAt + (clock.monotonicMs() - writtenAtMs);
-      if (typeof date !== 'string' || Number.isNaN(Date.parse(date))) return { kind: 'untold' };
+      const { statusCode: status } = answer;
+      if (typeof date !== 'string' || Number.isNaN(Date.parse(date))) return { kind: 'untold', status };
       skew.add(date, writtenAt, answeredAt);
       const skewMs = skew.latestMs();
-      return skewMs === null ? { kind: 'untold' } : { kind: 'told', skewMs };
+      return skewMs === null ? { kind: 'untold', status } : { kind: 'told', skewMs, status };
     } catch {
       return { kind: 'unanswered' };
     }

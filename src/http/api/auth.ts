@@ -30,7 +30,7 @@ type Look =
   | { kind: 'known'; caller: Caller }
   /** None, or none that was ever given out. */
   | { kind: 'unknown' }
-  | { kind: 'expired' | 'revoked' }
+  | { kind: 'expired' | 'revoked'; owner: string }
   /** The cookie of a session that was ended, or of none that is known. */
   | { kind: 'session-over' | 'session-unknown' }
   /** It was given out, and nobody has heard lately whether it was revoked. */
@@ -41,8 +41,8 @@ export type Guard = {
   isOpen: () => boolean;
   /** Whether anything was shown at all. */
   isShown: (request: FastifyRequest) => boolean;
-  /** Null: no token that is let in. `isWrong`: one was shown that is not known, or no longer. */
-  identify: (request: FastifyRequest) => { caller: Caller | null; isWrong: boolean };
+  /** Null: no token that is let in. `isWrong`: one was shown that is not known, or no longer. `why`: what is known of it, in words. */
+  identify: (request: FastifyRequest) => { caller: Caller | null; isWrong: boolean; why?: string };
   /** For `onRequest`: lets in whoever has one of the roles. */
   only: (...roles: readonly ApiRole[]) => (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
   /** Of a request that was let in. */
@@ -55,6 +55,8 @@ export type Guard = {
   /** Whose token was typed into a page, and its hash. */
   tokenHolder: (token: string) => { look: Look; sha256: string };
 };
+
+const goneText = { expired: 'has expired', revoked: 'was revoked' };
 
 const everybody: readonly ApiRole[] = ['viewer', 'risk', 'operator', 'admin'];
 
@@ -185,8 +187,8 @@ export function createGuard(
       .filter(({ kind }) => kind === 'token')
       .map(({ id, owner: name, role, sha256, expiresAt, isRevoked }): Known => {
         const look = (): Look => {
-          if (isRevoked) return { kind: 'revoked' };
-          if (expiresAt <= now()) return { kind: 'expired' };
+          if (isRevoked) return { kind: 'revoked', owner: name };
+          if (expiresAt <= now()) return { kind: 'expired', owner: name };
           if (!watch.isCurrent()) return { kind: 'unheard' };
           return { kind: 'known', caller: { name, role, token: { id, expiresAt }, csrfToken: null } };
         };
@@ -279,6 +281,7 @@ export function createGuard(
         caller: look.kind === 'known' ? look.caller : null,
         // A browser keeps the cookie of a session that was ended elsewhere: it guesses nothing.
         isWrong: look.kind !== 'known' && look.kind !== 'unheard' && look.kind !== 'session-over',
+        ...('owner' in look ? { why: `the token of ${look.owner} ${goneText[look.kind]}` } : {}),
       };
     },
     only:
