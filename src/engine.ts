@@ -1078,7 +1078,12 @@ function statusOf(
               oldestQueuedAt: status.oldestQueuedAt,
               parked: status.parked,
             },
-            ...{ sending: status.sending, sendLimit: Math.floor(status.sendLimit), unknown: status.unknown.count },
+            ...{
+              sending: status.sending,
+              sendLimit: Math.floor(status.sendLimit),
+              sendLimitMost: config.bidding.sendLimit,
+              unknown: status.unknown.count,
+            },
             frozen: status.frozen,
           },
     lastBidAt: lasts.bidAt,

@@ -36,7 +36,8 @@ export const biddingEn: Texts['bidding'] = {
       'where LANCE_TOKEN_COMMAND is set, mend its program; without one, set a new LANCE_ACCESS_TOKEN and restart; once the service takes this one again, the desk opens by itself',
     'service-unreachable':
       'look at its status page and at the network from here to LANCE_BASE_URL; the desk asks it every 10 s, and opens by itself once it answers',
-    'service-throttled': 'lower bidding.sendLimit or ask the service for more',
+    'service-throttled':
+      'fewer are sent at once already (limit now), and the desk opens by itself with the first answer that is no 429, or 60 s after the last one; ask the service to take more; bidding.sendLimit (file of LANCE_CONFIG, from a restart on) helps only below 4',
     restored:
       'which requests were bid for in the part of the log that was lost is not known, so nothing received before that time is bid for; it ends by itself',
   },

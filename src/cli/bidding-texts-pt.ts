@@ -35,7 +35,8 @@ export const biddingPt = {
       'com LANCE_TOKEN_COMMAND, conserte o programa dela; sem ela, ponha um LANCE_ACCESS_TOKEN novo e reinicie; se o serviço voltar a aceitar este, a mesa reabre sozinha',
     'service-unreachable':
       'veja a página de estado dele e a rede daqui até LANCE_BASE_URL; a mesa pergunta a ele a cada 10 s e reabre sozinha quando ele responder',
-    'service-throttled': 'baixe bidding.sendLimit ou peça mais ao serviço',
+    'service-throttled':
+      'a mesa já envia menos de cada vez (limite agora) e reabre sozinha com a primeira resposta que não seja 429, ou 60 s depois da última; peça ao serviço que aceite mais; bidding.sendLimit (arquivo de LANCE_CONFIG, vale ao reiniciar) só ajuda abaixo de 4',
     restored:
       'não se sabe que solicitações receberam lance na parte perdida do registro; por isso nada do que chega antes dessa hora recebe lance; termina sozinho',
   },

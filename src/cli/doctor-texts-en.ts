@@ -157,8 +157,8 @@ export const doctorEn: Texts['doctor'] = {
         windowHours: hours === undefined ? null : Number(hours),
       }),
     ],
-    'bidding-closed': ({ cause, since, until, text, detail = text }) => [
-      `closed since ${since}: ${causeText(biddingEn, cause as ClosedCause, text === undefined ? null : String(text))} (${cause})${until === undefined ? '' : `, until ${until}`}${detail === undefined ? '' : `: ${detail}`}`,
+    'bidding-closed': ({ cause, since, until, text, detail = text, count, of }) => [
+      `closed since ${since}: ${causeText(biddingEn, cause as ClosedCause, text === undefined ? null : String(text))} (${cause})${count === undefined ? '' : `, limit now ${count} of ${of} bids at once`}${until === undefined ? '' : `, until ${until}`}${detail === undefined ? '' : `: ${detail}`}`,
       remedyOf(biddingEn, cause as ClosedCause, text === undefined ? null : String(text)),
     ],
     'bidding-unasked': ({ url, text }) => [

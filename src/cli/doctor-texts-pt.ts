@@ -165,8 +165,8 @@ export const doctorPt = {
         windowHours: hours === undefined ? null : Number(hours),
       }),
     ],
-    'bidding-closed': ({ cause, since, until, text, detail = text }: DoctorFigures) => [
-      `fechados desde ${since}: ${causeText(biddingPt, cause as ClosedCause, text === undefined ? null : String(text))} (${cause})${until === undefined ? '' : `, até ${until}`}${detail === undefined ? '' : `: ${detail}`}`,
+    'bidding-closed': ({ cause, since, until, text, detail = text, count, of }: DoctorFigures) => [
+      `fechados desde ${since}: ${causeText(biddingPt, cause as ClosedCause, text === undefined ? null : String(text))} (${cause})${count === undefined ? '' : `, limite agora ${count} de ${of} lances de cada vez`}${until === undefined ? '' : `, até ${until}`}${detail === undefined ? '' : `: ${detail}`}`,
       remedyOf(biddingPt, cause as ClosedCause, text === undefined ? null : String(text)),
     ],
     'bidding-unasked': ({ url, text }: DoctorFigures) => [

@@ -565,7 +565,9 @@ async function checkBidding(world: CommandWorld, reader: DeskReader | null, mayR
   const pause = bidding.cause === 'paused' && reader !== null ? toldPause(await reader.control.read()) : null;
   const detail = bidding.detail ?? pause?.reason;
   const until = bidding.until == null ? {} : { until: world.format.minute(bidding.until) };
-  const figures = { cause: bidding.cause, since, ...until, ...(detail == null ? {} : { text: detail }) };
+  const { sendLimit: count, sendLimitMost: of } = answer.status.requests ?? {};
+  const limit = bidding.cause === 'service-throttled' && count !== undefined && of !== undefined ? { count, of } : {};
+  const figures = { cause: bidding.cause, since, ...until, ...limit, ...(detail == null ? {} : { text: detail }) };
   return [found('bidding', bidding.cause === 'paused' ? 'warn' : 'fail', 'bidding-closed', figures)];
 }
 

@@ -5,7 +5,13 @@ import type { Age } from './age.ts';
 import type { CapRemedyFacts } from './full-caps.ts';
 
 type Requests = { open: number; parked: number; frozen: number };
-type Queue = { queued: number; sending: number; sendLimit: number; unknown: number };
+type Queue = {
+  queued: number;
+  sending: number;
+  sendLimit: number;
+  sendLimitMost?: number | undefined;
+  unknown: number;
+};
 type SlowAnswers = { medianMs: number; of: number; windowMs: number };
 type GoneBack = { hash: string; from: string; by: string | null };
 type Review = { kind: 'reviewed'; by: string | null } | { kind: 'due' | 'overdue'; until: string };
@@ -90,8 +96,8 @@ export const statusPt = {
   requests: ({ open, parked, frozen }: Requests) =>
     `${open} abertas, ${parked} à espera de margem, ${frozen} congeladas`,
   requestsUnknown: 'não se sabe: o armazenamento está fora ou ainda está sendo lido',
-  queue: ({ queued, sending, sendLimit, unknown }: Queue) =>
-    `${queued} à espera, ${sending} sendo enviadas (limite agora ${sendLimit}), ${unknown} sem resposta conhecida${unknown === 0 ? '' : ' (lance bids list --state unknown)'}`,
+  queue: ({ queued, sending, sendLimit, sendLimitMost, unknown }: Queue) =>
+    `${queued} à espera, ${sending} sendo enviadas (limite agora ${sendLimit}${sendLimitMost === undefined ? '' : ` de ${sendLimitMost}`}), ${unknown} sem resposta conhecida${unknown === 0 ? '' : ' (lance bids list --state unknown)'}`,
   answered: (age: Age, at: string) => `respondeu pela última vez ${statusPt.ago(age)} (${at})`,
   unknownRefusals: (count: number) =>
     `RECUSADOS: os lances das últimas ${count} solicitações foram todos recusados em palavras desconhecidas, e nenhum foi aceito no meio: pergunte ao serviço se ele ainda aceita nossos lances (runbook LanceBidsRefused)`,

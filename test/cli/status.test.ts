@@ -354,6 +354,14 @@ test('what a process does not tell, or cannot know without traffic, is said so',
     return stdout.replaceAll(/\s+/g, ' ');
   };
   try {
+    const throttled = { ...status.bidding!, kind: 'closed', cause: 'service-throttled', detail: 'throttled' } as const;
+    const requests = { ...status.requests!, sendLimit: 4, sendLimitMost: 64 };
+    const shownLimit = await said({ bidding: throttled, requests });
+    assert.match(
+      shownLimit,
+      /remedy fewer are sent at once already .*opens by itself .* 60 s after the last one; .*LANCE_CONFIG/,
+    );
+    assert.match(shownLimit, /being sent \(limit now 4 of 64\)/);
     const open = { ...status.bidding!, kind: 'open', cause: null } as const;
     const quiet = { ...status, bidding: open, startedAt: 1_772_550_000_000, lastBidAt: null, lastAnswerAt: undefined };
     assert.match(

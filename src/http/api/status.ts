@@ -37,6 +37,11 @@ const requests = z.object({
   parked: said(count, 'Requests that wait for the margin of a link', 5),
   sending: said(count, 'Bids on their way', 2),
   sendLimit: said(count, 'How many may be, as learnt', 8),
+  sendLimitMost: said(
+    count.optional(),
+    'How many may be at most (`bidding.sendLimit`); absent: an earlier version says it',
+    64,
+  ),
   unknown: said(count, 'Bids sent whose answer is not known', 0),
   frozen: said(count, 'Requests that wait for somebody to retry or cancel them', 0),
 });
