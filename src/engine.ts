@@ -654,6 +654,8 @@ function apiOf(parts: EngineParts, tokenWatch: TokenWatch, logId: string): Omit<
     bodyLimitBytes: config.api.bodyLimitBytes,
     onFault: (text) => journal.error('http-fault', { text }),
     onReplay: ({ by, reason }, { read }) => journal.info('letters-replayed', { by, text: reason, count: read }),
+    onDismiss: ({ by, reason }, { partition, offset }) =>
+      journal.info('letter-dismissed', { by, text: reason, partition, offset }),
   };
 }
 

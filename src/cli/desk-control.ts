@@ -10,7 +10,7 @@ import type { ApprovalOf } from '../domain/kept-book.ts';
 import type { Identity } from '../domain/roles.ts';
 import { Fault } from '../errors.ts';
 import type { BidPage, Decision } from '../http/api/bid-reader.ts';
-import type { Letter, LetterRange, Replay } from '../http/letters.ts';
+import type { DismissOutcome, Letter, LetterPlace, LetterRange, Replay } from '../http/letters.ts';
 import {
   type CapUse,
   type ControlOutcome,
@@ -129,6 +129,7 @@ export type RemoteDesk = DeskControl & {
   result: (flow: FlowKind, of: { flowId: string; what: string }, reason: string) => Promise<ResultShown>;
   letters: (range: LetterRange) => Promise<LetterPage>;
   replay: (range: LetterRange, reason: string | null) => Promise<Replay>;
+  dismiss: (letter: LetterPlace, reason: string) => Promise<DismissOutcome>;
 };
 
 /** The order of somebody: `by` as it was typed, undefined where it was not. */

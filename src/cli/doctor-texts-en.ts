@@ -284,8 +284,8 @@ export const doctorEn: Texts['doctor'] = {
     ],
     'dead-letters-none': () => ['none'],
     'dead-letters-some': ({ count }) => [
-      `${count}`,
-      'webhooks that nobody understood yet: `lance letters list` shows what could not be read; mend the mapping (LANCE_MAPPING)',
+      Number(count) === 1 ? '1 webhook that nobody understood yet' : `${count} webhooks that nobody understood yet`,
+      'lance letters list shows what could not be read: mend the mapping (LANCE_MAPPING) and read it again; close what nobody has to read with lance letters dismiss (runbook LanceDeadLetters)',
     ],
     'directory-wide': ({ path, text }) => [
       `${path} has the mode ${text}: others of this machine may look into it; the files themselves are the owner's alone`,

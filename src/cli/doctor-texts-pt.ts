@@ -307,8 +307,8 @@ export const doctorPt = {
     ],
     'dead-letters-none': () => ['nenhuma'],
     'dead-letters-some': ({ count }: DoctorFigures) => [
-      `${count}`,
-      'webhooks que ninguém entendeu ainda: `lance letters list` mostra o que não foi lido; corrija o mapeamento (LANCE_MAPPING)',
+      Number(count) === 1 ? '1 webhook que ninguém entendeu ainda' : `${count} webhooks que ninguém entendeu ainda`,
+      'lance letters list mostra o que não foi lido: corrija o mapeamento (LANCE_MAPPING) e releia; o que ninguém precisa ler, encerre com lance letters dismiss (runbook LanceDeadLetters)',
     ],
     'directory-wide': ({ path, text }: DoctorFigures) => [
       `${path} tem o modo ${text}: outros desta máquina podem olhar dentro; os arquivos são só do dono`,

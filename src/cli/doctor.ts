@@ -659,8 +659,8 @@ async function checkLog(
   if (unfit !== undefined) findings.push(found('chain', 'warn', 'margins-unfit', { count: unfit.rows }));
   if (verdict !== null && verdict.kind !== 'anchor-broken')
     findings.push(checkAuditKey(verdict, verdict.kind === 'intact' ? verdict.anchors : null));
-  const { letters, replayed } = await countLetters(reader.log);
-  const dead = letters - replayed;
+  const { letters, closed } = await countLetters(reader.log);
+  const dead = letters - closed;
   if (dead === 0) findings.push(found('dead-letters', 'ok', 'dead-letters-none'));
   else findings.push(found('dead-letters', 'warn', 'dead-letters-some', { count: dead }));
   findings.push(checkClock(world.clock.now(), last));

@@ -10,9 +10,20 @@ export const lettersEn: Texts['letters'] = {
     partition: 'partition of the log; all of them unless it is given',
     from: 'first place in the log',
     count: 'how many at most',
+    all: 'also those that were dismissed',
+    dismiss: 'closes a dead letter that nobody has to read again; it is kept, with who closed it and why',
+    letter: 'partition and place, as lance letters list shows them: 0/12',
+    letterForm: 'write partition and place, like 0/12',
   },
-  header: ['Partition', 'Place', 'Came', 'Why', 'Where', 'Understood later', 'Keys', 'Facts not read'],
+  header: ['Partition', 'Place', 'Came', 'Why', 'Where', 'Understood or dismissed', 'Keys', 'Facts not read'],
   empty: 'There is none.',
+  hidden: (count) => (count === 1 ? '1 dismissed is not shown (--all).' : `${count} dismissed are not shown (--all).`),
+  dismissedBy: (at, by, reason) => `dismissed ${at} (${by}: ${reason})`,
+  dismissed: (letter) =>
+    `Dead letter ${letter} dismissed: it is kept, and the doctor counts it no more (lance letters list --all).`,
+  closedBefore: (letter, how, at) =>
+    `The dead letter ${letter} was ${how === 'replayed' ? 'read again and understood' : 'dismissed'} already, at ${at}.`,
+  unknown: (letter) => `No dead letter stands at ${letter}: see lance letters list.`,
   more: (next, end) => `The log goes on to ${end}: --from ${next}.`,
   morePartitions: ({ partition, from }) =>
     `There is more: --partition ${partition} --from ${from}, then the partitions after it.`,

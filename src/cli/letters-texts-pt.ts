@@ -11,9 +11,21 @@ export const lettersPt = {
     partition: 'partição do log; todas se não for dada',
     from: 'primeira posição no log',
     count: 'quantas no máximo',
+    all: 'também as encerradas sem leitura',
+    dismiss: 'encerra uma mensagem morta que ninguém precisa reler; fica guardada, com quem a encerrou e por quê',
+    letter: 'partição e posição, como lance letters list as mostra: 0/12',
+    letterForm: 'escreva partição e posição, como 0/12',
   },
-  header: ['Partição', 'Posição', 'Chegou', 'Por quê', 'Onde', 'Entendida depois', 'Chaves', 'Fatos não lidos'],
+  header: ['Partição', 'Posição', 'Chegou', 'Por quê', 'Onde', 'Entendida ou encerrada', 'Chaves', 'Fatos não lidos'],
   empty: 'Não há nenhuma.',
+  hidden: (count: number) =>
+    count === 1 ? '1 encerrada não é mostrada (--all).' : `${count} encerradas não são mostradas (--all).`,
+  dismissedBy: (at: string, by: string, reason: string) => `encerrada ${at} (${by}: ${reason})`,
+  dismissed: (letter: string) =>
+    `Mensagem morta ${letter} encerrada: fica guardada e deixa de contar no doctor (lance letters list --all).`,
+  closedBefore: (letter: string, how: 'replayed' | 'dismissed', at: string) =>
+    `A mensagem morta ${letter} já ${how === 'replayed' ? 'foi relida e entendida' : 'foi encerrada'} em ${at}.`,
+  unknown: (letter: string) => `Não há mensagem morta em ${letter}: veja lance letters list.`,
   more: (next: number, end: number) => `O log vai até ${end}: --from ${next}.`,
   morePartitions: ({ partition, from }: { partition: number; from: number }) =>
     `Há mais: --partition ${partition} --from ${from} e depois as partições seguintes.`,

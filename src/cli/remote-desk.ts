@@ -12,7 +12,15 @@ import {
   ruleHistorySchema,
   snoozesSchema,
 } from '../http/api/rule-routes.ts';
-import { bidPage, decisionSchema, flowSchema, letterPage, replaySchema, workerSchema } from '../http/api/schemas.ts';
+import {
+  bidPage,
+  decisionSchema,
+  dismissedSchema,
+  flowSchema,
+  letterPage,
+  replaySchema,
+  workerSchema,
+} from '../http/api/schemas.ts';
 import { tokenCreated, tokenPage, tokenRevoked } from '../http/api/token-routes.ts';
 import type { ControlOutcome } from '../operating/controls.ts';
 import type { ThawOrder } from '../operating/endings.ts';
@@ -217,6 +225,10 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
     letters: async ({ partition, from, count }) => {
       const which = partition === null ? '' : `&partition=${partition}`;
       return (await read(letterPage, `dead-letters?from=${from}&limit=${count}${which}`)) as never;
+    },
+    dismiss: async ({ partition, offset }, reason) => {
+      const answer = await asked(dismissedSchema, 'POST', `dead-letters/${partition}/${offset}/dismiss`, { reason });
+      return answer.done === null ? (answer.outcome as never) : { kind: 'dismissed', ...answer.done };
     },
     replay: async ({ partition, from, count }, reason) => {
       const answer = await asked(replaySchema, 'POST', 'dead-letters/replay', {

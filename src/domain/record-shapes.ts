@@ -481,6 +481,7 @@ const deadLetter = object({
   ...{ at: time, receivedAt: time, reason: text, pointer: nullable(text), sealedPayload: text },
   replayOf: added(object({ offset: count })),
   replayedBy: added(object({ by: text, via, reason: nullable(text) })),
+  dismissedBy: added(object({ by: text, via, reason: nullable(text) })),
 });
 const storedInput = object({ kind: text, hash: text, content: text });
 

@@ -260,10 +260,12 @@ type DeadLetter = {
   /** Where in the payload, as a JSON pointer, when that is known. */
   pointer: string | null;
   sealedPayload: string;
-  /** This is no letter: the one under the same key was read again, and understood. Absent in letters. */
+  /** This is no letter: the one under the same key was read again and understood, or dismissed. Absent in letters. */
   replayOf?: { offset: number };
   /** Who had it read again. Absent in letters, and where nobody was named. */
   replayedBy?: ReplayOrder;
+  /** Who closed it without reading it again, and why. Absent in letters, and in marks of a replay. */
+  dismissedBy?: ReplayOrder;
 };
 
 /** Topic `inputs`: rule sets, settings and win curves, each stored once under its hash; what tells the pseudonym key (`key-check.ts`), and the id of the log (`log-id.ts`). */

@@ -45,6 +45,9 @@ export type Letter = {
   replayedAt: EpochMs | null;
   /** Who had it read again; absent: it was not, or nobody was named. */
   replayedBy?: ReplayOrder;
+  /** When somebody closed it without that; absent: nobody did. */
+  dismissedAt?: EpochMs;
+  dismissedBy?: ReplayOrder;
   /** Its keys without their values, dotted, `***` for those that may be somebody's name or number; null where it cannot be opened or is too long. */
   keys: readonly string[] | null;
   /** What the mapping of today cannot read in it. */
@@ -61,7 +64,7 @@ const mostMarked = 20_000;
 
 type LetterEntry = LogEntry<Topics['dead-letters']>;
 
-/** Marks of a replay stand among the letters. */
+/** Marks of a replay or a dismissal stand among the letters. */
 const isLetter = ({ record }: LetterEntry) => record.replayOf === undefined;
 
 /** Where a partition was read to, and how far there is anything in it. */
@@ -130,7 +133,9 @@ export async function listLetters(
   }
   const marks = await marksFor(log, letters);
   const marked = letters.map((letter): Letter => {
-    const { at = null, replayedBy } = marks.get(placeOf(letter)) ?? {};
+    const { at, replayedBy, dismissedBy } = marks.get(placeOf(letter)) ?? {};
+    if (at === undefined) return letter;
+    if (dismissedBy !== undefined) return { ...letter, dismissedAt: at, dismissedBy };
     return { ...letter, replayedAt: at, ...(replayedBy === undefined ? {} : { replayedBy }) };
   });
   return { letters: marked, next: stand.next, end: stand.end, ...(await goesOn(log, range, stand)) };
@@ -175,9 +180,9 @@ async function contentOf(
 
 const placeOf = ({ partition, offset }: { partition: number; offset: number }) => `${partition}/${offset}`;
 
-type ReplayMark = Pick<LetterEntry['record'], 'at' | 'replayedBy'>;
+type ReplayMark = Pick<LetterEntry['record'], 'at' | 'replayedBy' | 'dismissedBy'>;
 
-/** When each of these letters was understood, told by the marks that stand behind it. */
+/** When each of these letters was understood or dismissed, told by the marks that stand behind it. The first mark counts. */
 async function marksFor(
   log: LetterLog,
   letters: readonly Pick<Letter, 'partition' | 'offset'>[],
@@ -187,21 +192,24 @@ async function marksFor(
   for (const { partition, offset } of letters) firsts.set(partition, Math.min(offset, firsts.get(partition) ?? offset));
   for (const [partition, from] of firsts) {
     for await (const { marks: found } of pagesOf(log, { partition, from, count: mostMarked })) {
-      for (const { record } of found) marks.set(placeOf({ partition, offset: record.replayOf!.offset }), record);
+      for (const { record } of found) {
+        const place = placeOf({ partition, offset: record.replayOf!.offset });
+        if (!marks.has(place)) marks.set(place, record);
+      }
     }
   }
   return marks;
 }
 
-/** How many letters there are, and how many of them were understood when they were read again; at most so many are looked at. */
-export async function countLetters(log: LetterLog): Promise<{ letters: number; replayed: number }> {
+/** How many letters there are, and how many of them are closed: understood when they were read again, or dismissed; at most so many are looked at. */
+export async function countLetters(log: LetterLog): Promise<{ letters: number; closed: number }> {
   let letters = 0;
-  const replayed = new Set<string>();
+  const closed = new Set<string>();
   for await (const { entries, marks } of pagesOf(log, { partition: null, from: 0, count: mostMarked })) {
     letters += entries.length;
-    for (const { partition, record } of marks) replayed.add(placeOf({ partition, offset: record.replayOf!.offset }));
+    for (const { partition, record } of marks) closed.add(placeOf({ partition, offset: record.replayOf!.offset }));
   }
-  return { letters, replayed: replayed.size };
+  return { letters, closed: closed.size };
 }
 
 export type Replay = { read: number; understood: number; stillNot: number; next: number } & GoesOn;
@@ -234,7 +242,12 @@ export async function replayLetters(
       const isWhole = reading.deadLetters === 0;
       if (isWhole) understood += 1;
       const entries: NewEntry[] = isWhole ? [...reading.entries] : reading.entries.filter(isUnderstood);
-      if (isWhole) entries.push(markOf({ key, offset, record }, clock.now(), vault, order));
+      if (isWhole) {
+        const by = order === null ? {} : { replayedBy: order };
+        entries.push(
+          markOf({ key, offset, record }, clock.now(), vault, { reason: 'read again and understood', ...by }),
+        );
+      }
       if (entries.length > 0) await parts.append(entries);
       await nextTurn();
     }
@@ -242,22 +255,47 @@ export async function replayLetters(
   return { read, understood, stillNot: read - understood, next: stand.next, ...(await goesOn(log, range, stand)) };
 }
 
+/** `letter-closed`: it was read again and understood, or dismissed, before. */
+export type DismissOutcome =
+  | ({ kind: 'dismissed' } & LetterPlace)
+  | { kind: 'letter-unknown' }
+  | { kind: 'letter-closed'; how: 'replayed' | 'dismissed'; at: EpochMs };
+
+export type LetterPlace = { partition: number; offset: number };
+
+/** Nobody will read it again: it is kept, and counts as open no more. */
+export async function dismissLetter(
+  { log, append, vault, clock }: Omit<ReplayParts, 'readBody'>,
+  place: LetterPlace,
+  order: ReplayOrder,
+): Promise<DismissOutcome> {
+  const { partition, offset } = place;
+  const [entry] = (await log.ends('dead-letters')).has(partition)
+    ? await log.read('dead-letters', partition, offset, 1)
+    : [];
+  if (entry === undefined || entry.offset !== offset || !isLetter(entry)) return { kind: 'letter-unknown' };
+  const mark = (await marksFor(log, [place])).get(placeOf(place));
+  if (mark !== undefined) {
+    const how = mark.dismissedBy === undefined ? 'replayed' : 'dismissed';
+    return { kind: 'letter-closed', how, at: mark.at };
+  }
+  await append([markOf(entry, clock.now(), vault, { reason: 'dismissed', dismissedBy: order })]);
+  return { kind: 'dismissed', partition, offset };
+}
+
 /** Beside the letter, for it has its key. Holds nothing, and is sealed as a letter is, so that earlier versions can open it. */
 function markOf(
   { key, offset, record }: Pick<LetterEntry, 'key' | 'offset' | 'record'>,
   at: EpochMs,
   vault: Pick<Vault, 'seal'>,
-  order: ReplayOrder | null,
+  said: Pick<LetterEntry['record'], 'reason' | 'replayedBy' | 'dismissedBy'>,
 ): NewEntry {
   const sealedPayload = vault.seal(sealedPlaces.letter(key), 'null');
   const { receivedAt, pointer } = record;
   return {
     topic: 'dead-letters',
     key,
-    record: {
-      ...{ at, receivedAt, reason: 'read again and understood', pointer, sealedPayload, replayOf: { offset } },
-      ...(order === null ? {} : { replayedBy: order }),
-    },
+    record: { at, receivedAt, pointer, sealedPayload, replayOf: { offset }, ...said },
   };
 }
 

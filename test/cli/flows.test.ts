@@ -290,6 +290,27 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const tooMany = await lance(environment, 'letters', 'replay', '--count', '501');
   assert.equal(tooMany.code, 65);
   assert.match(tooMany.stderr, /--count 501 is too many at once: ask for at most 500/);
+  const openLetters = async () =>
+    jsonLines<{ finding: string; count?: number }>((await lance(environment, 'doctor', '--json')).stdout).find(
+      ({ finding }) => finding === 'dead-letters-some',
+    )?.count ?? 0;
+  const count = await openLetters();
+  const place = jsonLines<{ partition: number; offset: number }>(
+    (await lance(environment, 'letters', 'list', '--json')).stdout,
+  ).map(({ partition, offset }) => `${partition}/${offset}`)[0]!;
+  const dismiss = (...words: string[]) =>
+    lance({ ...environment, LANCE_LANG: 'en' }, 'letters', 'dismiss', ...words, '--by', 'ana', '--reason', 'teste');
+  assert.match((await dismiss(place)).stdout, new RegExp(`Dead letter ${place} dismissed`));
+  assert.match((await dismiss(place)).stderr, /was dismissed already, at /);
+  assert.match((await dismiss('0/999')).stderr, /No dead letter stands at 0\/999/);
+  assert.match((await dismiss('999')).stderr, /write partition and place, like 0\/12/);
+  assert.equal(await openLetters(), count - 1);
+  const open = await lance({ ...environment, LANCE_LANG: 'en' }, 'letters', 'list');
+  assert.match(open.stderr, /1 dismissed is not shown \(--all\)/);
+  assert.match(
+    (await lance({ ...environment, LANCE_LANG: 'en' }, 'letters', 'list', '--all')).stdout,
+    /dismissed .*\(ana: teste\)/,
+  );
 
   const inclusion = ['withdrawals', 'step', flowId, 'inclusion', '--by', 'ana', '--file'];
   const named = file('named.json', { period: 2, birthDate, account: { holderCpf: cpf, bankNumber: 'Itaú' } });

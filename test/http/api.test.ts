@@ -546,6 +546,15 @@ test('the operator API', async (context) => {
     assert.deepEqual([blank.status, problemOf(blank).errors[0]?.field], [422, 'reason']);
     const tooMany = await call('POST', '/v1/dead-letters/replay', { body: { partition: 0, from: 0, count: 501 } });
     assert.deepEqual([tooMany.status, problemOf(tooMany).errors[0]?.rule], [422, 'replay-limit']);
+    const path = '/v1/dead-letters/0/0/dismiss';
+    const why = { body: { reason: 'teste, CPF 52998224725' } };
+    assert.equal((await call('POST', path, { ...why, role: 'operator' })).status, 403);
+    assert.equal((await call('POST', '/v1/dead-letters/0/9/dismiss', why)).status, 404);
+    assert.deepEqual((await call('POST', path, why)).body, { partition: 0, offset: 0 });
+    const again = await call('POST', path, why);
+    assert.equal(again.status, 409, again.text);
+    const { letters } = (await call('GET', '/v1/dead-letters')).body as { letters: { dismissedBy?: object }[] };
+    assert.deepEqual(letters[0]?.dismissedBy, { by: 'admin', via: 'api', reason: 'teste, CPF ***' });
   });
 
   await context.test('margins for those who contract; decisions for those who answer for them', async () => {

@@ -58,6 +58,7 @@ const units = [
   'ms',
   'epoch ms',
   'months',
+  'hours',
   'a count',
   'a probability from 0 to 1',
   'a number as it stands, without a unit',
@@ -376,7 +377,8 @@ test('the description of the API', async (context) => {
         .replace('{flowId}', 'c-1')
         .replace('{requestId}', '1')
         .replace('{operation}', 'links')
-        .replace('{name}', 'mesa');
+        .replace('{name}', 'mesa')
+        .replace('{partition}/{offset}', '0/1');
       for (const reason of ['', ' ', '\t\n', '\u00a0\u2003']) {
         const refused = await refusals(path, { reason });
         assert.match(refused.reason ?? '', /^is blank; say why, in 1 to (?:200|2000) characters$/, path);

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
+import { sealedPlaces } from '../../src/domain/vault.ts';
 import { bodyReader } from '../../src/http/door.ts';
-import { countLetters, type LetterRange, listLetters, replayLetters } from '../../src/http/letters.ts';
+import { countLetters, dismissLetter, type LetterRange, listLetters, replayLetters } from '../../src/http/letters.ts';
 import { type RequestMapping, readRequestMapping } from '../../src/wire/mapping-table.ts';
 import { readWebhook } from '../../src/wire/webhook.ts';
 import { withBackend } from '../conformance/backend.ts';
@@ -83,7 +84,7 @@ test('letters read again after the mapping was mended, so many at once, count fr
         [4, null],
       ],
     );
-    assert.deepEqual(await countLetters(log), { letters: 5, replayed: 2 });
+    assert.deepEqual(await countLetters(log), { letters: 5, closed: 2 });
     assert.deepEqual(await replay(mended, { ...whole, from: 5 }), { read: 0, understood: 0, stillNot: 0, next: 7 });
     assert.deepEqual(await replay(mended, { ...whole, partition: 7 }), {
       read: 0,
@@ -101,6 +102,36 @@ test('letters read again after the mapping was mended, so many at once, count fr
       named.letters.map(({ replayedBy }) => replayedBy),
       [order, undefined, undefined, undefined, undefined],
     );
+  }));
+
+test('a letter that is dismissed is kept with who closed it and why, and is open and read again no more', () =>
+  withBackend(kind, async ({ log }) => {
+    const whole = { partition: 0, from: 0, count: 10 };
+    for (let each = 0; each < 3; each += 1) {
+      const payload = vault.seal(sealedPlaces.letter(`k${each}`), '{"x":1}');
+      const record = { at: each, receivedAt: each, reason: 'x', pointer: null, sealedPayload: payload };
+      await log.append([{ topic: 'dead-letters', key: `k${each}`, record }]);
+    }
+    const order = { by: 'ana', via: 'offline', reason: 'teste do serviço' } as const;
+    const parts = { log, append: log.append, vault, clock };
+    const dismiss = (offset: number, partition = 0) => dismissLetter(parts, { partition, offset }, order);
+    assert.deepEqual(await dismiss(1), { kind: 'dismissed', partition: 0, offset: 1 });
+    const { letters } = await listLetters(log, whole);
+    assert.deepEqual(
+      letters.map(({ offset, replayedAt, dismissedAt, dismissedBy }) => [offset, replayedAt, dismissedAt, dismissedBy]),
+      [
+        [0, null, undefined, undefined],
+        [1, null, clock.now(), order],
+        [2, null, undefined, undefined],
+      ],
+    );
+    assert.deepEqual(await countLetters(log), { letters: 3, closed: 1 });
+    assert.deepEqual(await dismiss(1), { kind: 'letter-closed', how: 'dismissed', at: clock.now() });
+    assert.deepEqual(await dismiss(3), { kind: 'letter-unknown' }, 'the mark is no letter');
+    assert.deepEqual(await dismiss(99), { kind: 'letter-unknown' });
+    assert.deepEqual(await dismiss(0, 77), { kind: 'letter-unknown' });
+    const readBody = bodyReader({ vault, mapping: mappingOf(mappingFile), limits, terms });
+    assert.equal((await replayLetters({ ...parts, readBody }, whole)).read, 2);
   }));
 
 test('a letter shows its keys and the facts that could not be read, and none of its values', () =>

@@ -34,7 +34,7 @@ const allowed: readonly [RegExp, readonly Role[]][] = [
   [/^GET \/v1\/bids\/\{requestId\}\/margin$/, seeing],
   [/^POST \/v1\/margins\/query$/, working],
   [/^GET \/v1\/dead-letters$/, seeing],
-  [/^POST \/v1\/dead-letters\/replay$/, ['admin']],
+  [/^POST \/v1\/dead-letters\/(replay|\{partition\}\/\{offset\}\/dismiss)$/, ['admin']],
   [/^(GET|POST) \/v1\/\w+\/\{flowId\}\/results\/\{operation\}$/, working],
   [/^GET \/v1\/(contracts|renegotiations|withdrawals|lookups|events)/, everybody],
   [/^POST \/v1\/(contracts|renegotiations|withdrawals|lookups|events)/, working],

@@ -33,10 +33,17 @@ const ordersOfRules: ReadonlySet<unknown> = new Set<RuleBookEntry['kind']>([
 /** Orders of the command line that need no key: they end what nothing else ends. Everything else that it appends, it signs. */
 const keyless: ReadonlySet<unknown> = new Set<(AuctionRecord | FlowRecord)['kind']>(['resolved', 'unfrozen']);
 
-type Said = { kind?: unknown; via?: unknown; replayedBy?: { via?: unknown }; revision?: unknown; changes?: string };
+type Said = {
+  kind?: unknown;
+  via?: unknown;
+  replayedBy?: { via?: unknown };
+  dismissedBy?: { via?: unknown };
+  revision?: unknown;
+  changes?: string;
+};
 type Tables = Readonly<Record<string, (said: Said) => boolean>>;
 
-const isOfApi = (said: Said): boolean => said.via === 'api' || said.replayedBy?.via === 'api';
+const isOfApi = (said: Said): boolean => [said.via, said.replayedBy?.via, said.dismissedBy?.via].includes('api');
 const isAcceptance = (said: Said): boolean => isOfAcceptance(said as AuctionRecord);
 const isKeyless = (said: Said): boolean => keyless.has(said.kind) && said.via === 'offline';
 

@@ -5,7 +5,14 @@ import { readWorker } from '../../origination/worker-reading.ts';
 import { withoutCpf } from '../../wire/hidden-cpf.ts';
 import { linkKeyOf } from '../../wire/identity.ts';
 import type { RequestMapping } from '../../wire/mapping-table.ts';
-import { listLetters, type Replay, type ReplayParts, replayLetters } from '../letters.ts';
+import {
+  dismissLetter,
+  type LetterPlace,
+  listLetters,
+  type Replay,
+  type ReplayParts,
+  replayLetters,
+} from '../letters.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
 import type { BidReader } from './bid-reader.ts';
@@ -16,7 +23,10 @@ import {
   bidPage,
   bidQuery,
   decisionSchema,
+  dismissBody,
+  dismissedSchema,
   letterPage,
+  letterParams,
   letterQuery,
   linkSchema,
   marginSchema,
@@ -38,6 +48,8 @@ export type BidRouteParts = ReplayParts & {
   mapping: RequestMapping;
   /** Hears of each replay. */
   onReplay: (order: ReplayOrder, replay: Replay) => void;
+  /** Hears of each letter that is closed. */
+  onDismiss: (order: ReplayOrder, letter: LetterPlace) => void;
   guard: Guard;
 };
 
@@ -220,6 +232,30 @@ function addLetters(app: ApiApp, parts: BidRouteParts): void {
       const replay = await replayLetters(parts, { partition, from, count }, order);
       parts.onReplay(order, replay);
       return replay;
+    },
+  );
+  app.post(
+    '/dead-letters/:partition/:offset/dismiss',
+    {
+      onRequest: guard.only('admin'),
+      schema: {
+        tags: ['dead letters'],
+        summary: 'Close a dead letter that nobody will read again; it is kept',
+        params: letterParams,
+        body: dismissBody,
+        response: { 200: answered(dismissedSchema, 'It is closed'), ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      const order = { ...guard.identityOf(request), reason: withoutCpf(request.body.reason) };
+      const outcome = await dismissLetter(parts, request.params, order);
+      if (outcome.kind === 'letter-unknown')
+        return problem(reply, 'not-found', 'No dead letter stands there.', [], outcome);
+      if (outcome.kind === 'letter-closed')
+        return problem(reply, 'not-allowed', 'It is closed already: it was read again, or dismissed.', [], outcome);
+      const { kind: _, ...letter } = outcome;
+      parts.onDismiss(order, letter);
+      return letter;
     },
   );
 }

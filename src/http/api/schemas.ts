@@ -1672,6 +1672,21 @@ export const letterPage = answerNamed(
               .optional(),
             'Who had it read again; absent: it was not, or nobody was named',
           ),
+          dismissedAt: said(
+            time.optional(),
+            'When somebody closed it without reading it again; absent: nobody did',
+            exampleTime,
+          ),
+          dismissedBy: saidOfParts(
+            z
+              .object({
+                by: said(z.string(), 'Owner of the token, or the name that was typed', 'ana'),
+                via: said(z.enum(['api', 'offline']), 'How it was ordered', 'api'),
+                reason: said(z.string().nullable(), 'Why', 'teste do serviço, sem solicitação'),
+              })
+              .optional(),
+            'Who closed it; absent: nobody did',
+          ),
           keys: said(
             z.array(z.string()).nullable(),
             'Its keys, dotted and without their values, at most 200; null: it cannot be opened, or is longer than 500 kB',
@@ -1723,6 +1738,37 @@ export const replayBody = order(
   }),
   'LetterReplay',
   'Which dead letters are read again',
+);
+export const letterParams = z.object({
+  partition: said(
+    measured(z.coerce.number().int().min(0).max(10_000), 'a number as it stands, without a unit'),
+    'Partition of the log: 0 to 10000',
+    0,
+  ),
+  offset: said(
+    measured(z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER), 'a count'),
+    'Place in the partition',
+    7,
+  ),
+});
+export const dismissBody = order(
+  z.strictObject({
+    reason: said(
+      reasonGiven,
+      'Why, in 1 to 2000 characters, kept with who asked; a CPF in it is kept as `***`',
+      'teste do serviço, sem solicitação',
+    ),
+  }),
+  'LetterDismissal',
+  'Why a dead letter is closed',
+);
+export const dismissedSchema = answerNamed(
+  z.object({
+    partition: said(ofLog, 'Partition of the log', 0),
+    offset: said(inLog, 'Place in the partition', 7),
+  }),
+  'LetterDismissed',
+  'A dead letter that nobody will read again',
 );
 export const replaySchema = answerNamed(
   z.object({
