@@ -6,7 +6,7 @@ import type { Reason } from '../domain/offer.ts';
 import type { Ended } from '../domain/records.ts';
 import type { AuctionResult, RequestState } from '../domain/states.ts';
 import { type BidReport, isWon } from './bid-report.ts';
-import { wordOf } from './flows.ts';
+import { reasonText, wordOf } from './flows.ts';
 import type { Format } from './format.ts';
 import type { Page } from './page.ts';
 
@@ -25,13 +25,18 @@ export function resultSection(page: Page, report: BidReport, format: Format): vo
   if (state.phase === 'passed' && state.pass !== null) {
     const { code } = state.pass;
     page.line(show.pass(code, codeText(code, format)));
-    reasonLines(page, report.reasons);
+    reasonLines(page, report.reasons, format);
   }
   // Why nobody bids for it (again), where it is not known whether a bid stands.
   if (state.phase === 'unknown' && state.pass !== null) {
     const { code } = state.pass;
     page.wrapped(`${codeText(code, format)} (${code})`);
-    reasonLines(page, report.reasons);
+    reasonLines(page, report.reasons, format);
+  }
+  const answered = state.answer?.outcome;
+  if (state.phase === 'unknown') {
+    const why = answered?.kind === 'unknown' ? unknownReason(answered.reason, format) : null;
+    page.wrapped(show.unknown(state.requestId, why));
   }
   if (state.phase === 'rejected' && state.answer?.outcome.kind === 'rejected') {
     page.line(codeText(state.answer.outcome.code, format));
@@ -58,10 +63,16 @@ export function resultSection(page: Page, report: BidReport, format: Format): vo
   }
 }
 
-function reasonLines(page: Page, reasons: readonly Reason[]): void {
+/** Of a bid that may have landed: a code of the service, or a sentence of the desk. */
+export function unknownReason(reason: string, { texts }: Format): string {
+  const said = reasonText(texts.flows, reason);
+  return said === reason ? texts.deskReason(reason) : said;
+}
+
+function reasonLines(page: Page, reasons: readonly Reason[], { texts }: Format): void {
   for (const { code, rule, text } of reasons) {
     page.line(`• ${rule === null ? code : `${code} – "${rule}"`}`);
-    page.wrapped(text);
+    page.wrapped(texts.deskReason(text));
   }
 }
 
@@ -86,6 +97,8 @@ function rivalLines(page: Page, { state, hindsight }: BidReport, format: Format)
   page.field(words.label, some ? words.some(format.money(forgoneCents), format.rate(bestWinningRate)) : words.nothing);
 }
 
+const turnedAway: ReadonlySet<string> = new Set(['throttled', 'unauthorised', 'unreachable']);
+
 export function sendingSection(page: Page, report: BidReport, format: Format): void {
   const { show } = format.texts;
   const { state } = report;
@@ -102,8 +115,15 @@ export function sendingSection(page: Page, report: BidReport, format: Format): v
     page.line(report.answers.length > 0 || state.phase !== 'passed' ? show.bytes : show.bytesUnsent);
     page.line(`  ${claim.body}`);
   }
-  for (const { outcome, attempts, earlierAttemptPossible, firstByteAt, response } of report.answers) {
-    page.field(show.attempts, `${attempts}${earlierAttemptPossible ? ` (${show.earlier})` : ''}`);
+  for (const { outcome, attempts, earlierAttemptPossible, firstByteAt, response, hindrances = [] } of report.answers) {
+    // Those that were turned away, or reached nobody, brought nothing to the service: the record counts the others.
+    const inVain = hindrances.filter(({ kind, cause }) => kind === 'attempt' && turnedAway.has(cause));
+    const all = inVain.reduce((sum, { count }) => sum + count, attempts);
+    const notes = [
+      ...(all > attempts ? [show.delivered(attempts)] : []),
+      ...(earlierAttemptPossible ? [show.earlier] : []),
+    ];
+    page.field(show.attempts, `${all}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}`);
     page.field(show.firstByte, format.time(firstByteAt));
     const status = response === null ? show.noAnswer : show.httpStatus(response.status);
     page.field(show.answer, `${wordOf(format.texts.flows.factValues, outcome.kind)}, ${status}`);

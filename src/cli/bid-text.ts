@@ -5,9 +5,9 @@ import { usageUnder } from '../domain/cap-book.ts';
 import type { Limits } from '../domain/policy.ts';
 import type { AuctionRecord, Hindrance } from '../domain/records.ts';
 import type { FactValue } from '../rules/facts.ts';
-import { auctionSection, resultSection, sendingSection } from './bid-outcome-text.ts';
+import { auctionSection, resultSection, sendingSection, unknownReason } from './bid-outcome-text.ts';
 import { type BidReport, shownFacts } from './bid-report.ts';
-import { reasonText, wordOf } from './flows.ts';
+import { wordOf } from './flows.ts';
 import type { Format } from './format.ts';
 import { createPage, type Page } from './page.ts';
 import { ruleLines } from './rules-account.ts';
@@ -316,7 +316,7 @@ function historyText(record: AuctionRecord, format: Format): string {
     case 'answered': {
       const { factValues } = format.texts.flows;
       const { outcome } = record;
-      const why = outcome.kind === 'unknown' ? ` (${reasonText(format.texts.flows, outcome.reason)})` : '';
+      const why = outcome.kind === 'unknown' ? ` (${unknownReason(outcome.reason, format)})` : '';
       return `${word}: ${wordOf(factValues, outcome.kind)}${why}`;
     }
     case 'ended':

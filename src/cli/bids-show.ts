@@ -41,7 +41,7 @@ function toldText(bid: Decision, format: Format): string {
   }
   for (const { code, rule, text } of bid.reasons) {
     page.line(`• ${rule === null ? code : `${code} – "${rule}"`}`);
-    page.wrapped(text);
+    page.wrapped(texts.deskReason(text));
   }
   if (bid.workerTold !== null) page.wrapped(show.workerTold(bid.workerTold[format.language]));
   if (bid.auction !== null && bid.auction.position !== null)

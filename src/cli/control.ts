@@ -37,6 +37,7 @@ export function tellControl(
 ): void {
   const { terminal, format } = world;
   const { late, held, unseen, capNone, capOneMore, capIdentity } = format.texts.control;
+  const { fault } = format.texts;
   switch (outcome.kind) {
     case 'stored': {
       const { revision, obeyedBy, wasPaused } = outcome;
@@ -56,13 +57,13 @@ export function tellControl(
     case 'identity-needed':
       throw new Fault('not-allowed', capIdentity);
     case 'not-stored':
-      throw new Fault(outcome.code, textsOf(false).notStored(outcome.why));
+      throw new Fault(outcome.code, textsOf(false).notStored(fault(outcome.why)));
     case 'unsure':
-      throw new Fault(outcome.code, textsOf(false).unsure(outcome.why));
+      throw new Fault(outcome.code, textsOf(false).unsure(fault(outcome.why)));
     case 'unkept':
-      throw new Fault(outcome.code, textsOf(false).unkept(outcome.why));
+      throw new Fault(outcome.code, textsOf(false).unkept(fault(outcome.why)));
     case 'unseen':
-      throw new Fault(outcome.code, unseen(outcome.revision, outcome.why));
+      throw new Fault(outcome.code, unseen(outcome.revision, fault(outcome.why)));
     default:
       outcome satisfies never;
   }

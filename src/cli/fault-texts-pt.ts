@@ -217,6 +217,13 @@ const sentences: readonly Sentence[] = [
   ],
   ...ofChangedLogs,
   ...ofClocks,
+  [/^the log is about to be read$/, 'o registro está para ser lido'],
+  // Of SQLite
+  [/^(?:Error: )?database or disk is full$/, 'o disco está cheio'],
+  [/^(?:Error: )?disk I\/O error$/, 'erro de leitura ou escrita no disco'],
+  [/^(?:Error: )?database is locked$/, 'outro processo ocupa o arquivo de dados'],
+  [/^(?:Error: )?attempt to write a readonly database$/, 'o arquivo de dados só pode ser lido'],
+  [/^(?:Error: )?unable to open database file$/, 'o arquivo de dados não pode ser aberto'],
   // The token command
   [/^the token command did not end within (\d+) ms$/, 'o programa do token não terminou em $1 ms'],
   [/^the token command failed \((.*)\)$/, 'o programa do token falhou ($1)'],

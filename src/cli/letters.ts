@@ -72,7 +72,7 @@ async function showLetters(world: CommandWorld, options: Options & { all: boolea
     const rows = letters.map((letter) => {
       const { partition: own, offset, receivedAt, reason, pointer, keys, unreadable } = letter;
       return [
-        ...[String(own), String(offset), format.minute(receivedAt), reason, pointer ?? none],
+        ...[String(own), String(offset), format.minute(receivedAt), format.texts.deskReason(reason), pointer ?? none],
         closedText(world, letter),
         shortened(keys?.join(', ') ?? none),
         shortened(unreadable.flatMap(({ fact }) => fact ?? []).join(', ') || none),

@@ -4,6 +4,7 @@ import { unaskedTexts } from '../queries/owners.ts';
 import { backtestEn } from './backtest-texts-en.ts';
 import { biddingEn } from './bidding-texts-en.ts';
 import { demoEn } from './demo-texts-en.ts';
+import { deskReasonEn } from './desk-reason-texts.ts';
 import { doctorEn } from './doctor-texts-en.ts';
 import { economicsEn } from './economics-texts-en.ts';
 import { flowsEn } from './flows-texts-en.ts';
@@ -121,6 +122,7 @@ export const en: Texts = {
     reais: 'write an amount such as 250000 or 250000.50',
   },
   fault: (message: string) => message,
+  deskReason: deskReasonEn,
   codesNeedWords: false,
   units: { perMonth: 'a month', perYear: 'a year', months: 'months', years: 'years' },
   yes: 'yes',
@@ -323,6 +325,9 @@ export const en: Texts = {
     claimWords: (id, at) => `${id}, ${at}`,
     lateClaims: 'later claims ignored',
     attempts: 'attempts',
+    delivered: (count) => `${count} delivered to the service`,
+    unknown: (requestId, why) =>
+      `Whether the service has the bid is not known${why === null ? '' : `: ${why}`}. The end of the auction normally tells, and until then the amount counts under the caps; if it does not come, ask the service and settle it: lance bids resolve ${requestId} --as … --by NAME --reason TEXT.`,
     earlier: 'an earlier one may have landed',
     firstByte: 'first byte',
     bytes: 'bytes sent',

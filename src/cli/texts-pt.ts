@@ -4,6 +4,7 @@ import type { LostRecords } from './audit-restore.ts';
 import { backtestPt } from './backtest-texts-pt.ts';
 import { biddingPt } from './bidding-texts-pt.ts';
 import { demoPt } from './demo-texts-pt.ts';
+import { deskReasonPt } from './desk-reason-texts.ts';
 import { doctorPt } from './doctor-texts-pt.ts';
 import { economicsPt } from './economics-texts-pt.ts';
 import { faultPt, jsonFaultPt } from './fault-texts-pt.ts';
@@ -131,6 +132,8 @@ export const pt = {
   },
   /** What keeps a command from working. */
   fault: faultPt,
+  /** Why a request got no bid, or its bid is unknown, as the record says it. */
+  deskReason: deskReasonPt,
   /** Codes are English words: whether their meaning is said beside them. */
   codesNeedWords: true as boolean,
   units: { perMonth: 'a.m.', perYear: 'a.a.', months: 'meses', years: 'anos' },
@@ -321,6 +324,9 @@ export const pt = {
     claimWords: (id: string, at: string) => `${id}, ${at}`,
     lateClaims: 'registros tardios ignorados',
     attempts: 'tentativas',
+    delivered: (count: number) => (count === 1 ? '1 entregue ao serviço' : `${count} entregues ao serviço`),
+    unknown: (requestId: string, why: string | null) =>
+      `Não se sabe se o serviço tem o lance${why === null ? '' : `: ${why}`}. O fim do leilão normalmente diz, e até lá o valor conta nos tetos; se não vier, pergunte ao serviço e encerre: lance bids resolve ${requestId} --as … --by NOME --reason TEXTO.`,
     earlier: 'uma anterior pode ter chegado',
     firstByte: 'primeiro byte',
     bytes: 'bytes enviados',

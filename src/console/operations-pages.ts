@@ -183,7 +183,7 @@ export function lettersPage(
     const who = replayedBy === undefined ? null : html` (${outside(replayedBy.by)})`;
     return html`<tr role="row"><th scope="row" role="rowheader">${letter.partition}/${letter.offset}</th>
 <td role="cell" data-name="${header[2]!}">${timeText(letter.receivedAt, format)}</td>
-<td role="cell" data-name="${header[3]!}">${outside(letter.reason)}</td>
+<td role="cell" data-name="${header[3]!}">${outside(format.texts.deskReason(letter.reason))}</td>
 <td role="cell" data-name="${header[4]!}">${letter.pointer !== null && letter.pointer !== '' && outside(letter.pointer)}</td>
 <td role="cell" data-name="${header[5]!}">${replayedAt !== null && html`<span>${timeText(replayedAt, format)}${who}</span>`}${dismissedAt !== undefined && html`<span>${outside(format.texts.letters.dismissedBy(format.minute(dismissedAt), dismissedBy?.by ?? '', dismissedBy?.reason ?? ''))}</span>`}</td>
 <td role="cell" data-name="${header[6]!}">${keys !== null && outside(keys.join(', '))}</td>

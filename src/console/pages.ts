@@ -494,9 +494,11 @@ ${figure(words.chance, format.share(offer.winProbability))}
 /** What a rule says is the risk team's own text; of our own reasons the code says it in each language. */
 function reasonItem({ texts, format, language }: Shown, { code, rule, text }: Decision['reasons'][number]): Html {
   if (rule !== null)
-    return html`<li>${texts.request.rule} ${outside(rule)}: ${outside(text)} <code>${outside(code)}</code></li>`;
+    return html`<li>${texts.request.rule} ${outside(rule)}: ${outside(format.texts.deskReason(text))} <code>${outside(code)}</code></li>`;
   const words = codeText(code, format);
-  return html`<li>${words}${language === 'en' && text !== words && html`: ${outside(text)}`} <code>${outside(code)}</code></li>`;
+  const said = format.texts.deskReason(text);
+  const isSaid = language === 'en' || said !== text;
+  return html`<li>${words}${isSaid && said !== words && html`: ${outside(said)}`} <code>${outside(code)}</code></li>`;
 }
 
 function historyList({ texts, format }: Shown, { decidedAt, auction, unclaimed }: Decision): Html {

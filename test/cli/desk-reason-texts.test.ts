@@ -1,0 +1,54 @@
+/** Why a request got no bid, or why its bid is unknown, is told in the language of its texts. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { deskReasonEn, deskReasonPt } from '../../src/cli/desk-reason-texts.ts';
+import { faultPt } from '../../src/cli/fault-texts-pt.ts';
+
+const english = /\b(?:the|was|were|is|are|has|had|not|before|until|request|cannot|no|an|link)\b/;
+
+test('the key of a cap is told as its name and where it comes from', () => {
+  const ofHand = 'the cap operator:desk-day|2026-11-27 has no room left for this amount';
+  assert.equal(deskReasonPt(ofHand), 'o teto desk-day, posto à mão (27/11/2026), não tem mais espaço para este valor');
+  assert.equal(deskReasonEn(ofHand), 'the cap desk-day, set by hand (2026-11-27), has no room left for this amount');
+  const ofRules = 'the cap worker-day|worker.key=w-1|2026-11-27 has no room left for this amount';
+  assert.equal(
+    deskReasonPt(ofRules),
+    'o teto worker-day das regras (worker.key=w-1, 2026-11-27) não tem mais espaço para este valor',
+  );
+  assert.match(deskReasonEn(ofRules), /^the cap worker-day of the rules \(worker\.key=w-1, 2026-11-27\) has no room/);
+});
+
+test('what names figures or causes keeps them, in the words of the language', () => {
+  for (const [text, said] of [
+    [
+      'the detail of the link was asked for in vain: unauthorised',
+      'o detalhe do vínculo foi pedido em vão: o serviço não aceita nosso token',
+    ],
+    [
+      'claimed, and turned away each time until the deadline: 3 × throttled, unauthorised (service-throttled)',
+      'o lance foi registrado e recusado todas as vezes até o prazo: 3 × 429, 401',
+    ],
+    [
+      'R$ 1,234.50 asked; at most R$ 1,000.00 may and at least R$ 1,100.00 must be offered',
+      'pedidos R$ 1.234,50; podem ser ofertados no máximo R$ 1.000,00 e no mínimo R$ 1.100,00',
+    ],
+    ['the log of somebody else', 'the log of somebody else'],
+  ] as const)
+    assert.equal(deskReasonPt(text), said);
+});
+
+test('every reason that the desk gives of itself has a sentence in Portuguese', () => {
+  const room = new URL('../../src/bidding/', import.meta.url);
+  const rooms = ['desk', 'decide', 'decider', 'react', 'bid-sender', 'claim-desk', 'send-claim'];
+  const texts = rooms.flatMap((name) => {
+    const source = readFileSync(new URL(`${name}.ts`, room), 'utf8');
+    const passes = [...source.matchAll(/(?:deskPass|passAll|pass)\([^;]*?'[a-z-]+'\)?, '([^']+)'/g)];
+    const named = [...source.matchAll(/const text =\s+'([^']+)'|(?:\?|:) '((?:the|neither) [^']+)'/g)];
+    const exported = [...source.matchAll(/(?:forfeitedText|overruledText) = '([^']+)'/g)];
+    return [...passes, ...named, ...exported].map(([, one, other]) => (one ?? other)!);
+  });
+  assert.ok(texts.length >= 20, `${texts.length}`);
+  const untold = texts.filter((text) => english.test(faultPt(deskReasonPt(text))));
+  assert.deepEqual(untold, []);
+});
