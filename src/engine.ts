@@ -52,7 +52,7 @@ import type { Topic } from './domain/records.ts';
 import type { SteadyClock } from './domain/steady-clock.ts';
 import type { Vault } from './domain/vault.ts';
 import { Fault } from './errors.ts';
-import { addressesOf } from './http/address.ts';
+import { addressesOf, reachableUrl } from './http/address.ts';
 import type { ApiParts } from './http/api/api.ts';
 import { createGuard } from './http/api/auth.ts';
 import { createBidReader } from './http/api/bid-reader.ts';
@@ -149,6 +149,8 @@ type DeskParts = EngineParts & { authorisations: Authorisations };
 export type Engine = {
   /** Where webhooks are taken, without the token. */
   url: string;
+  /** Where health and status are asked. */
+  statusUrl: string;
   /** Null in a process that is a door only. */
   desk: Desk | null;
   flowDesk: FlowDesk | null;
@@ -292,6 +294,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   journal.info('started', { instance: parts.instance, port, ruleSet: rules.status().hash });
   return {
     url: `http://${(addresses.webhooks ?? addresses.common).host}:${ports.webhooks}`,
+    statusUrl: reachableUrl({ host: (addresses.metrics ?? addresses.common).host, port: ports.metrics }),
     desk,
     flowDesk,
     policy: () => rules.policy(parts.clock.now()),

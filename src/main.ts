@@ -78,7 +78,7 @@ import type { Vault } from './domain/vault.ts';
 import { createDoorReader } from './door-reader.ts';
 import type { Engine, Store } from './engine.ts';
 import { Fault } from './errors.ts';
-import { addressesOf, addressFault } from './http/address.ts';
+import { addressesOf, addressFault, reachableUrl } from './http/address.ts';
 import { bodyReader } from './http/door.ts';
 import type { Journal } from './http/journal.ts';
 import { createWaitingServer, storeUnreachable } from './http/waiting.ts';
@@ -93,6 +93,7 @@ import { readStrict } from './regular-files.ts';
 import { createRuleWatch } from './rule-watch.ts';
 import { type MarketName, marketNames } from './sandbox/market-names.ts';
 import type { OwnPartitions } from './state/own-partitions.ts';
+import { type RunningDesk, readRunningDesk, removeRunningDesk, writeRunningDesk } from './state/running-desk.ts';
 import { freeBytes } from './state/sqlite.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
 import { type OutcomeTable, readOutcomeTable } from './wire/outcomes.ts';
@@ -212,9 +213,6 @@ function mapping(environment: Environment): RequestMapping {
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
 
-/** Loopback where it listens everywhere. */
-const reachable: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
-
 /** The address that is set for commands. */
 function namedPlace({ LANCE_URL: url, LANCE_TOKEN: token }: Environment): DaemonPlace | null {
   if (url === undefined || url === '') return null;
@@ -229,17 +227,30 @@ function remotePlace(environment: Environment): DaemonPlace | null {
   return named?.token == null ? null : named;
 }
 
-/** The address that is set for commands, or that of a process with this environment. */
+/** The address that is set for commands, that of the process that holds the directory, or that of one with this environment. */
 function daemonPlace(environment: Environment): DaemonPlace | null {
   const named = namedPlace(environment);
   if (named !== null) return named;
+  const running = runningHere();
+  if (running !== null) return { url: running.url, token: null, named: false };
   const result = readListening(environment, readStrict);
   if (result.kind === 'refused') throw new Fault('configuration-invalid', result.faults.join('\n'));
   const { common, metrics } = addressesOf(result);
-  const { host, port } = metrics ?? common;
-  if (port === 0) return null;
-  const name = reachable[host] ?? (host.includes(':') ? `[${host}]` : host);
-  return { url: `http://${name}:${port}/`, token: null, named: false };
+  const address = metrics ?? common;
+  return address.port === 0 ? null : { url: reachableUrl(address), token: null, named: false };
+}
+
+/** Null where none runs on the directory of the settings, or has not said its address. */
+function runningHere(): RunningDesk | null {
+  try {
+    const { store } = here();
+    const directory = store.backend === 'embedded' ? store.dataDir : store.stateDir;
+    return directory !== null && isHeld(directory) ? readRunningDesk(directory) : null;
+  } catch (fault) {
+    // Told by whatever reads the settings or the store.
+    if (!(fault instanceof Fault)) throw fault;
+    return null;
+  }
 }
 
 function refusedFile(path: string, problems: readonly string[]): Fault {
@@ -1054,6 +1065,9 @@ async function openEngine(parts: {
     await store.close();
     throw fault;
   });
+  const { store: place } = config;
+  const runsIn = place.backend === 'embedded' ? place.dataDir : config.roles.includes('desk') ? place.stateDir : null;
+  if (runsIn !== null) writeRunningDesk(runsIn, { pid: process.pid, url: engine.statusUrl });
   countAlarm = engine.countAlarm;
   tellTrouble = engine.tellFault;
   uncounted.forEach(countAlarm);
@@ -1064,6 +1078,7 @@ async function openEngine(parts: {
       await engine.stop();
       await reader?.close();
       await service.close();
+      if (runsIn !== null) removeRunningDesk(runsIn);
       await store.close();
     },
   };

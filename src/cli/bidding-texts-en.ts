@@ -33,7 +33,7 @@ export const biddingEn: Texts['bidding'] = {
     'partitions-not-live': 'catching up ends by itself; a closed partition names its record',
     'log-refused': 'free space on the disk, or put back the files that the reason names',
     'service-unauthorised':
-      'where LANCE_TOKEN_COMMAND is set, mend its program; without one, set a new LANCE_ACCESS_TOKEN and restart; once the service takes this one again, the desk opens by itself',
+      'set a new LANCE_ACCESS_TOKEN and restart; where the token comes from LANCE_TOKEN_COMMAND, mend that program; once the service takes this one again, the desk opens by itself',
     'service-unreachable':
       'look at its status page and at the network from here to LANCE_BASE_URL; the desk asks it every 10 s, and opens by itself once it answers',
     'service-throttled':

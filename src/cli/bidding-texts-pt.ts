@@ -32,7 +32,7 @@ export const biddingPt = {
     'partitions-not-live': 'pôr em dia termina sozinho; uma partição fechada diz qual é o registro',
     'log-refused': 'libere espaço no disco, ou ponha de volta os arquivos que o motivo nomeia',
     'service-unauthorised':
-      'com LANCE_TOKEN_COMMAND, conserte o programa dela; sem ela, ponha um LANCE_ACCESS_TOKEN novo e reinicie; se o serviço voltar a aceitar este, a mesa reabre sozinha',
+      'ponha um LANCE_ACCESS_TOKEN novo e reinicie; onde o token vem de LANCE_TOKEN_COMMAND, conserte esse programa; se o serviço voltar a aceitar este, a mesa reabre sozinha',
     'service-unreachable':
       'veja a página de estado dele e a rede daqui até LANCE_BASE_URL; a mesa pergunta a ele a cada 10 s e reabre sozinha quando ele responder',
     'service-throttled':

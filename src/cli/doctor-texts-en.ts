@@ -3,6 +3,7 @@ import type { ClosedCause } from '../bidding/bidding-status.ts';
 import { takenAwayText } from '../bidding/held-back-text.ts';
 import { causeText, remedyOf } from './bidding-remedy.ts';
 import { biddingEn } from './bidding-texts-en.ts';
+import { counted } from './plural.ts';
 import { statusEn } from './status-texts-en.ts';
 import type { DoctorFigures, Texts } from './texts.ts';
 
@@ -111,13 +112,17 @@ export const doctorEn: Texts['doctor'] = {
     'daemon-live': ({ count }) => [
       `running: ${count} process${count === 1 ? '' : 'es'} showed life in the last seconds`,
     ],
-    'daemon-none': ({ lastAt }) => [
+    'daemon-none': ({ lastAt, kind }) => [
       `no desk is running here (lock free); ${lastRecorded(lastAt)}`,
-      'where it should run: lance run',
+      kind === 'refused'
+        ? 'a start would be refused now: settle the failures below first'
+        : 'where it should run: lance run',
     ],
-    'daemon-unseen': ({ lastAt }) => [
+    'daemon-unseen': ({ lastAt, kind }) => [
       `no desk is running here (no process shows that it lives); ${lastRecorded(lastAt)}`,
-      'where one should run: lance run',
+      kind === 'refused'
+        ? 'a start would be refused now: settle the failures below first'
+        : 'where one should run: lance run',
     ],
     'disk-full': ({ text }) => [
       String(text),
@@ -268,7 +273,7 @@ export const doctorEn: Texts['doctor'] = {
       `${{ paused: 'paused', resumed: 'resumed', 'cap-set': `cap ${name} set`, 'cap-removed': `cap ${name} removed`, 'rule-snoozed': `rule "${name}" put to sleep`, 'rule-resumed': `rule "${name}" woken` }[String(kind)]} by ${by}${text === undefined ? '' : `: ${text}`}`,
     ],
     'control-late': ({ count }) => [
-      `${count} process(es) do not obey the last change yet`,
+      `${counted('en', 'process does', 'processes do')(Number(count))} not obey the last change yet`,
       'see their journal; restart them if they hang',
     ],
     'caps-none': () => ['none by hand is in force; none of the rules kept bids back today'],

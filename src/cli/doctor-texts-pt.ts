@@ -4,6 +4,7 @@ import type { ClosedCause } from '../bidding/bidding-status.ts';
 import { causeText, remedyOf } from './bidding-remedy.ts';
 import { biddingPt } from './bidding-texts-pt.ts';
 import { faultPt } from './fault-texts-pt.ts';
+import { counted } from './plural.ts';
 import { statusPt, takenAwayPt } from './status-texts-pt.ts';
 import type { DoctorFigures } from './texts.ts';
 
@@ -64,7 +65,8 @@ export const doctorPt = {
   },
   remedy: 'remédio',
   healthy: 'Tudo em ordem.',
-  ill: (fails: number, warns: number) => `${fails} falha(s), ${warns} atenção.`,
+  ill: (fails: number, warns: number) =>
+    `${counted('pt', 'falha', 'falhas')(fails)}, ${counted('pt', 'ponto de atenção', 'pontos de atenção')(warns)}.`,
   findings: {
     'node-fits': ({ version }: DoctorFigures) => [`versão ${version}`],
     'node-old': ({ version }: DoctorFigures) => [`versão ${version}`, 'use Node 24.12 ou mais novo; npm ci traz um'],
@@ -119,13 +121,17 @@ export const doctorPt = {
         ? 'rodando: 1 processo deu sinal nos últimos segundos'
         : `rodando: ${count} processos deram sinal nos últimos segundos`,
     ],
-    'daemon-none': ({ lastAt }: DoctorFigures) => [
+    'daemon-none': ({ lastAt, kind }: DoctorFigures) => [
       `nenhuma mesa está rodando aqui (trava livre); ${lastRecorded(lastAt)}`,
-      'se deveria estar rodando: lance run',
+      kind === 'refused'
+        ? 'uma partida seria recusada agora: resolva antes as falhas abaixo'
+        : 'se deveria estar rodando: lance run',
     ],
-    'daemon-unseen': ({ lastAt }: DoctorFigures) => [
+    'daemon-unseen': ({ lastAt, kind }: DoctorFigures) => [
       `nenhuma mesa está rodando aqui (nenhum processo dá sinal de vida); ${lastRecorded(lastAt)}`,
-      'se alguma deveria estar rodando: lance run',
+      kind === 'refused'
+        ? 'uma partida seria recusada agora: resolva antes as falhas abaixo'
+        : 'se alguma deveria estar rodando: lance run',
     ],
     'disk-full': ({ text }: DoctorFigures) => [
       faultPt(String(text)),
@@ -291,7 +297,7 @@ export const doctorPt = {
       `${{ paused: 'pausa', resumed: 'liberação', 'cap-set': `teto ${name} posto`, 'cap-removed': `teto ${name} tirado`, 'rule-snoozed': `regra "${name}" suspensa`, 'rule-resumed': `regra "${name}" de volta` }[String(kind)]} por ${by}${text === undefined ? '' : `: ${text}`}`,
     ],
     'control-late': ({ count }: DoctorFigures) => [
-      `${count} processo(s) ainda não obedecem à última mudança`,
+      `${counted('pt', 'processo ainda não obedece', 'processos ainda não obedecem')(Number(count))} à última mudança`,
       'veja o diário deles; se parados, reinicie',
     ],
     'caps-none': () => ['nenhum à mão em vigor; nenhum das regras segurou lances hoje'],

@@ -371,8 +371,12 @@ async function examineStore(
     findings.push(...(await checkBidding(world, reader, holder.held)));
     findings.push(...(await checkLog(world, reader, store, holder.held)));
     findings.push(await checkKey(reader, pseudonymKey === null ? null : world.createVault(pseudonymKey)));
-    findings.push(...(await checkStart(world, place)));
-    return findings;
+    const start = await checkStart(world, place);
+    const isRefused = [...unkept, ...start].some(({ level }) => level === 'fail');
+    // To start a desk is no remedy where the start would be refused.
+    return [...findings, ...start].map((each) =>
+      isRefused && stopped.has(each.finding) ? { ...each, figures: { ...each.figures, kind: 'refused' } } : each,
+    );
   } catch (fault) {
     const text = faultText(fault);
     if (store.backend === 'embedded') {
@@ -390,6 +394,8 @@ async function examineStore(
     await reader?.close();
   }
 }
+
+const stopped: ReadonlySet<FindingName> = new Set(['daemon-none', 'daemon-unseen']);
 
 /** What every start reads beside the log: where the desk lives, where it comes from, what became of rule sets and tokens. */
 async function checkKept({ house, ruleBook, tokenBook }: DeskReader): Promise<Finding[]> {

@@ -166,6 +166,10 @@ const sentences: readonly Sentence[] = [
     'O tópico $1 não existe: nenhuma mesa rodou com este kafka.topicPrefix. lance run o cria.',
   ],
   [
+    /^Another daemon runs on the data directory (.*): process (\d+), at (\S+)\. Stop it, or give this one a LANCE_DATA_DIR of its own\.$/,
+    'Outro processo, $2, roda no diretório de dados $1 e responde em $3. Pare-o, ou dê a este um LANCE_DATA_DIR próprio.',
+  ],
+  [
     /^Another daemon runs on the data directory (.*)\. Stop it, or give this one a LANCE_DATA_DIR of its own\.$/,
     'Outro processo roda no diretório de dados $1. Pare-o, ou dê a este um LANCE_DATA_DIR próprio.',
   ],

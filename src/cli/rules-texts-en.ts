@@ -1,5 +1,11 @@
 /** What the `rules` commands say, in English. */
+
+import { counted } from './plural.ts';
 import type { Texts } from './texts.ts';
+
+const processes = counted('en', 'process', 'processes');
+const tests = counted('en', 'test', 'tests');
+const lines = counted('en', 'line', 'lines');
 
 export const rulesEn: Texts['rules'] = {
   fault: (text) => text,
@@ -74,7 +80,7 @@ export const rulesEn: Texts['rules'] = {
   uncovered: (rule, condition, missing) =>
     `"${rule}"${condition === null ? '' : `, ${condition}`}: never ${missing} in the tests`,
   tested: (count, failed, coverage, least) =>
-    `${count} test(s), ${failed} failed; coverage ${coverage}, at least ${least} wanted.`,
+    `${tests(count)}, ${failed} failed; coverage ${coverage}, at least ${least} wanted.`,
   tooLittle: (share) => `The tests show ${share} of the rules, which is not enough.`,
   good: (count, hash) => `${count} rules in order, set ${hash}.`,
   bad: 'This set cannot be activated.',
@@ -122,7 +128,7 @@ export const rulesEn: Texts['rules'] = {
   unreadable: (file, why, what) => `${file} cannot be read (${why}); give the path of: ${what}.`,
   importWhat: 'Give --list NAME with --fact FACT, or --table NAME with --event EVENT.',
   importRefused: (count) => `${count} ${count === 1 ? 'fault' : 'faults'}; nothing was written.`,
-  imported: (path, count) => `${path}: ${count} line(s).`,
+  imported: (path, count) => `${path}: ${lines(count)}.`,
   reasonMissing: '(not written)',
   reasonsMissing: (codes) =>
     `Nobody wrote what a worker is told for ${codes}: say it in codes.json under "worker", {"${codes.split(', ')[0]}": {"pt": "…", "en": "…"}}.`,
@@ -164,9 +170,9 @@ export const rulesEn: Texts['rules'] = {
     needsApproval:
       'Two persons have to stand for rules here, so none is put to sleep by one: propose a set without it.',
     asleep: (rule, until, revision, count) =>
-      `Rule "${rule}" has no say until ${until}, unless it is changed (revision ${revision}), obeyed by ${count} process(es). lance rules resume wakes it.`,
+      `Rule "${rule}" has no say until ${until}, unless it is changed (revision ${revision}), obeyed by ${processes(count)}. lance rules resume wakes it.`,
     awake: (rule, revision, count) =>
-      `Rule "${rule}" has its say again (revision ${revision}), by ${count} process(es).`,
+      `Rule "${rule}" has its say again (revision ${revision}), by ${processes(count)}.`,
     awakeAlready: (rule, asleep) => `Rule "${rule}" is not asleep. Asleep: ${asleep === '' ? 'none' : asleep}.`,
   },
   sets: {
@@ -219,7 +225,8 @@ export const rulesEn: Texts['rules'] = {
       `No set in the store begins with "${word}". Write at least 6 characters; "lance rules history" shows them all.`,
     ambiguous: (word, count) => `${count} sets begin with "${word}": write more characters.`,
     followedAlready: (hash) => `The set ${hash} is followed already.`,
-    announced: (hash, at, count) => `The set ${hash} decides from ${at} on; ${count} process(es) know(s).`,
+    announced: (hash, at, count) =>
+      `The set ${hash} decides from ${at} on; ${counted('en', 'process knows', 'processes know')(count)}.`,
     proposed: (hash, changes, next) =>
       `Set ${hash} kept: ${changes}.\nNow: lance rules ${next} ${hash}${next === 'approve' ? ', with the token of another person (LANCE_URL, LANCE_TOKEN)' : ' --by NAME'}`,
     samePerson: (hash, names) => `${names} stand(s) for the set ${hash} already: another person has to approve it.`,

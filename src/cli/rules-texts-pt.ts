@@ -1,5 +1,11 @@
 /** What the `rules` commands say, in Brazilian Portuguese; the shape is the catalogue's. */
+
+import { counted } from './plural.ts';
 import { ruleFaultPt } from './rule-fault-texts-pt.ts';
+
+const processes = counted('pt', 'processo', 'processos');
+const tests = counted('pt', 'teste', 'testes');
+const lines = counted('pt', 'linha', 'linhas');
 
 export const rulesPt = {
   /** What is wrong in a file of rules, which is written in English. */
@@ -75,7 +81,7 @@ export const rulesPt = {
   uncovered: (rule: string, condition: string | null, missing: string) =>
     `"${rule}"${condition === null ? '' : `, ${condition}`}: nunca ${missing} nos testes`,
   tested: (count: number, failed: number, coverage: string, least: string) =>
-    `${count} teste(s), ${failed} com falha; cobertura ${coverage}, mínimo ${least}.`,
+    `${tests(count)}, ${failed} com falha; cobertura ${coverage}, mínimo ${least}.`,
   tooLittle: (share: string) => `Os testes mostram ${share} das regras, o que não basta.`,
   good: (count: number, hash: string) => `${count} regras em ordem, conjunto ${hash}.`,
   bad: 'Este conjunto não pode ser ativado.',
@@ -135,7 +141,7 @@ export const rulesPt = {
     `${file} não pode ser lido (${why}); dê o caminho de: ${what}.`,
   importWhat: 'Diga --list NOME com --fact FATO, ou --table NOME com --event EVENTO.',
   importRefused: (count: number) => `${count} ${count === 1 ? 'falta' : 'faltas'}; nada foi escrito.`,
-  imported: (path: string, count: number) => `${path}: ${count} linha(s).`,
+  imported: (path: string, count: number) => `${path}: ${lines(count)}.`,
   reasonMissing: '(não escrito)',
   reasonsMissing: (codes: string) =>
     `Ninguém escreveu o que se diz ao trabalhador em ${codes}: diga em codes.json, em "worker", {"${codes.split(', ')[0]}": {"pt": "…", "en": "…"}}.`,
@@ -177,9 +183,9 @@ export const rulesPt = {
     needsApproval:
       'Aqui duas pessoas respondem pelas regras, e por isso nenhuma é suspensa por uma só: proponha um conjunto sem ela.',
     asleep: (rule: string, until: string, revision: number, count: number) =>
-      `A regra "${rule}" não vale até ${until}, a não ser que mude (revisão ${revision}), obedecida por ${count} processo(s). lance rules resume a traz de volta.`,
+      `A regra "${rule}" não vale até ${until}, a não ser que mude (revisão ${revision}), obedecida por ${processes(count)}. lance rules resume a traz de volta.`,
     awake: (rule: string, revision: number, count: number) =>
-      `A regra "${rule}" volta a valer (revisão ${revision}), em ${count} processo(s).`,
+      `A regra "${rule}" volta a valer (revisão ${revision}), em ${processes(count)}.`,
     awakeAlready: (rule: string, asleep: string) =>
       `A regra "${rule}" não está suspensa. Suspensas: ${asleep === '' ? 'nenhuma' : asleep}.`,
   },
@@ -211,7 +217,7 @@ export const rulesPt = {
     economicsOff: 'O processo decide pela economia da sua configuração; ninguém precisa aprová-la.',
     approvalConfigured:
       'Registrado; mas a configuração ainda exige aprovação: ponha rules.approval em false e reinicie.',
-    changes: { added: 'novo', removed: 'removido', changed: 'mudado' },
+    changes: { added: 'inclusão de', removed: 'retirada de', changed: 'alteração de' },
     parts: {
       rule: 'regra',
       list: 'lista',
@@ -234,7 +240,7 @@ export const rulesPt = {
     ambiguous: (word: string, count: number) => `${count} conjuntos começam com "${word}": escreva mais caracteres.`,
     followedAlready: (hash: string) => `O conjunto ${hash} já é o seguido.`,
     announced: (hash: string, at: string, count: number) =>
-      `O conjunto ${hash} vale a partir de ${at}; ${count} processo(s) avisado(s).`,
+      `O conjunto ${hash} vale a partir de ${at}; ${counted('pt', 'processo avisado', 'processos avisados')(count)}.`,
     proposed: (hash: string, changes: string, next: 'approve' | 'activate') =>
       `Conjunto ${hash} guardado: ${changes}.\nAgora: lance rules ${next} ${hash}${next === 'approve' ? ', com o token de outra pessoa (LANCE_URL, LANCE_TOKEN)' : ' --by NOME'}`,
     samePerson: (hash: string, names: string) =>

@@ -1,5 +1,6 @@
 /** What `lance status` says, in English. */
 import { takenAwayText } from '../bidding/held-back-text.ts';
+import { counted } from './plural.ts';
 import type { Texts } from './texts.ts';
 
 export const statusEn: Texts['status'] = {
@@ -55,8 +56,8 @@ export const statusEn: Texts['status'] = {
   folderRefused: (text) => `REFUSED, the set above decides on: ${text} (lance rules check names all; mend the file)`,
   folderHeldBack: (hash, taken) =>
     `REFUSED, the set above decides on: ${hash} would take away ${takenAwayText(taken)} (put the files back; where that is meant: lance rules activate ${hash} --by NAME --reason TEXT)`,
-  goneBack: ({ hash, from, by }, review) =>
-    `from ${from}${by === null ? '' : ` by ${by}`}; ${review.kind === 'reviewed' ? `${review.by ?? 'somebody else'} has looked at it` : `${review.kind === 'due' ? `somebody else has to look at it by ${review.until}` : `overdue: somebody else was to look at it by ${review.until}`}: lance rules approve ${hash}, with a token of their own`}; the folder waits for lance rules activate`,
+  goneBack: ({ hash, from, by, isLive }, review) =>
+    `${isLive ? '' : `to ${hash}, which is followed in a moment, `}from ${from}${by === null ? '' : ` by ${by}`}; ${review.kind === 'reviewed' ? `${review.by ?? 'somebody else'} has looked at it` : `${review.kind === 'due' ? `somebody else has to look at it by ${review.until}` : `overdue: somebody else was to look at it by ${review.until}`}: lance rules approve ${hash}, with a token of their own`}; the folder waits for lance rules activate`,
   economicsAwaited: (hash, used, approved) =>
     approved
       ? `${hash} of the settings are approved: restart the process to decide by them; until then ${used} decide`
@@ -97,7 +98,7 @@ export const statusEn: Texts['status'] = {
   noneAlive:
     'No process has shown in the store that it lives. Start one with lance run; lance doctor says whether it would start.',
   someAlive: (count, at) =>
-    `In the store, ${count} process(es) showed within the last 5 s that they live, last at ${at}. One that was killed since may be gone: look again in some seconds.`,
+    `In the store, ${counted('en', 'process', 'processes')(count)} showed within the last 5 s that ${count === 1 ? 'it lives' : 'they live'}, last at ${at}. One that was killed since may be gone: look again in some seconds.`,
   hangs:
     'A process holds the data directory and does not answer: it is starting, or hangs. See its log; one that hangs is to be ended (SIGKILL) and started again. It bids nothing before it has read its controls anew.',
   pausedBy: (by, at, reason) => `Paused by ${by} since ${at}: ${reason}`,

@@ -3,6 +3,7 @@
 import type { HeldBack } from '../bidding/held-back.ts';
 import type { Age } from './age.ts';
 import type { CapRemedyFacts } from './full-caps.ts';
+import { counted } from './plural.ts';
 
 type Requests = { open: number; parked: number; frozen: number };
 type Queue = {
@@ -13,7 +14,7 @@ type Queue = {
   unknown: number;
 };
 type SlowAnswers = { medianMs: number; of: number; windowMs: number };
-type GoneBack = { hash: string; from: string; by: string | null };
+type GoneBack = { hash: string; from: string; by: string | null; isLive: boolean };
 type Review = { kind: 'reviewed'; by: string | null } | { kind: 'due' | 'overdue'; until: string };
 type TakenAway = Omit<HeldBack, 'hash'>;
 
@@ -85,8 +86,8 @@ export const statusPt = {
     `RECUSADA, o conjunto acima continua decidindo: ${text} (lance rules check mostra tudo; corrija o arquivo)`,
   folderHeldBack: (hash: string, taken: TakenAway) =>
     `RECUSADA, o conjunto acima continua decidindo: ${hash} tiraria ${takenAwayPt(taken)} (devolva os arquivos; se for isso mesmo: lance rules activate ${hash} --by NOME --reason TEXTO)`,
-  goneBack: ({ hash, from, by }: GoneBack, review: Review) =>
-    `de ${from}${by === null ? '' : ` por ${by}`}; ${review.kind === 'reviewed' ? `${review.by ?? 'outra pessoa'} já conferiu` : `${review.kind === 'due' ? `outra pessoa tem de conferir até ${review.until}` : `o prazo para outra pessoa conferir venceu em ${review.until}`}: lance rules approve ${hash}, com um token seu`}; a pasta espera lance rules activate`,
+  goneBack: ({ hash, from, by, isLive }: GoneBack, review: Review) =>
+    `${isLive ? '' : `a ${hash}, que passa a valer em instantes, `}de ${from}${by === null ? '' : ` por ${by}`}; ${review.kind === 'reviewed' ? `${review.by ?? 'outra pessoa'} já conferiu` : `${review.kind === 'due' ? `outra pessoa tem de conferir até ${review.until}` : `o prazo para outra pessoa conferir venceu em ${review.until}`}: lance rules approve ${hash}, com um token seu`}; a pasta espera lance rules activate`,
   economicsAwaited: (hash: string, used: string, approved: boolean) =>
     approved
       ? `${hash} da configuração está aprovada: reinicie o processo para decidir por ela; até lá decide ${used}`
@@ -120,7 +121,7 @@ export const statusPt = {
   serviceSilent: (text: string) =>
     `${text}, embora a hora lhe seja perguntada a cada minuto: veja LANCE_BASE_URL e a rede até ele`,
   ago: ({ count, unit }: Age): string => `há ${count} ${unit === 'd' ? (count === 1 ? 'dia' : 'dias') : unit}`,
-  notSinceStart: 'nenhum desde o início do processo',
+  notSinceStart: 'nada desde o início do processo',
   silent: (url: string, reason: string, named: boolean) =>
     `Nenhum processo responde em ${url} (${reason}). ${named ? 'Veja LANCE_URL e a rede até lá.' : 'Se ele roda em outro endereço, dê LANCE_URL.'}`,
   noPort:
@@ -132,7 +133,7 @@ export const statusPt = {
     `${url} respondeu ${code}, e não é o estado de uma mesa: veja LANCE_URL, LANCE_HTTP_PORT e LANCE_METRICS_PORT.`,
   noneAlive: 'Nenhum processo deu sinal de vida no armazém. Inicie com lance run; lance doctor diz se ele iniciaria.',
   someAlive: (count: number, at: string) =>
-    `No armazém, ${count} processo(s) deram sinal de vida nos últimos 5 s, o último em ${at}. Um que foi morto depois pode não existir mais: veja de novo em alguns segundos.`,
+    `No armazém, ${counted('pt', 'processo deu sinal', 'processos deram sinal')(count)} de vida nos últimos 5 s, o último em ${at}. Um que foi morto depois pode não existir mais: veja de novo em alguns segundos.`,
   hangs:
     'Um processo ocupa o diretório de dados e não responde: está começando ou travou. Veja o log dele; um que travou deve ser encerrado (SIGKILL) e iniciado de novo. Ele não dá lance antes de ler os controles de novo.',
   pausedBy: (by: string, at: string, reason: string) => `Em pausa por ${by} desde ${at}: ${reason}`,

@@ -208,7 +208,9 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     if (rollback == null) return null;
     const { hash, from, by, reviewBy, reviewedBy } = rollback;
     const isReviewed = reviewedBy !== null || rollback.reviewedAt != null;
-    const shown = { hash: hash.slice(0, hashLength), from: from.slice(0, hashLength), by };
+    // Ordered a moment ago, the set is not followed yet.
+    const isLive = found.ruleSet === hash;
+    const shown = { hash: hash.slice(0, hashLength), from: from.slice(0, hashLength), by, isLive };
     return status.goneBack(
       shown,
       isReviewed

@@ -94,6 +94,10 @@ const ofFiles: readonly Sentence[] = [
     'O arquivo $1 foi gravado por uma versão mais nova do Lance (esquema $2; esta lê até $3). Rode aquela versão, ou devolva uma cópia do diretório de dados anterior à atualização (docs/runbooks.md, To upgrade).',
   ],
   [
+    /^Another daemon runs on the data directory (.*): process (\d+), at (\S+), though its lock file (.*) was removed or replaced\. Stop it, then start again\.$/,
+    'Outro processo, $2, roda no diretório de dados $1 e responde em $3, embora o seu arquivo de trava $4 tenha sido retirado ou trocado. Pare-o e comece de novo.',
+  ],
+  [
     /^Another daemon runs on the data directory (.*), though its lock file (.*) was removed or replaced\. Stop it, then start again\.$/,
     'Outro processo roda no diretório de dados $1, embora o seu arquivo de trava $2 tenha sido retirado ou trocado. Pare-o e comece de novo.',
   ],

@@ -16,6 +16,7 @@ import { modelCardEn } from './model-card-texts-en.ts';
 import { moveEn } from './move-texts-en.ts';
 import { pageEn } from './page-texts-en.ts';
 import { performanceEn } from './performance-texts-en.ts';
+import { counted } from './plural.ts';
 import { quoteEn } from './quote-texts-en.ts';
 import { codesEn } from './reason-texts-en.ts';
 import { rulesEn } from './rules-texts-en.ts';
@@ -23,6 +24,8 @@ import { statusEn } from './status-texts-en.ts';
 import type { Texts } from './texts.ts';
 import { tokensEn } from './tokens-texts-en.ts';
 import { workerEn } from './worker-texts-en.ts';
+
+const processes = counted('en', 'process', 'processes');
 
 export const en: Texts = {
   help: {
@@ -404,9 +407,9 @@ export const en: Texts = {
       `Recorded for ${id}, but the desk did not read it within 10 s; see lance ${command} show ${id}.`,
   },
   control: {
-    paused: (revision, count) => `Paused (revision ${revision}), obeyed by ${count} process(es).`,
+    paused: (revision, count) => `Paused (revision ${revision}), obeyed by ${processes(count)}.`,
     pausedBefore: 'It was paused already: lance status names each pause, and one lance resume ends all of them.',
-    resumed: (revision, count) => `Bidding again (revision ${revision}), by ${count} process(es).`,
+    resumed: (revision, count) => `Bidding again (revision ${revision}), by ${processes(count)}.`,
     resumedClosed: (revision) => `The desk is not paused any more (revision ${revision}).`,
     notPausedClosed: (revision) => `It was not paused (revision ${revision}).`,
     stillClosed: (words, cause, remedy) => `No bid goes out all the same: ${words} (${cause}). ${remedy}`,
@@ -425,16 +428,16 @@ export const en: Texts = {
     changeUnkept: (why) =>
       `${why} It holds: Redis has the order, and every process that reads it obeys. Kafka does not keep it yet: do not empty or restore Redis until the brokers answer again. A running desk then writes it there by itself.`,
     notPaused: (revision, count) =>
-      `It was not paused; bidding goes on (revision ${revision}), by ${count} process(es).`,
+      `It was not paused; bidding goes on (revision ${revision}), by ${processes(count)}.`,
     storedNotPaused: (revision) => `It was not paused (revision ${revision}). No process is running.`,
     restored: (until, revision, count) =>
-      `The desk is not paused any more (revision ${revision}), obeyed by ${count} process(es), but bids for nothing that was received before ${until}: after the restore it is not known what was bid for.`,
+      `The desk is not paused any more (revision ${revision}), obeyed by ${processes(count)}, but bids for nothing that was received before ${until}: after the restore it is not known what was bid for.`,
     storedRestored: (until, revision) =>
       `Resumption stored (revision ${revision}). No process is running; nothing that was received before ${until} is bid for: after the restore it is not known what was bid for.`,
     storedResume: (revision) => `Resumption stored (revision ${revision}). No process is running.`,
     cap: (name, limit, revision, count) =>
-      `Cap ${name}: ${limit} a day (revision ${revision}), obeyed by ${count} process(es). It counts bids decided while a cap of this name is set; what was promised before is not in it.`,
-    capRemoved: (name, revision, count) => `Cap ${name} removed (revision ${revision}), by ${count} process(es).`,
+      `Cap ${name}: ${limit} a day (revision ${revision}), obeyed by ${processes(count)}. It counts bids decided while a cap of this name is set; what was promised before is not in it.`,
+    capRemoved: (name, revision, count) => `Cap ${name} removed (revision ${revision}), by ${processes(count)}.`,
     capOneMore: (name) =>
       `Cap ${name} is not changed: to raise it another person has to order the same within a day, with their token.`,
     capIdentity:
@@ -539,7 +542,7 @@ export const en: Texts = {
     progress: 'chain',
     none: 'The log of this backend keeps no hash chain; its servers hold it.',
     intact: (entries, head, all, anchors, anchoredAt) =>
-      `The chain is intact: ${entries} records, head ${head}. With the other tables: ${all} records. ${anchoredAt === null ? 'No anchor was compared.' : `${anchors} anchors fit, the last one of ${anchoredAt}.`}`,
+      `The chain is intact: ${entries} records, head ${head}. With the other tables: ${all} records. ${anchoredAt === null ? 'No anchor was compared.' : `${counted('en', 'anchor fits', 'anchors fit')(anchors)}, the last one of ${anchoredAt}.`}`,
     broken: (table, offset, what, until) =>
       `The chain is broken at record ${offset} of ${table}${until === null ? '' : ` (or a later one up to ${until})`}: ${what}.`,
     remedy: (text) => `Remedy: ${text}.`,

@@ -18,6 +18,7 @@ import { movePt } from './move-texts-pt.ts';
 import { pagePt } from './page-texts-pt.ts';
 import { parsingPt } from './parsing-texts-pt.ts';
 import { performancePt } from './performance-texts-pt.ts';
+import { counted } from './plural.ts';
 import { quotePt } from './quote-texts-pt.ts';
 import { codesPt } from './reason-texts-pt.ts';
 import { rulesPt } from './rules-texts-pt.ts';
@@ -26,6 +27,8 @@ import { statusPt } from './status-texts-pt.ts';
 import type { CapFigures } from './texts.ts';
 import { tokensPt } from './tokens-texts-pt.ts';
 import { workerPt } from './worker-texts-pt.ts';
+
+const processes = counted('pt', 'processo', 'processos');
 
 /** What a cap is to be. `untold`: told only to those with a token. */
 type WantedCap = { kind: 'to' | 'away' | 'untold'; limit: string; reais: number };
@@ -406,9 +409,9 @@ export const pt = {
       `Registrado para ${id}, mas a mesa não o leu em 10 s; veja lance ${command} show ${id}.`,
   },
   control: {
-    paused: (revision: number, count: number) => `Em pausa (revisão ${revision}), obedecida por ${count} processo(s).`,
+    paused: (revision: number, count: number) => `Em pausa (revisão ${revision}), obedecida por ${processes(count)}.`,
     pausedBefore: 'Já estava em pausa: lance status nomeia cada pausa, e um só lance resume encerra todas.',
-    resumed: (revision: number, count: number) => `Lances liberados (revisão ${revision}), por ${count} processo(s).`,
+    resumed: (revision: number, count: number) => `Lances liberados (revisão ${revision}), por ${processes(count)}.`,
     resumedClosed: (revision: number) => `A mesa não está mais em pausa (revisão ${revision}).`,
     notPausedClosed: (revision: number) => `A mesa não estava em pausa (revisão ${revision}).`,
     stillClosed: (words: string, cause: string, remedy: string) =>
@@ -430,18 +433,18 @@ export const pt = {
     changeUnkept: (why: string) =>
       `${why} A ordem vale: o Redis a tem, e cada processo que a lê obedece. O Kafka ainda não a guarda: não esvazie nem restaure o Redis até que os brokers voltem a responder. Uma mesa em execução então a grava ali sozinha.`,
     notPaused: (revision: number, count: number) =>
-      `A mesa não estava em pausa; os lances continuam (revisão ${revision}), por ${count} processo(s).`,
+      `A mesa não estava em pausa; os lances continuam (revisão ${revision}), por ${processes(count)}.`,
     storedNotPaused: (revision: number) =>
       `A mesa não estava em pausa (revisão ${revision}). Nenhum processo está rodando.`,
     restored: (until: string, revision: number, count: number) =>
-      `A mesa não está mais em pausa (revisão ${revision}), obedecida por ${count} processo(s), mas não dá lance a nada recebido antes de ${until}: depois da restauração não se sabe o que recebeu lance.`,
+      `A mesa não está mais em pausa (revisão ${revision}), obedecida por ${processes(count)}, mas não dá lance a nada recebido antes de ${until}: depois da restauração não se sabe o que recebeu lance.`,
     storedRestored: (until: string, revision: number) =>
       `Liberação guardada (revisão ${revision}). Nenhum processo está rodando; nada recebido antes de ${until} recebe lance: depois da restauração não se sabe o que recebeu lance.`,
     storedResume: (revision: number) => `Liberação guardada (revisão ${revision}). Nenhum processo está rodando.`,
     cap: (name: string, limit: string, revision: number, count: number) =>
-      `Teto ${name}: ${limit} por dia (revisão ${revision}), obedecido por ${count} processo(s). Conta os lances decididos enquanto há um teto com este nome; o que foi prometido antes não entra.`,
+      `Teto ${name}: ${limit} por dia (revisão ${revision}), obedecido por ${processes(count)}. Conta os lances decididos enquanto há um teto com este nome; o que foi prometido antes não entra.`,
     capRemoved: (name: string, revision: number, count: number) =>
-      `Teto ${name} tirado (revisão ${revision}), por ${count} processo(s).`,
+      `Teto ${name} tirado (revisão ${revision}), por ${processes(count)}.`,
     capOneMore: (name: string) =>
       `O teto ${name} não mudou: para subir, outra pessoa tem de dar a mesma ordem em um dia, com o seu token.`,
     capIdentity:
@@ -548,7 +551,7 @@ export const pt = {
     progress: 'cadeia',
     none: 'O registro deste tipo não tem cadeia de hashes; seus servidores o guardam.',
     intact: (entries: number, head: string, all: number, anchors: number, anchoredAt: string | null) =>
-      `A cadeia está intacta: ${entries} registros, cabeça ${head}. Com as outras tabelas: ${all} registros. ${anchoredAt === null ? 'Nenhuma âncora foi comparada.' : `${anchors} âncoras conferem, a última de ${anchoredAt}.`}`,
+      `A cadeia está intacta: ${entries} registros, cabeça ${head}. Com as outras tabelas: ${all} registros. ${anchoredAt === null ? 'Nenhuma âncora foi comparada.' : `${counted('pt', 'âncora confere', 'âncoras conferem')(anchors)}, a última de ${anchoredAt}.`}`,
     broken: (table: string, offset: number, what: string, until: number | null) =>
       `A cadeia está quebrada no registro ${offset} de ${table}${until === null ? '' : ` (ou num posterior, até ${until})`}: ${what}.`,
     remedy: (text: string) => `Solução: ${text}.`,
@@ -582,7 +585,7 @@ export const pt = {
     notVerified: {
       noKey: 'as assinaturas das âncoras; informe LANCE_AUDIT_KEY ou LANCE_PSEUDONYM_KEY.',
       otherKey: (count: number) =>
-        `${count} âncoras assinadas com outra chave; informe a LANCE_AUDIT_KEY (sem ela, a LANCE_PSEUDONYM_KEY) da mesa.`,
+        `${counted('pt', 'âncora assinada', 'âncoras assinadas')(count)} com outra chave; informe a LANCE_AUDIT_KEY (sem ela, a LANCE_PSEUDONYM_KEY) da mesa.`,
       noAnchor: (place: string) =>
         `se o final foi cortado ou uma cadeia inteira foi refeita: não há a âncora ${place} (LANCE_AUDIT_ANCHOR).`,
       noAnchorOnTopic: (place: string) =>
@@ -592,7 +595,7 @@ export const pt = {
       beforeKey: (entries: number, at: string) =>
         `se os ${entries} registros anteriores a ${at} foram refeitos até então: são de uma versão que não assinava nada, ou suas cabeças assinadas não estavam lá quando uma restauração foi aceita. O que veio depois está assinado.`,
       lostPart: (count: number, at: string) =>
-        `${count} âncoras de uma parte perdida; a restauração de ${at} foi aceita.`,
+        `${counted('pt', 'âncora', 'âncoras')(count)} de uma parte perdida; a restauração de ${at} foi aceita.`,
       margins: (rows: number) =>
         `margens no cache (${rows}): esta mesa não as gravou, ou seja, alguém as editou ou uma versão anterior as gravou. Elas ficam de fora e são consultadas de novo.`,
       expired: (table: string, until: number) => `${table} antes do registro ${until}: o registro não os guarda mais.`,

@@ -35,6 +35,14 @@ export function addressesOf({ http }: { http: Listening }): Addresses {
   };
 }
 
+/** Loopback where it listens everywhere. */
+const reachable: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
+
+/** Where whoever is on this machine asks a process that listens there. */
+export function reachableUrl({ host, port }: Address): string {
+  return `http://${reachable[host] ?? (host.includes(':') ? `[${host}]` : host)}:${port}/`;
+}
+
 /** As fastify wants them: it knows no network of all addresses, which is the two halves of one. */
 export function trustedNetworks(proxies: readonly string[]): string[] {
   return proxies.flatMap((proxy) => {

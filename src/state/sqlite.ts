@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Fault } from '../errors.ts';
 import { checkRegular, checkUnlinked } from '../regular-files.ts';
+import { runningText } from './running-desk.ts';
 
 /** The low byte of an extended code. */
 const codeMask = 0xff;
@@ -190,7 +191,7 @@ export function lockDirectory(directory: string, paths: readonly string[]): { pa
       if (attempt === lockAttempts) {
         throw new Fault(
           'data-directory-in-use',
-          `Another daemon runs on the data directory ${directory}. Stop it, or give this one a LANCE_DATA_DIR of its own.`,
+          `Another daemon runs on the data directory ${directory}${runningText(directory)}. Stop it, or give this one a LANCE_DATA_DIR of its own.`,
           cause,
         );
       }

@@ -206,7 +206,7 @@ test('a CPF in what an operator says is blotted out before it is stored', async 
 test('a second daemon on the directory ends with 73', async () => {
   const second = await lance(played.environment, 'run');
   assert.equal(second.code, 73);
-  assert.match(second.stderr, /Another daemon runs/);
+  assert.match(second.stderr, /Another daemon runs on .*: process \d+, at http:\/\/127\.0\.0\.1:\d+\/\. Stop it/);
 });
 
 test('a bad configuration ends with 78 and names all faults at once; pause still works', async () => {
@@ -253,7 +253,7 @@ test('the doctor finds a sound desk sound, and names what is not', async () => {
     new Set(findings.map(({ check }) => check)),
     new Set([
       ...[...checks, 'control', 'caps', 'key', 'audit-key', 'views', 'chain', 'dead-letters', 'clock', 'service'],
-      'disk',
+      ...['disk', 'bidding'],
     ]),
   );
   const [away, norules, empty] = await Promise.all([

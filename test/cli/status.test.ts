@@ -1,7 +1,7 @@
 /** `lance status` and the doctor ask the running desk why no bids flow; what they say where nobody answers. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -194,6 +194,27 @@ test('bids without a known answer are said with the command that lists them', ()
     assert.match(queue(3), /\b3 .*\(lance bids list --state unknown\)$/);
     assert.doesNotMatch(queue(0), /bids list/);
   }
+});
+
+test('a desk that runs on the directory is found there, whatever port the settings name', async () => {
+  const shown = await lance({ ...environment, LANCE_HTTP_PORT: '1', LANCE_LANG: 'en' }, 'status');
+  assert.equal(shown.code, 0, shown.stdout);
+  assert.match(shown.stdout.replaceAll(/\s+/g, ' '), new RegExp(`at ${root}/`));
+  const doctor = await lance({ ...environment, LANCE_HTTP_PORT: '1' }, 'doctor', '--json');
+  const found = jsonLines<{ check: string; finding: string }>(doctor.stdout);
+  assert.deepEqual(
+    found.filter(({ check }) => check === 'bidding').map(({ finding }) => finding),
+    ['bidding-open'],
+  );
+  const path = join(environment.LANCE_DATA_DIR!, 'lance.running.json');
+  assert.equal(statSync(path).mode & 0o077, 0);
+  // One that is wrong or damaged is none.
+  const written = readFileSync(path);
+  for (const text of ['{', '{"pid":"x","url":"http://127.0.0.1:1/"}', '{"pid":1,"url":"file:///etc/passwd"}']) {
+    writeFileSync(path, text);
+    assert.equal((await lance(environment, 'status')).code, 0, text);
+  }
+  writeFileSync(path, written);
 });
 
 test('requests of a process whose store is away are unknown, not none', async () => {
@@ -450,7 +471,7 @@ test('an expired token is the cause everywhere; a fault of the service is no war
     assert.match(stdout, /CLOSED: the service refuses the token \(service-unauthorised\)/);
     assert.match(
       stdout.replaceAll(/\s+/g, ' '),
-      /remedy where LANCE_TOKEN_COMMAND is set, mend its program; without one, set a new LANCE_ACCESS_TOKEN/,
+      /remedy set a new LANCE_ACCESS_TOKEN and restart; where the token comes from LANCE_TOKEN_COMMAND, mend that program/,
     );
     assertScreen(stdout);
     const doctor = await lance({ ...settings, LANCE_LANG: 'en' }, 'doctor');
@@ -480,10 +501,12 @@ test('where no process answers it is said so, with what the store knows', async 
     // A store that a desk has left behind.
     const ran = await startDaemon(nobody);
     assert.equal((await lance(nobody, 'pause', '--by', 'ana', '--reason', 'teste')).code, 0);
+    // As where the disk was full when it started.
+    rmSync(join(nobody.LANCE_DATA_DIR!, 'lance.running.json'));
     const live = await lance({ ...nobody, LANCE_HTTP_PORT: `${await freePort()}`, LANCE_LANG: 'en' }, 'status');
     assert.match(
       live.stdout.replaceAll('\n', ' '),
-      /In the store, 1 process\(es\) showed within the last 5 s that they live, last at \d{4}-.* may be gone: look again/,
+      /In the store, 1 process showed within the last 5 s that it lives, last at \d{4}-.* may be gone: look again/,
     );
     await ran.stop();
     const left = await lance({ ...nobody, LANCE_LANG: 'en' }, 'status');

@@ -285,7 +285,7 @@ test('requests are found, by what they are and by their number; hostile texts st
   const { url } = house.engine;
   const person = await loggedIn(url, 'operator');
   const empty = await person.get('/console/requests');
-  assert.match(empty.text, /Nenhum pedido ainda\./);
+  assert.match(empty.text, /Nenhuma solicitação ainda\./);
   await house.sandbox.run(3);
   let bids: { requestId: string; state: string; batchId: string; rateHundredths: number | null }[] = [];
   while (bids.length < 3 || bids.some(({ state }) => state === 'requested')) {
@@ -295,7 +295,7 @@ test('requests are found, by what they are and by their number; hostile texts st
   const list = await person.get('/console/requests');
   for (const { requestId } of bids) assert.match(list.text, new RegExp(`/console/requests/${requestId}"`));
   const none = await person.get('/console/requests?state=lost&code=nothing-of-the-kind');
-  assert.match(none.text, /Nenhum pedido corresponde ao filtro\./);
+  assert.match(none.text, /Nenhuma solicitação corresponde ao filtro\./);
   assert.doesNotMatch(none.text, /<tbody/);
   const one = bids[0]!;
   const found = await person.get(`/console/requests?id=+${one.requestId}+`);

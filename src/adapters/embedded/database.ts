@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault } from '../../errors.ts';
+import { runningText } from '../../state/running-desk.ts';
 import {
   checkFiles,
   distrustSchema,
@@ -170,7 +171,7 @@ export async function refuseLiving(directory: string, identity: string | null): 
     if (signs !== null && now !== signs) {
       throw new Fault(
         'data-directory-in-use',
-        `Another daemon runs on the data directory ${directory}, though its lock file ${lockFile} was removed or replaced. Stop it, then start again.`,
+        `Another daemon runs on the data directory ${directory}${runningText(directory)}, though its lock file ${lockFile} was removed or replaced. Stop it, then start again.`,
       );
     }
     signs = now;

@@ -21,7 +21,7 @@ const bidding = z.object({
   remedy: said(
     z.string().nullable(),
     'What to do about it, in words',
-    'where LANCE_TOKEN_COMMAND is set, mend its program; without one, set a new LANCE_ACCESS_TOKEN and restart; once the service takes this one again, the desk opens by itself',
+    'set a new LANCE_ACCESS_TOKEN and restart; where the token comes from LANCE_TOKEN_COMMAND, mend that program; once the service takes this one again, the desk opens by itself',
   ),
 });
 
