@@ -27,7 +27,7 @@ export type CapEnd = {
 type CapEnds = { cap: CapEnd; ended: number; of: number };
 
 /** What holds now. `byHand`: the limits by hand; null: not known. `ruleSetHash`: of the set that is followed; null: none is. */
-export type CapsNow = {
+type CapsNow = {
   now: EpochMs;
   byHand: Readonly<Record<string, number>> | null;
   ruleSetHash: string | null;

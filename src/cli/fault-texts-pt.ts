@@ -221,7 +221,6 @@ const sentences: readonly Sentence[] = [
   ],
   ...ofChangedLogs,
   ...ofClocks,
-  [/^the log is about to be read$/, 'o registro está para ser lido'],
   // Of SQLite
   [/^(?:Error: )?database or disk is full$/, 'o disco está cheio'],
   [/^(?:Error: )?disk I\/O error$/, 'erro de leitura ou escrita no disco'],

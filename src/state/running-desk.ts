@@ -8,7 +8,7 @@ import { join } from 'node:path';
 /** `url`: of its health and status. */
 export type RunningDesk = { pid: number; url: string };
 
-export const runningFile = 'lance.running.json';
+const runningFile = 'lance.running.json';
 
 export function writeRunningDesk(directory: string, desk: RunningDesk): void {
   const path = join(directory, runningFile);
