@@ -1,7 +1,7 @@
 /** When to look at a request again: one time a request, one timer of the clock for all. */
-import TinyQueue from 'tinyqueue';
 import type { Clock, Timer } from '../domain/clock.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import { createHeap } from './heap.ts';
 
 export type Agenda = {
   /** Replaces an earlier time of the same request. */
@@ -12,18 +12,18 @@ export type Agenda = {
 
 type Appointment = { requestId: RequestId; at: EpochMs };
 
-function emptyQueue(): TinyQueue<Appointment> {
-  return new TinyQueue<Appointment>([], (a, b) => a.at - b.at || (a.requestId < b.requestId ? -1 : 1));
-}
+const nearestFirst = (one: Appointment, other: Appointment): number =>
+  one.at - other.at || (one.requestId < other.requestId ? -1 : 1);
+const idOf = ({ requestId }: Appointment): RequestId => requestId;
 
 export function createAgenda(clock: Clock, onDue: (requestIds: RequestId[]) => void): Agenda {
-  const times = new Map<RequestId, EpochMs>();
-  let queue = emptyQueue();
+  const times = new Map<RequestId, Appointment>();
+  let queue = createHeap(nearestFirst, times, idOf);
   let timer: { at: EpochMs; handle: Timer } | null = null;
 
   function arm(): void {
     const next = queue.peek();
-    if (next === undefined || (timer !== null && timer.at <= next.at)) return;
+    if (next === null || (timer !== null && timer.at <= next.at)) return;
     timer?.handle.cancel();
     timer = { at: next.at, handle: clock.schedule(next.at, ring) };
   }
@@ -32,10 +32,7 @@ export function createAgenda(clock: Clock, onDue: (requestIds: RequestId[]) => v
     timer = null;
     const now = clock.now();
     const due: RequestId[] = [];
-    for (let next = queue.peek(); next !== undefined && next.at <= now; next = queue.peek()) {
-      queue.pop();
-      // A time that was replaced or removed stays in the queue until it surfaces.
-      if (times.get(next.requestId) !== next.at) continue;
+    for (let next = queue.peek(); next !== null && next.at <= now; next = queue.peek()) {
       times.delete(next.requestId);
       due.push(next.requestId);
     }
@@ -54,15 +51,16 @@ export function createAgenda(clock: Clock, onDue: (requestIds: RequestId[]) => v
     timer?.handle.cancel();
     timer = null;
     times.clear();
-    queue = emptyQueue();
+    queue = createHeap(nearestFirst, times, idOf);
   }
 
   clock.onJump(ringAll);
   return {
     set: (requestId, at) => {
-      if (times.get(requestId) === at) return;
-      times.set(requestId, at);
-      queue.push({ requestId, at });
+      if (times.get(requestId)?.at === at) return;
+      const appointment = { requestId, at };
+      times.set(requestId, appointment);
+      queue.push(appointment);
       arm();
     },
     remove: (requestId) => {

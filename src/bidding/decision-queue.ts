@@ -2,8 +2,8 @@
  * Requests that wait to be decided. Whoever waits longest is next, as long as its bid can still go out in time. After a start or a
  * burst some cannot: they are decided when nobody else waits, so that their turn costs no other request its bid.
  */
-import TinyQueue from 'tinyqueue';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import { createHeap } from './heap.ts';
 import type { LedgerRow } from './ports.ts';
 
 export type DecisionQueue = {
@@ -26,50 +26,55 @@ function nearestFirst(one: Waiting, other: Waiting): number {
   return one.deadlineAt - other.deadlineAt || (idOf(one) < idOf(other) ? -1 : 1);
 }
 
+/** Of those that are late it is the one whose deadline may still be met. */
+const latestFirst = (one: Waiting, other: Waiting): number => nearestFirst(other, one);
+
 export function createDecisionQueue(): DecisionQueue {
   const waiting = new Map<RequestId, Waiting>();
-  /** Some of those in the heap have left meanwhile. */
-  let heap = new TinyQueue<Waiting>([], nearestFirst);
-  /** Found too late, in order of their deadlines. */
-  let late: Waiting[] = [];
+  let heap = createHeap(nearestFirst, waiting, idOf);
+  /** Found too late to be decided in time. */
+  const late = new Map<RequestId, Waiting>();
+  let lateHeap = createHeap(latestFirst, late, idOf);
 
-  function leave(entry: Waiting): boolean {
-    if (waiting.get(idOf(entry)) !== entry) return false;
-    waiting.delete(idOf(entry));
-    return true;
+  function remove(requestId: RequestId): void {
+    waiting.delete(requestId);
+    late.delete(requestId);
   }
 
   function clear(): void {
     waiting.clear();
-    heap = new TinyQueue<Waiting>([], nearestFirst);
-    late = [];
+    late.clear();
+    heap = createHeap(nearestFirst, waiting, idOf);
+    lateHeap = createHeap(latestFirst, late, idOf);
   }
 
   return {
     add: (row, deadlineAt) => {
       const entry = { row, deadlineAt };
-      waiting.set(row.state.requestId, entry);
+      late.delete(idOf(entry));
+      waiting.set(idOf(entry), entry);
       heap.push(entry);
     },
     take: (most, reachableFrom) => {
       const taken: LedgerRow[] = [];
-      for (let next = heap.peek(); next !== undefined && taken.length < most; next = heap.peek()) {
-        heap.pop();
-        if (next.deadlineAt < reachableFrom) late.push(next);
-        else if (leave(next)) taken.push(next.row);
+      while (taken.length < most) {
+        const next = heap.pop();
+        if (next === null) break;
+        waiting.delete(idOf(next));
+        if (next.deadlineAt < reachableFrom) {
+          late.set(idOf(next), next);
+          lateHeap.push(next);
+        } else taken.push(next.row);
       }
-      // The latest deadline first: of these it is the one that may still be met.
-      while (heap.length === 0 && taken.length < most && late.length > 0) {
-        const last = late.pop()!;
-        if (leave(last)) taken.push(last.row);
+      while (waiting.size === 0 && taken.length < most && late.size > 0) {
+        const next = lateHeap.pop()!;
+        late.delete(idOf(next));
+        taken.push(next.row);
       }
-      if (waiting.size === 0) clear();
       return taken;
     },
-    remove: (requestId) => {
-      waiting.delete(requestId);
-    },
+    remove,
     clear,
-    size: () => waiting.size,
+    size: () => waiting.size + late.size,
   };
 }

@@ -1,7 +1,7 @@
 /** Offers that wait for a send slot: the most valuable first, bounded, the least valuable dropped. */
-import TinyQueue from 'tinyqueue';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { DecisionTrace, Offer } from '../domain/offer.ts';
+import { createHeap, type Heap } from './heap.ts';
 
 export type WaitingOffer = {
   requestId: RequestId;
@@ -34,39 +34,14 @@ function compare(a: WaitingOffer, b: WaitingOffer): number {
   return a.requestId < b.requestId ? -1 : 1;
 }
 
-/** Of those that have left, so many are kept in a heap however few wait. */
-const fewOffers = 64;
-
-/**
- * A heap of offers, some of which have left meanwhile. Those are dropped when they reach the top, or all at once when they
- * outnumber the ones that wait. So it never holds more than twice what waits and a few, and a push costs the logarithm of that.
- */
-function createHeap(
-  order: (a: WaitingOffer, b: WaitingOffer) => number,
-  waiting: ReadonlyMap<RequestId, WaitingOffer>,
-) {
-  let heap = new TinyQueue([...waiting.values()], order);
-  return {
-    push: (offer: WaitingOffer): void => {
-      heap.push(offer);
-      if (heap.length > 2 * waiting.size + fewOffers) heap = new TinyQueue([...waiting.values()], order);
-    },
-    /** The first of those that still wait. */
-    pop: (): WaitingOffer | null => {
-      for (let top = heap.pop(); top !== undefined; top = heap.pop()) {
-        if (waiting.get(top.requestId) === top) return top;
-      }
-      return null;
-    },
-  };
-}
+const idOf = ({ requestId }: WaitingOffer): RequestId => requestId;
 
 export function createOfferQueue(limit: number): OfferQueue {
   /** In order of arrival. */
   const waiting = new Map<RequestId, WaitingOffer>();
-  const best = createHeap(compare, waiting);
+  const best = createHeap(compare, waiting, idOf);
   /** Only a queue that was full has one: most never drop an offer, and each push into a second heap costs as much again. */
-  let least: ReturnType<typeof createHeap> | null = null;
+  let least: Heap<WaitingOffer> | null = null;
 
   return {
     push: (offer) => {
@@ -77,7 +52,7 @@ export function createOfferQueue(limit: number): OfferQueue {
         if (2 * waiting.size < limit) least = null;
         return null;
       }
-      least ??= createHeap((a, b) => compare(b, a), waiting);
+      least ??= createHeap((a, b) => compare(b, a), waiting, idOf);
       const dropped = least.pop();
       if (dropped !== null) waiting.delete(dropped.requestId);
       return dropped;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createAgenda } from '../../src/bidding/agenda.ts';
+import { bytesInUse } from '../bytes-in-use.ts';
 import { createManualClock } from './manual-clock.ts';
 
 function setUp() {
@@ -62,4 +63,18 @@ test('may be set anew while it rings', async () => {
   agenda.set('a', 10);
   await clock.advance(100);
   assert.deepEqual(rung, [10, 20, 30]);
+});
+
+test('times that were removed or replaced are let go of long before they come', () => {
+  const { agenda } = setUp();
+  const before = bytesInUse();
+  for (let index = 0; index < 100_000; index += 1) {
+    const requestId = `${index}`.padStart(200, '-');
+    agenda.set(requestId, 1_000_000 + index);
+    agenda.set(requestId, 2_000_000 + index);
+    agenda.remove(requestId);
+  }
+  const heldBytes = bytesInUse() - before;
+  assert.ok(heldBytes < 5_000_000, `${heldBytes} bytes for no appointment`);
+  agenda.close();
 });

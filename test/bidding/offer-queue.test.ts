@@ -1,10 +1,9 @@
 /** Offers that wait: the most valuable goes first, and the queue stays bounded. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { createOfferQueue, type WaitingOffer } from '../../src/bidding/offer-queue.ts';
+import { bytesInUse } from '../bytes-in-use.ts';
 import { at, offer, trace } from './parts.ts';
 
 function waiting(requestId: string, expectedValueCents: number, deadlineAt = at): WaitingOffer {
@@ -101,13 +100,6 @@ test('says how long the oldest has waited', () => {
   queue.remove('a');
   assert.equal(queue.oldestAt(), 20);
 });
-
-/** Bytes in use once nothing is left to collect. */
-function bytesInUse(): number {
-  setFlagsFromString('--expose-gc');
-  runInNewContext('gc')();
-  return process.memoryUsage().heapUsed;
-}
 
 test('a queue that stays full keeps no more than it may hold, and a push does not look at all of it', () => {
   const limit = 2_000;
