@@ -89,7 +89,7 @@ export type DeskStatus = {
   /** Bids that may be under way at once, as learnt; and whether the service is being let alone. */
   sendLimit: number;
   circuit: Circuit;
-  /** Bids sent whose answer is unknown; this and the exposure are as of at most 250 ms ago. */
+  /** Bids sent whose answer is unknown. */
   unknown: { count: number; oldestAt: EpochMs | null };
   exposure: { held: AmountCents; committed: AmountCents };
 };

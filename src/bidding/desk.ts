@@ -57,9 +57,6 @@ export type Desk = {
   progressAtMs: () => number;
 };
 
-/** Status may be asked for at any rate, so sums over all open requests are kept for so long. */
-const sumsKeptMs = 250;
-
 /** Requests decided without letting anything else happen. */
 const decidedAtOnce = 32;
 
@@ -70,7 +67,6 @@ export function createDesk(world: DeskWorld): Desk {
   const { log, views, clock, settings, observer } = world;
   const tellFold = createFoldTeller(observer);
   let stopping = false;
-  let sums: (Pick<DeskStatus, 'unknown' | 'exposure'> & { atMs: number }) | null = null;
   const undecided: DecisionQueue = createDecisionQueue();
   /** Requests being decided, or with an end on its way into the log. */
   const deciding = new Set<RequestId>();
@@ -626,17 +622,9 @@ export function createDesk(world: DeskWorld): Desk {
       sending: sender.count() + claims.count(),
       sendLimit: sendLimit.current(),
       circuit: sendLimit.circuit(),
-      ...openSums(),
+      unknown: ledger.unknown(),
+      exposure: ledger.exposure(),
     };
-  }
-
-  function openSums(): Pick<DeskStatus, 'unknown' | 'exposure'> {
-    const nowMs = clock.monotonicMs();
-    if (sums === null || nowMs - sums.atMs >= sumsKeptMs) {
-      sums = { atMs: nowMs, unknown: ledger.unknown(), exposure: ledger.exposure() };
-    }
-    const { unknown, exposure } = sums;
-    return { unknown, exposure };
   }
 
   const { owned, progressAtMs } = intake;

@@ -29,6 +29,8 @@ export type KeptRows<Row, Entry, Tally extends string> = {
   count: () => number;
   /** How many rows are so; known without looking at them. */
   countOf: (tally: Tally) => number;
+  /** The rows that are so; the others are not looked at. */
+  rowsOf: (tally: Tally) => Row[];
   /** Forgets all rows, and says which they were. */
   clear: () => string[];
 };
@@ -51,8 +53,10 @@ export function createKeptRows<Row, Entry, Tally extends string>(options: {
   isOpen: (row: Row) => boolean;
   /** What is counted of the rows, for those who ask often. */
   tallies: Readonly<Record<Tally, (row: Row) => boolean>>;
+  /** Hears of each change of what is kept; null: no row of that request was, or is. A row that was put does not change. */
+  onChanged?: (before: Row | null, after: Row | null) => void;
 }): KeptRows<Row, Entry, Tally> {
-  const { readAt, idOfRow, idOf, isOpen } = options;
+  const { readAt, idOfRow, idOf, isOpen, onChanged = () => undefined } = options;
   /** `applied`: no record of this row stands between there and what was folded here since. */
   const kept = new Map<string, { row: Row; partition: number; applied: number }>();
   const tallies = Object.entries<(row: Row) => boolean>(options.tallies).map(([name, isSo]) => {
@@ -66,7 +70,10 @@ export function createKeptRows<Row, Entry, Tally extends string>(options: {
   const idsOf = new Map(tallies.map(({ name, ids }) => [name, ids]));
 
   function forget(id: string): void {
+    const before = kept.get(id);
+    if (before === undefined) return;
     kept.delete(id);
+    onChanged(before.row, null);
     for (const { ids } of tallies) ids.delete(id);
   }
 
@@ -148,7 +155,9 @@ export function createKeptRows<Row, Entry, Tally extends string>(options: {
       forget(id);
       return;
     }
+    const before = kept.get(id)?.row ?? null;
     kept.set(id, { row, partition, applied });
+    onChanged(before, row);
     for (const { isSo, ids } of tallies) {
       if (isSo(row)) ids.add(id);
       else ids.delete(id);
@@ -194,6 +203,7 @@ export function createKeptRows<Row, Entry, Tally extends string>(options: {
     all: () => [...kept.values()].map(({ row }) => row),
     count: () => kept.size,
     countOf: (tally) => idsOf.get(tally)!.size,
+    rowsOf: (tally) => [...idsOf.get(tally)!].map((id) => kept.get(id)!.row),
     clear: () => {
       for (const partition of reached.keys()) count(changes, partition, 1);
       reached.clear();

@@ -1,12 +1,13 @@
 /** Folds batches of the log into the views and keeps the rows of open requests at hand. */
 
-import { type CapOperation, isPromised } from '../domain/cap-book.ts';
-import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
+import type { CapOperation } from '../domain/cap-book.ts';
+import type { RequestId } from '../domain/glossary.ts';
 import { placesBefore, withPlace } from '../domain/record-places.ts';
 import type { AuctionRecord, FoldTerms, Unfrozen } from '../domain/records.ts';
 import { isSettled, type RequestState } from '../domain/states.ts';
 import { capOperations, evolveAgain, evolveOrFreeze } from './evolve.ts';
 import { createKeptRows } from './kept-rows.ts';
+import { createOpenSums, type OpenSums } from './open-sums.ts';
 import type { EventLog, LedgerRow, LogBatch, LogEntry, ViewChange, Views } from './ports.ts';
 
 /** One record folded in by us, or `record: null` for a request that another process folded further meanwhile. */
@@ -18,7 +19,7 @@ export type Fold = {
   readBack: readonly AuctionRecord[];
 };
 
-export type Ledger = {
+export type Ledger = Pick<OpenSums, 'unknown' | 'exposure'> & {
   /** In log order. Rejects with `views-behind` when the views lost what this process had already folded. */
   fold: (batch: LogBatch<AuctionRecord>) => Promise<Fold[]>;
   /**
@@ -38,10 +39,6 @@ export type Ledger = {
   frozenCount: () => number;
   /** Requests whose end is still awaited. */
   unsettledCount: () => number;
-  /** Bids sent whose answer is unknown, and since when the oldest has been. */
-  unknown: () => { count: number; oldestAt: EpochMs | null };
-  /** Money promised in open requests, in cents by status. */
-  exposure: () => { held: AmountCents; committed: AmountCents };
   /** Forgets everything at hand, and says which requests that was; the views are asked again. */
   clear: () => RequestId[];
 };
@@ -63,6 +60,7 @@ function bidIdsOf(state: RequestState): readonly string[] {
 
 /** `earlier`: see `evolve`. */
 export function createLedger(views: Views, earlier: FoldTerms, log: Pick<EventLog, 'readKey'>): Ledger {
+  const sums = createOpenSums();
   const kept = createKeptRows<LedgerRow, AuctionRecord, 'frozen' | 'unsettled'>({
     readAt: views.readAt,
     idOfRow: (row) => row.state.requestId,
@@ -72,6 +70,7 @@ export function createLedger(views: Views, earlier: FoldTerms, log: Pick<EventLo
       frozen: ({ state }) => state.frozen !== undefined,
       unsettled: ({ state }) => !isSettled(state.phase),
     },
+    onChanged: sums.changed,
   });
 
   function fold(batch: LogBatch<AuctionRecord>): Promise<Fold[]> {
@@ -116,29 +115,10 @@ export function createLedger(views: Views, earlier: FoldTerms, log: Pick<EventLo
     return histories;
   }
 
-  function exposure(): { held: AmountCents; committed: AmountCents } {
-    const sums = { held: 0, committed: 0 };
-    for (const { state, reservation } of kept.all()) {
-      if (isPromised(reservation)) sums[reservation] += state.claim?.offer.amountCents ?? 0;
-    }
-    return sums;
-  }
-
-  function unknown(): { count: number; oldestAt: EpochMs | null } {
-    let count = 0;
-    let oldestAt = Number.POSITIVE_INFINITY;
-    for (const { state } of kept.all()) {
-      if (state.phase !== 'unknown') continue;
-      count += 1;
-      oldestAt = Math.min(oldestAt, state.answer?.at ?? state.claim?.at ?? oldestAt);
-    }
-    return { count, oldestAt: Number.isFinite(oldestAt) ? oldestAt : null };
-  }
-
   return {
     fold,
-    exposure,
-    unknown,
+    exposure: sums.exposure,
+    unknown: sums.unknown,
     load: async (partition, position) => {
       const pages = await views.open(partition);
       return { rows: kept.putRead(partition, position, pages), later: pages.flatMap(({ later }) => later ?? []) };

@@ -43,7 +43,6 @@ import {
 } from './preparation.ts';
 import { alarmsOf, type FlowAlarm, type FlowCommand, maySend, react } from './react.ts';
 import { createFlowSender, isSameIntent } from './sender.ts';
-import { isFinished } from './transitions.ts';
 import { decideInclusion, withdrawalsOfWorker } from './withdrawals-beside.ts';
 
 /** For other inclusions of the same worker to be decided. They are within a second, where anybody decides them. */
@@ -589,8 +588,8 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     }
   }
 
-  function here(is: (state: FlowState) => boolean): number {
-    return ledger.all().filter((state) => owns(state.flowId) && is(state)).length;
+  function ownCount(tally: 'frozen' | 'unfinished'): number {
+    return ledger.rowsOf(tally).filter(({ flowId }) => owns(flowId)).length;
   }
 
   function spawn(work: Promise<unknown>): void {
@@ -614,8 +613,8 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     },
     status: () => ({
       live: intake.isLive(),
-      open: carried === null ? ledger.count() : here(({ phase }) => !isFinished(phase)),
-      frozen: carried === null ? ledger.frozenCount() : here(({ frozen }) => frozen !== undefined),
+      open: carried === null ? ledger.count() : ownCount('unfinished'),
+      frozen: carried === null ? ledger.frozenCount() : ownCount('frozen'),
       closed: intake.closed(),
       sending: sender.count(),
     }),

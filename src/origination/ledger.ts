@@ -12,6 +12,8 @@ import { isFinished } from './transitions.ts';
 /** One record folded in by us, or `record: null` for a flow that another process folded further meanwhile. */
 type FlowFold = { state: FlowState; before: FlowState | null; record: FlowRecord | null };
 
+type Tally = 'frozen' | 'unfinished';
+
 type FlowLedger = {
   /** In log order. Rejects with `views-behind` when the store lost what was folded. */
   fold: (batch: LogBatch<FlowRecord>) => Promise<FlowFold[]>;
@@ -25,6 +27,8 @@ type FlowLedger = {
   all: () => FlowState[];
   count: () => number;
   frozenCount: () => number;
+  /** Those of them, without a look at the others. */
+  rowsOf: (tally: Tally) => FlowState[];
   clear: () => void;
 };
 
@@ -83,7 +87,7 @@ export function keyIndex(flow: FlowKind, key: string): string {
 }
 
 export function createFlowLedger(store: FlowStore, terms: FlowFoldTerms, log: Pick<EventLog, 'readKey'>): FlowLedger {
-  const kept = createKeptRows<FlowState, FlowRecord, 'frozen' | 'unfinished'>({
+  const kept = createKeptRows<FlowState, FlowRecord, Tally>({
     readAt: store.readAt,
     idOfRow: (state) => state.flowId,
     idOf: (record) => record.flowId,
@@ -134,6 +138,7 @@ export function createFlowLedger(store: FlowStore, terms: FlowFoldTerms, log: Pi
     all: kept.all,
     count: () => kept.countOf('unfinished'),
     frozenCount: () => kept.countOf('frozen'),
+    rowsOf: kept.rowsOf,
     clear: kept.clear,
   };
 }

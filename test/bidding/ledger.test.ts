@@ -65,6 +65,43 @@ test('bids whose answer is unknown are counted with their age until something te
   assert.deepEqual(ledger.unknown(), { count: 1, oldestAt: at + 900 });
 });
 
+test('what health checks ask is known without a look at any row', async () => {
+  const { views } = plainViews();
+  const source = createLedger(views, settings, noLog);
+  const ids = Array.from({ length: 40 }, (_, index) => `r${index}`);
+  const records = ids.flatMap((requestId, index): AuctionRecord[] => [
+    requested({ requestId }),
+    claimed('a:1', { requestId }),
+    ...(index % 2 === 0 ? [] : [{ ...answered(unknown), requestId, at: at + index }]),
+  ]);
+  await source.fold(batchOf(0, records));
+  let looks = 0;
+  const watched = (row: LedgerRow, index: number): LedgerRow => ({
+    get state() {
+      looks += 1;
+      return row.state;
+    },
+    get reservation() {
+      looks += 1;
+      return index % 4 === 0 ? ('committed' as const) : ('held' as const);
+    },
+    hadRoom: true,
+  });
+  const open = async () => [{ applied: records.length, rows: ids.map((id, index) => watched(source.get(id)!, index)) }];
+  const ledger = createLedger({ ...views, open } as unknown as Views, settings, noLog);
+  await ledger.load(0, records.length);
+  const amountCents = source.get('r0')!.state.claim!.offer.amountCents;
+  looks = 0;
+  const told = () => [ledger.openCount(), ledger.frozenCount(), ledger.unknown(), ledger.exposure()];
+  const all = [40, 0, { count: 20, oldestAt: at + 1 }, { held: 30 * amountCents, committed: 10 * amountCents }];
+  assert.deepEqual(told(), all);
+  assert.equal(looks, 0, `rows were looked at ${looks} times`);
+  await ledger.load(0, records.length);
+  assert.deepEqual(told(), all, 'rows that are put again count once');
+  ledger.lose(0);
+  assert.deepEqual(told(), [0, 0, { count: 0, oldestAt: null }, { held: 0, committed: 0 }]);
+});
+
 test('a bid is found by every code of its answers, whichever answer counts', async () => {
   const { views, changes } = plainViews();
   const lost = { ...answered(unknown), codes: ['first-call'] };
