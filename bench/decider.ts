@@ -88,7 +88,8 @@ function teach(
   }
 }
 
-export function createDecider(at: number, rulesDir = shippedRules) {
+/** `isTaught` false: nothing was learnt, so every curve is the prior. */
+export function createDecider(at: number, rulesDir = shippedRules, isTaught = true) {
   const places = { dataDir: 'unused', rulesDir, baseUrl: 'http://127.0.0.1:1' };
   const config = configOf(environmentOf(places));
   const policy = policyOf(config, readRuleFiles(rulesDir));
@@ -117,7 +118,7 @@ export function createDecider(at: number, rulesDir = shippedRules) {
       };
       return learntCurve(keys, statistics, inputs);
     };
-    if (known === undefined) teach(statistics, keys, { halfLifeMs, at }, make);
+    if (known === undefined && isTaught) teach(statistics, keys, { halfLifeMs, at }, make);
     const curve = make();
     curves.set(name, curve);
     return curve;

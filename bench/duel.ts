@@ -45,7 +45,7 @@ export function sideOf(loop: Loop, sink: Sink): Side {
 }
 
 /** The ends of as many webhooks as are sent now, the oldest first; those sent now are open from here on. */
-function turnOver(side: Side, webhooks: readonly Webhook[], until: Until): Ending[] {
+export function turnOver(side: Side, webhooks: readonly Webhook[], until: Until): Ending[] {
   if (until === 'claimed') return [];
   const over = side.open.splice(0, webhooks.length);
   side.open.push(...webhooks);

@@ -18,6 +18,8 @@ export function rounded(value: number, digits = 1): number {
 export type Report = {
   /** Ours / baseline, as throughput: 1 is as fast as the baseline. Absent where there is nothing to compare with. */
   ratio?: number;
+  /** False: the run did not show what it is for, and the program ends with 1. */
+  holds?: boolean;
   [figure: string]: unknown;
 };
 
@@ -32,8 +34,11 @@ export type BenchmarkOptions = {
   backend: 'embedded' | 'kafka';
   /** How many instances to compare; none: no such comparison. */
   instances: readonly number[];
-  /** How large a rebuild is. */
+  /** How large a rebuild is, or how many requests are known. */
   requests: number;
+  /** Requests a second; what of depends on the benchmark. */
+  rate: number;
+  minutes: number;
 };
 
 export type Benchmark = { run: (say: Say, options: BenchmarkOptions) => Promise<Report> };

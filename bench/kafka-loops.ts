@@ -33,9 +33,12 @@ export async function keepAsShipped({ redisUrl }: RunningStack): Promise<void> {
   await redis.quit();
 }
 
+/** CPU that Redis has used so far, in microseconds. */
+export const redisCpuUs = ({ redis }: RunningStack): number | null => cpuUsOf(redis.pid());
+
 /** CPU that broker and Redis have used so far, in microseconds. */
-export function serversCpuUs({ broker, redis }: RunningStack): number | null {
-  const [ofBroker, ofRedis] = [cpuUsOf(broker.pid()), cpuUsOf(redis.pid())];
+export function serversCpuUs(stack: RunningStack): number | null {
+  const [ofBroker, ofRedis] = [cpuUsOf(stack.broker.pid()), redisCpuUs(stack)];
   return ofBroker === null || ofRedis === null ? null : ofBroker + ofRedis;
 }
 
@@ -75,7 +78,7 @@ export function keptByDesk({ stack, name }: Pick<SharedPlaces, 'stack' | 'name'>
 }
 
 /** Records are in topics: nobody counts those of ends while a run goes on, and the files are the servers'. */
-export const inServers = { settled: null, diskBytes: () => null } as const;
+export const inServers = { settled: null, diskBytes: () => null, rssBytes: () => null } as const;
 
 export async function startSharedOurs(places: SharedPlaces): Promise<Loop> {
   const { port, cpuUs, stop } = await startSharedDesk(places);

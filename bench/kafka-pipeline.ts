@@ -10,6 +10,7 @@ import {
   inServers,
   keepAsShipped,
   keptByDesk,
+  redisCpuUs,
   runningStack,
   type SharedPlaces,
   serversCpuUs,
@@ -37,6 +38,7 @@ export async function sharedPipeline(say: Say, instances: readonly number[]): Pr
   say(`${cores} cores for the loops, broker, Redis, generator and sinks together`);
   try {
     const places = { stack, directory, rulesDir, sendLimit };
+    const redisBefore = redisCpuUs(stack);
     const report = await duel(
       {
         until: 'claimed',
@@ -50,8 +52,14 @@ export async function sharedPipeline(say: Say, instances: readonly number[]): Pr
       },
       say,
     );
+    const redisAfter = redisCpuUs(stack);
+    // The bare loop asks nothing of Redis.
+    const redis =
+      redisBefore === null || redisAfter === null
+        ? {}
+        : { redisCpuUsPerRequest: rounded((redisAfter - redisBefore) / Number(report.requests), 1) };
     const scaled = instances.length === 0 ? {} : { scaling: await scale({ ...places, name: 'scale' }, instances, say) };
-    return { ...report, backend: 'kafka', cores, ...scaled };
+    return { ...report, backend: 'kafka', cores, ...redis, ...scaled };
   } finally {
     await stack.stop();
     rmSync(directory, { recursive: true, force: true });

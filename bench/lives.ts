@@ -9,6 +9,8 @@ import { createDecider, requestsOf } from './decider.ts';
 
 const templateCount = 600;
 const auctionMs = 30_000;
+const openMs = 3_600_000;
+const openKinds: ReadonlySet<AuctionRecord['kind']> = new Set(['requested', 'claimed', 'answered']);
 const rivals = 3;
 /** Of our bids. */
 const wonShare = 0.15;
@@ -18,6 +20,8 @@ type Template = { requested: Requested; decided: Claimed | Passed };
 export type Lives = {
   /** The records of request `index`, received at `receivedAt`, in log order. */
   recordsOf: (index: number, receivedAt: number) => AuctionRecord[];
+  /** The same of one that was bid for, and whose auction goes on for an hour. */
+  openOf: (index: number, receivedAt: number) => AuctionRecord[];
   /** Of the templates. */
   bidShare: number;
 };
@@ -40,22 +44,24 @@ export function createLives(at: number, rulesDir: string): Lives {
     const { code, reasons, trace } = draft;
     return { requested, decided: { kind: 'passed', requestId, at, code, claimId: null, reasons, trace } };
   });
-  const bids = templates.filter(({ decided }) => decided.kind === 'claimed').length;
+  const bidFor = templates.filter(({ decided }) => decided.kind === 'claimed');
   return {
-    bidShare: bids / templates.length,
-    recordsOf: (index, receivedAt) => stamp(templates[index % templates.length]!, index, receivedAt),
+    bidShare: bidFor.length / templates.length,
+    recordsOf: (index, receivedAt) => stamp(templates[index % templates.length]!, index, receivedAt, auctionMs),
+    openOf: (index, receivedAt) =>
+      stamp(bidFor[index % bidFor.length]!, index, receivedAt, openMs).filter(({ kind }) => openKinds.has(kind)),
   };
 }
 
-function stamp({ requested, decided }: Template, index: number, receivedAt: number): AuctionRecord[] {
+function stamp({ requested, decided }: Template, index: number, receivedAt: number, lengthMs: number): AuctionRecord[] {
   const requestId = requestIdOf(index);
-  const closesAt = receivedAt + auctionMs;
+  const closesAt = receivedAt + lengthMs;
   const request = {
     ...requested.request,
     requestId,
     receivedAt,
     closesAt,
-    expiresAt: closesAt + auctionMs,
+    expiresAt: closesAt + lengthMs,
     workerKey: ownKey(requested.request.workerKey, index),
     linkKey: ownKey(requested.request.linkKey, index),
   };

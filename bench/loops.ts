@@ -28,6 +28,8 @@ export type Loop = {
   path: string;
   /** Microseconds of CPU used so far, all threads; null where the system does not tell. */
   cpuUs: () => number | null;
+  /** Memory that the process holds; null where the system does not tell. */
+  rssBytes: () => number | null;
   /** What is in the log right now. */
   kept: () => Promise<Kept>;
   /** Records of auctions that ended and of wins that the log has so far; null: nobody counts them, and only lives up to the answer are played. */
@@ -113,7 +115,7 @@ function bytesOf(path: string): number {
 /** A loop that keeps its records in one file. */
 function fileLoop(
   name: Loop['name'],
-  { port, cpuUs, stop }: LoopProcess,
+  { port, cpuUs, rssBytes, stop }: LoopProcess,
   place: { path: string; records: string; told: string | null; webhooks: string },
 ): Loop {
   const { path, records, webhooks } = place;
@@ -123,6 +125,7 @@ function fileLoop(
     origins: [originOf(port)],
     path: webhooks,
     cpuUs,
+    rssBytes,
     kept: () => readKept(path, place),
     settled: settled.count,
     diskBytes: () => bytesOf(path),
@@ -134,10 +137,11 @@ function fileLoop(
 }
 
 /** Arguments of Node that run the daemon, under the profiler where `BENCH_PROFILE` names a directory. */
-export function daemonArguments(main = sourceOf('../src/main.ts')): string[] {
+export function daemonArguments(main = sourceOf('../src/main.ts'), preload: string | null = null): string[] {
   const directory = process.env.BENCH_PROFILE;
   const profile = directory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${directory}`];
-  return [...profile, main, 'run'];
+  const preloaded = preload === null ? [] : ['--import', preload];
+  return [...profile, ...preloaded, main, 'run'];
 }
 
 /** The program of another version, and the rules that it reads, where `BENCH_MAIN` names its `src/main.ts`. */
@@ -146,20 +150,37 @@ export function otherVersion(): { main: string; rulesDir: string | null } | null
   return main === undefined ? null : { main, rulesDir: process.env.BENCH_RULES ?? null };
 }
 
-export async function startOurs(options: {
+export type OursOptions = {
   directory: string;
+  /** Keeps one desk apart from the next in the same directory. */
+  name?: string;
   rulesDir: string;
   baseUrl: string;
   sendLimit: number;
   /** The program of another version. */
   main?: string;
-}): Promise<Loop> {
-  const { directory, rulesDir, baseUrl, sendLimit, main } = options;
-  const dataDir = join(directory, 'data');
-  const settings = join(directory, 'settings.json');
-  writeFileSync(settings, JSON.stringify({ bidding: { sendLimit }, service: { connections: sendLimit } }));
-  const environment = { LANCE_CONFIG: settings, ...environmentOf({ dataDir, rulesDir, baseUrl }) };
-  const desk = await startProcess(daemonArguments(main), environment);
+  /** A module that is loaded before the program. */
+  preload?: string;
+  /** Beside the limit of bids under way. */
+  bidding?: Readonly<Record<string, unknown>>;
+  environment?: Readonly<Record<string, string>>;
+  /** Takes each line that the daemon says. */
+  hear?: (line: string) => void;
+};
+
+export function dataDirOf({ directory, name = 'data' }: Pick<OursOptions, 'directory' | 'name'>): string {
+  return join(directory, name);
+}
+
+export async function startOurs(options: OursOptions): Promise<Loop> {
+  const { rulesDir, baseUrl, sendLimit, main, preload, hear } = options;
+  const dataDir = dataDirOf(options);
+  const settings = `${dataDir}.json`;
+  const bidding = { ...options.bidding, sendLimit };
+  writeFileSync(settings, JSON.stringify({ bidding, service: { connections: sendLimit } }));
+  const places = environmentOf({ dataDir, rulesDir, baseUrl });
+  const environment = { LANCE_CONFIG: settings, ...places, ...options.environment };
+  const desk = await startProcess(daemonArguments(main, preload), environment, hear);
   const path = join(dataDir, 'lance.sqlite');
   return fileLoop(main === undefined ? 'ours' : 'other', desk, {
     path,

@@ -10,6 +10,8 @@ export type LoopProcess = {
   port: number;
   /** Microseconds of CPU used so far, all threads; null where the system does not tell. */
   cpuUs: () => number | null;
+  /** Memory that the process holds; null where the system does not tell. */
+  rssBytes: () => number | null;
   /** SIGTERM; resolves when it is gone. */
   stop: () => Promise<void>;
 };
@@ -23,6 +25,15 @@ export function cpuUsOf(pid: number | null | undefined): number | null {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
     return (Number(fields[11]) + Number(fields[12])) * tickUs;
+  } catch {
+    return null;
+  }
+}
+
+function rssBytesOf(pid: number | undefined): number | null {
+  try {
+    const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))!;
+    return Number(kilobytes) * 1_024;
   } catch {
     return null;
   }
@@ -45,7 +56,7 @@ export async function startProcess(
     env: { PATH: process.env.PATH, ...environment },
   });
   const port = await portOf(child, hear);
-  return { port, cpuUs: () => cpuUsOf(child.pid), stop: () => stopOf(child) };
+  return { port, cpuUs: () => cpuUsOf(child.pid), rssBytes: () => rssBytesOf(child.pid), stop: () => stopOf(child) };
 }
 
 /** Resolves to the port in the first line that has one. */

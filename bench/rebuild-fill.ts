@@ -74,7 +74,7 @@ export async function fill({ records, requests, tail, say, config, lives }: Fill
   return { settled: requests, sample, tailRecords, snapshotSeconds };
 }
 
-type RecordsOf = (index: number) => AuctionRecord[];
+export type RecordsOf = (index: number) => AuctionRecord[];
 
 async function takeSnapshots(
   { log, snapshots, genesis, partitionLog }: FillPlan['records'],
@@ -112,7 +112,7 @@ function entryOf(record: AuctionRecord): NewEntry {
 }
 
 /** Requests side by side live through the same step together. Returns how many records. */
-async function append(log: EventLog, recordsOf: RecordsOf, from: number, to: number): Promise<number> {
+export async function append(log: EventLog, recordsOf: RecordsOf, from: number, to: number): Promise<number> {
   let appended = 0;
   let next = from;
   const lane = async (): Promise<void> => {

@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type KafkaLog, openKafkaLog } from '../src/adapters/kafka/log.ts';
 import type { Config } from '../src/config.ts';
 import { createFoldedViews } from '../src/folded-views.ts';
@@ -15,14 +14,13 @@ import { keepAsShipped, runningStack, type SharedPlaces, sharedEnvironment, star
 import { createLives } from './lives.ts';
 import { originOf } from './loops.ts';
 import { cpuUsOf, type LoopProcess } from './processes.ts';
+import { whenReady } from './ready.ts';
 import { type Filled, fill, settledIn } from './rebuild-fill.ts';
 import { configOf, roomyRules } from './workload.ts';
 
 /** Of all requests: what a busy hour brings. */
 const tailShare = 0.1;
 const targetS = 30;
-const pollMs = 100;
-const patienceMs = 1_200_000;
 
 function openRecords(config: Config): Promise<KafkaLog> {
   assert(config.store.backend === 'kafka');
@@ -35,20 +33,6 @@ function openRecords(config: Config): Promise<KafkaLog> {
     onClosed: fail,
     onStalled: fail,
   });
-}
-
-async function isReady(origin: string): Promise<boolean> {
-  const answer = await fetch(`${origin}/readyz`);
-  await answer.body?.cancel();
-  return answer.ok;
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const startedAt = performance.now();
-  while (!(await holds())) {
-    if (performance.now() - startedAt > patienceMs) throw new Error('the desk does not come back to bidding');
-    await sleep(pollMs);
-  }
 }
 
 type Rebuild = {
@@ -117,7 +101,7 @@ async function measure(places: SharedPlaces, stack: RunningStack, requests: numb
     desk = await startSharedDesk(places, watch.hear);
     try {
       const origin = originOf(desk.port);
-      await until(() => isReady(origin));
+      await whenReady(origin);
       const told = rebuildOf(begun, watch.ended(), meter(), requests);
       tell(name, told);
       return told;

@@ -1,9 +1,15 @@
 /** `npm run bench -- NAME [options]`: runs one benchmark beside its baseline; the last line on stdout is its JSON object. */
+import { loadavg } from 'node:os';
 import { readOptions, refuse } from '../test/command-line.ts';
 import type { Benchmark, BenchmarkOptions } from './figures.ts';
 
 type Option = keyof BenchmarkOptions;
-type Entry = { takes: readonly Option[]; load: () => Promise<Benchmark> };
+/** `defaults`: where they are not those of all. */
+type Entry = {
+  takes: readonly Option[];
+  defaults?: Pick<Given, 'requests' | 'rate' | 'minutes'>;
+  load: () => Promise<Benchmark>;
+};
 
 const benchmarks: Readonly<Record<string, Entry>> = {
   demo: { takes: [], load: async () => (await import('./demo.ts')).demo },
@@ -16,16 +22,49 @@ const benchmarks: Readonly<Record<string, Entry>> = {
   webhooks: { takes: [], load: async () => (await import('./webhooks.ts')).webhooks },
   idle: { takes: [], load: async () => (await import('./idle.ts')).idle },
   rebuild: { takes: ['requests'], load: async () => (await import('./rebuild.ts')).rebuild },
+  probes: {
+    takes: ['requests', 'rate'],
+    defaults: { requests: '100000', rate: '1500' },
+    load: async () => (await import('./probes.ts')).probes,
+  },
+  growth: {
+    takes: ['requests', 'rate'],
+    defaults: { rate: '300' },
+    load: async () => (await import('./growth.ts')).growth,
+  },
+  overload: {
+    takes: ['rate', 'minutes'],
+    defaults: { rate: '200', minutes: '0.5' },
+    load: async () => (await import('./overload.ts')).overload,
+  },
+  soak: {
+    takes: ['rate', 'minutes'],
+    defaults: { rate: '100', minutes: '20' },
+    load: async () => (await import('./soak.ts')).soak,
+  },
   memory: { takes: ['requests'], load: async () => (await import('./memory.ts')).memory },
 };
 
-type Given = { backend?: string; instances?: string; requests?: string; until?: string };
+type Given = {
+  backend?: string;
+  instances?: string;
+  requests?: string;
+  until?: string;
+  rate?: string;
+  minutes?: string;
+};
 
 /** A text says what is wrong, and the remedy. */
-function optionsOf(name: string, { takes }: Entry, given: Given): BenchmarkOptions | string {
+function optionsOf(name: string, { takes, defaults }: Entry, given: Given): BenchmarkOptions | string {
   const stranger = Object.keys(given).find((option) => !takes.includes(option as Option));
   if (stranger !== undefined) return `${name} takes no --${stranger}: leave it out`;
-  const { backend = 'embedded', instances, requests = '1000000' } = given;
+  const {
+    backend = 'embedded',
+    instances,
+    requests = '1000000',
+    rate = '1',
+    minutes = '1',
+  } = { ...defaults, ...given };
   if (backend !== 'embedded' && backend !== 'kafka') return '--backend is embedded or kafka';
   const { until = backend === 'kafka' ? 'claimed' : 'settled' } = given;
   if (until !== 'claimed' && until !== 'settled')
@@ -38,11 +77,15 @@ function optionsOf(name: string, { takes }: Entry, given: Given): BenchmarkOptio
   if (counts.length > 0 && backend !== 'kafka') return '--instances needs --backend kafka: a file has one process';
   const size = Number(requests);
   if (!Number.isInteger(size) || size < 1_000) return '--requests is a whole number of at least 1000';
-  return { backend, until, instances: counts, requests: size };
+  const perS = Number(rate);
+  if (!Number.isInteger(perS) || perS < 1) return '--rate is a whole number of requests a second';
+  const lengthMinutes = Number(minutes);
+  if (!(lengthMinutes > 0)) return '--minutes is a number above 0';
+  return { backend, until, instances: counts, requests: size, rate: perS, minutes: lengthMinutes };
 }
 
 const usage =
-  'usage: npm run bench -- NAME [--backend embedded|kafka] [--until settled|claimed] [--instances 1,2] [--requests 1000000] [--json]\n' +
+  'usage: npm run bench -- NAME [--backend embedded|kafka] [--until settled|claimed] [--instances 1,2] [--requests 1000000] [--rate 1500] [--minutes 20] [--json]\n' +
   `NAME is one of ${Object.keys(benchmarks).join(', ')}`;
 const { values, positionals } = readOptions(usage, {
   options: {
@@ -51,6 +94,8 @@ const { values, positionals } = readOptions(usage, {
     until: { type: 'string' },
     instances: { type: 'string' },
     requests: { type: 'string' },
+    rate: { type: 'string' },
+    minutes: { type: 'string' },
   },
   allowPositionals: true,
 });
@@ -66,4 +111,9 @@ const { run } = await entry.load();
 const say = (line: string): void => {
   if (!json) process.stdout.write(`${line}\n`);
 };
-process.stdout.write(`${JSON.stringify({ bench: name, ...(await run(say, options)) })}\n`);
+const loadBefore = loadavg()[0]!;
+const report = await run(say, options);
+/** What else the machine did weighs on every figure: of the last minute, before and after. */
+const load = [loadBefore, loadavg()[0]!].map((value) => Number(value.toFixed(1)));
+process.stdout.write(`${JSON.stringify({ bench: name, ...report, load })}\n`);
+if (report.holds === false) process.exitCode = 1;

@@ -46,7 +46,8 @@ function answerOf(code: string): string {
   return `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
-export async function startSink(): Promise<Sink> {
+/** `answerAfterMs`: how long a bid takes at the service. */
+export async function startSink(answerAfterMs = 0): Promise<Sink> {
   const arrivals = new Map<string, Arrival>();
   let faults = 0;
   let serial = 0;
@@ -94,7 +95,8 @@ export async function startSink(): Promise<Sink> {
     serial += 1;
     const code = codeOf(serial);
     take(bytes.toString('utf8', from, from + length), code, arrivedAt);
-    socket.write(answerOf(code));
+    if (answerAfterMs === 0) socket.write(answerOf(code));
+    else setTimeout(() => socket.write(answerOf(code)), answerAfterMs);
     return bytes.subarray(from + length);
   };
 

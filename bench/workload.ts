@@ -12,26 +12,34 @@ import { type RequestMapping, readRequestMapping } from '../src/wire/mapping-tab
 
 const seed = 'bench';
 /** How long the auctions stay open: longer than any run. */
-const windowMs = 3_600_000;
+const longWindowMs = 3_600_000;
 /** Every request says its margin, so that none waits for a link query. */
 const world = { ...defaultWorld, marginOmittedShare: 0 };
 
 export type Webhook = { body: Buffer; requestIds: readonly string[]; lot: Lot };
 
 /** `count` webhooks of `size` requests each, the requests numbered from `first` on. The same arguments give the same bytes. */
-export function webhooksOf(first: number, count: number, size: number, startsAt: number): Webhook[] {
+export function webhooksOf(
+  first: number,
+  count: number,
+  size: number,
+  startsAt: number,
+  windowMs = longWindowMs,
+): Webhook[] {
   return Array.from({ length: count }, (_, place) => {
     const start = first + place * size;
     const requests = Array.from({ length: size }, (_, index) =>
       requestAt(worldOn(world, startsAt), seed, start + index, 1),
     );
     const endsAt = startsAt + windowMs;
-    const lot = { batchId: `bench-${start}`, startsAt, endsAt, expiresAt: endsAt + windowMs, requests };
+    const lot = { batchId: `bench-${start}`, startsAt, endsAt, expiresAt: endsAt + longWindowMs, requests };
     return { body: Buffer.from(requestsWebhook(lot)), requestIds: requests.map(({ requestId }) => requestId), lot };
   });
 }
 
 export const webhookToken = 'bench-webhook-token';
+
+export const pseudonymKey = 'only-for-benchmarks-0123456789abcdef';
 
 /** What `lance run` needs, without the places. */
 export function environmentOf(places: { dataDir: string; rulesDir: string; baseUrl: string }): Record<string, string> {
@@ -43,7 +51,7 @@ export function environmentOf(places: { dataDir: string; rulesDir: string; baseU
     LANCE_BASE_URL: places.baseUrl,
     LANCE_ACCESS_TOKEN: 'bench-access-token',
     LANCE_CONTACT_URL: 'https://parceiro.example/credito',
-    LANCE_PSEUDONYM_KEY: 'only-for-benchmarks-0123456789abcdef',
+    LANCE_PSEUDONYM_KEY: pseudonymKey,
   };
 }
 

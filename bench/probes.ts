@@ -1,0 +1,164 @@
+/**
+ * What health checks and metrics cost a desk that knows many open requests: the time of the main thread for each probe, on a desk with few
+ * open requests and on one with many; and the time to a bid's first byte under load, with each probed every second and without.
+ * Another version of the desk where `BENCH_MAIN` names its `src/main.ts`.
+ */
+import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createBatches, sendLimit, sideOf } from './duel.ts';
+import { type Benchmark, median, quantile, rounded, type Say } from './figures.ts';
+import { createLives } from './lives.ts';
+import { type Loop, type OursOptions, otherVersion, startOurs } from './loops.ts';
+import { sourceOf } from './processes.ts';
+import { whenReady } from './ready.ts';
+import { startSink } from './sink.ts';
+import { fillStore } from './store-fill.ts';
+import { roomyRules } from './workload.ts';
+
+const paths = ['/livez', '/readyz', '/metrics', '/v1/status'] as const;
+type Path = (typeof paths)[number];
+
+const few = 1_000;
+const quietRounds = 10;
+/** What one probe may keep for the next is older then; the text of the metrics is kept for a second. */
+const apartMs = 300;
+const rounds = 4;
+const roundS = 6;
+const targetP99Ms = 40;
+/** A probe with many open requests may cost this many times what it costs with few: less is noise. */
+const mostTimes = 1.5;
+const token = 'bench-probe-token';
+
+type Probed = { loop: Loop; tookUs: ReadonlyMap<Path, number[]>; probe: (path: Path) => Promise<void> };
+
+async function startProbed(places: OursOptions): Promise<Probed> {
+  const tookUs = new Map<Path, number[]>(paths.map((path) => [path, []]));
+  const loop = await startOurs({
+    ...places,
+    preload: sourceOf('./probe-clock.ts'),
+    environment: { LANCE_API_TOKENS: `bench:viewer:${createHash('sha256').update(token).digest('hex')}` },
+    hear: (line) => {
+      const { path, us } = JSON.parse(line) as { path?: Path; us: number };
+      if (path !== undefined) tookUs.get(path)?.push(us);
+    },
+  });
+  const [origin] = loop.origins;
+  await whenReady(origin!);
+  const probe = async (path: Path): Promise<void> => {
+    const answer = await fetch(`${origin}${path}`, { headers: { authorization: `Bearer ${token}` } });
+    await answer.text();
+    if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}`);
+  };
+  return { loop, tookUs, probe };
+}
+
+type Cost = Record<Path, { us: number; leastUs: number }>;
+
+/** Of desks that do nothing else. The first round warms. The least is what a busy machine disturbs least. */
+async function quietCosts(desks: readonly Probed[]): Promise<Cost[]> {
+  for (let round = 0; round <= quietRounds; round += 1) {
+    if (round === 1) for (const { tookUs } of desks) for (const each of tookUs.values()) each.length = 0;
+    for (const path of paths) {
+      for (const { probe } of desks) await probe(path);
+      await sleep(apartMs);
+    }
+  }
+  return desks.map(({ tookUs }) => {
+    const costOf = (each: readonly number[]) => ({ us: rounded(median(each), 0), leastUs: Math.min(...each) });
+    return Object.fromEntries(paths.map((path) => [path, costOf(tookUs.get(path)!)])) as Cost;
+  });
+}
+
+export const probes: Benchmark = {
+  run: async (say, { requests, rate }) => {
+    const { directory, rulesDir } = roomyRules();
+    const sink = await startSink();
+    const closing: (() => unknown)[] = [sink.close];
+    try {
+      const lives = createLives(Date.now(), rulesDir);
+      const desks: Probed[] = [];
+      for (const open of [few, requests]) {
+        const other = otherVersion();
+        const main = other === null ? {} : { main: other.main };
+        const places = { directory, rulesDir, baseUrl: sink.url, sendLimit, name: `open-${open}`, ...main };
+        const records = await fillStore(places, (index) => lives.openOf(index, Date.now()), open);
+        const startedAt = performance.now();
+        const desk = await startProbed(places);
+        closing.unshift(desk.loop.stop);
+        say(
+          `${open} open requests, ${records} records: ready after ${rounded((performance.now() - startedAt) / 1_000)} s`,
+        );
+        desks.push(desk);
+      }
+      const [atFew, atMany] = await quietCosts(desks);
+      tellCosts(atFew!, atMany!, requests, say);
+      await desks[0]!.loop.stop();
+      const load = await underLoad(desks[1]!, sink, rate, say);
+      const times = Math.max(...paths.map((path) => atMany![path].leastUs / atFew![path].leastUs));
+      return {
+        ...{
+          requests,
+          rate,
+          few,
+          mainThread: { few: atFew, many: atMany },
+          mostTimesFew: rounded(times, 2),
+          mostTimes,
+        },
+        ...{ ...load, targetP99Ms, isFlat: times <= mostTimes, isInTarget: load.probed.p99Ms <= targetP99Ms },
+      };
+    } finally {
+      for (const close of closing) await close();
+      rmSync(directory, { recursive: true, force: true });
+    }
+  },
+};
+
+function tellCosts(atFew: Cost, atMany: Cost, many: number, say: Say): void {
+  for (const path of paths) {
+    const told = ({ us, leastUs }: Cost[Path]) => `${us} µs (least ${leastUs})`;
+    say(`${path}: ${told(atFew[path])} with ${few} open, ${told(atMany[path])} with ${many}`);
+  }
+}
+
+/** Rounds with probes and without take turns, so that what else the machine does weighs on both alike. */
+async function underLoad({ loop, probe }: Probed, sink: Awaited<ReturnType<typeof startSink>>, rate: number, say: Say) {
+  const side = sideOf(loop, sink);
+  const { next } = createBatches(Date.now());
+  const latencies = { plain: [] as number[], probed: [] as number[] };
+  try {
+    await side.generator.pace(next(rate * roundS), [], rate);
+    for (let round = 0; round < 2 * rounds; round += 1) {
+      const kind = round % 2 === 0 ? 'plain' : 'probed';
+      const stop = kind === 'plain' ? async () => undefined : probeEachSecond(probe);
+      const run = await side.generator.pace(next(rate * roundS), [], rate);
+      await stop();
+      latencies[kind].push(...run.latenciesMs);
+      say(
+        `${kind === 'plain' ? 'no probes' : 'probes each second'}: p99 ${rounded(quantile(run.latenciesMs, 0.99))} ms`,
+      );
+    }
+  } finally {
+    await side.generator.close();
+  }
+  const of = (each: readonly number[]) => ({
+    p50Ms: rounded(quantile(each, 0.5)),
+    p99Ms: rounded(quantile(each, 0.99)),
+    bids: each.length,
+  });
+  return { plain: of(latencies.plain), probed: of(latencies.probed) };
+}
+
+function probeEachSecond(probe: (path: Path) => Promise<void>): () => Promise<void> {
+  let stopped = false;
+  const run = (async () => {
+    while (!stopped) {
+      await Promise.all(paths.map(probe));
+      await sleep(1_000);
+    }
+  })();
+  return async () => {
+    stopped = true;
+    await run;
+  };
+}
