@@ -12,7 +12,7 @@ import type { Gate } from './gate.ts';
 import type { Ledger } from './ledger.ts';
 import { createMean } from './mean.ts';
 import type { DeskObserver } from './observer.ts';
-import type { OfferQueue, WaitingOffer } from './offer-queue.ts';
+import { type OfferQueue, type WaitingOffer, worthText } from './offer-queue.ts';
 import type { Outbox } from './outbox.ts';
 import type { NewEntry, Service } from './ports.ts';
 import { claimedBefore, type DeskCode, deskPass } from './react.ts';
@@ -100,9 +100,8 @@ export function createClaimDesk(world: {
         continue;
       }
       if (now >= cutoffOf(waiting.deadlineAt, world.service, settings)) {
-        world.end(
-          deskPass(requestId, world.endCode('no-send-slot'), 'no send slot was free before the deadline', now, null),
-        );
+        const text = `no send slot was free before the deadline; ${worthText(waiting)}`;
+        world.end(deskPass(requestId, world.endCode('no-send-slot'), text, now, null));
         continue;
       }
       if (!isCurrent(waiting)) {

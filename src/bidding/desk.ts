@@ -32,7 +32,7 @@ import { mayDifferLate, tellLateDifference } from './late-differences.ts';
 import { createLedger, type Fold, type Ledger } from './ledger.ts';
 import { createLinkDesk, type LinkDesk } from './link-desk.ts';
 import { createMean } from './mean.ts';
-import { createOfferQueue, type OfferQueue } from './offer-queue.ts';
+import { createOfferQueue, type OfferQueue, worthText } from './offer-queue.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { createPacer } from './pacer.ts';
 import { type LedgerRow, type NewEntry, type QueryFailure, toldPause } from './ports.ts';
@@ -451,8 +451,10 @@ export function createDesk(world: DeskWorld): Desk {
     const { waiting } = decision;
     const deadlineAt = deadlines.get(waiting.requestId)!;
     const dropped = queue.push({ ...waiting, deadlineAt });
-    if (dropped !== null)
-      end(deskPass(dropped.requestId, endCode('overload'), 'the queue was full', clock.now(), null));
+    if (dropped !== null) {
+      const text = `the queue was full; ${worthText(dropped)}`;
+      end(deskPass(dropped.requestId, endCode('overload'), text, clock.now(), null));
+    }
   }
 
   async function send(row: LedgerRow): Promise<void> {
@@ -488,9 +490,11 @@ export function createDesk(world: DeskWorld): Desk {
     if (closed !== null) return deskPass(requestId, closed, `${text} (${closed})`, at, null);
     if (record.code === 'auction-ended') return record;
     // What closes bidding now may have begun after the deadline, as a pause may that was ordered while no process ran.
-    const code: DeskCode | null =
-      links.waitingSince(requestId) !== null ? 'margin-missing' : queue.has(requestId) ? 'no-send-slot' : null;
-    return code === null ? record : deskPass(requestId, code, `${text} (${code})`, at, null);
+    if (links.waitingSince(requestId) !== null)
+      return deskPass(requestId, 'margin-missing', `${text} (margin-missing)`, at, null);
+    const waiting = queue.get(requestId);
+    if (waiting === null) return record;
+    return deskPass(requestId, 'no-send-slot', `${text} (no-send-slot); ${worthText(waiting)}`, at, null);
   }
 
   /** Why bidding was closed when the request could be bid for no more; what tells of it may be folded later. */

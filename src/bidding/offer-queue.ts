@@ -19,11 +19,17 @@ export type OfferQueue = {
   push: (offer: WaitingOffer) => WaitingOffer | null;
   pop: () => WaitingOffer | null;
   has: (requestId: RequestId) => boolean;
+  get: (requestId: RequestId) => WaitingOffer | null;
   remove: (requestId: RequestId) => void;
   size: () => number;
   /** When the one that waits longest came; null when none waits. */
   oldestAt: () => EpochMs | null;
 };
+
+/** For the reason of an offer that ends without a bid for want of room: what was lost by it. */
+export function worthText({ offer }: WaitingOffer): string {
+  return `the bid was expected to bring R$ ${(offer.expectedValueCents / 100).toFixed(2)}`;
+}
 
 /** Worth more first, then closer to its deadline, then by id, so that a replay orders alike. */
 function compare(a: WaitingOffer, b: WaitingOffer): number {
@@ -63,6 +69,7 @@ export function createOfferQueue(limit: number): OfferQueue {
       return top;
     },
     has: (requestId) => waiting.has(requestId),
+    get: (requestId) => waiting.get(requestId) ?? null,
     remove: (requestId) => {
       waiting.delete(requestId);
     },

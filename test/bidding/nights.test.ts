@@ -219,6 +219,12 @@ describe('nights on which no bid flows', { concurrency: 3 }, () => {
         const codes = await passCodes(house, 30);
         assert.ok((codes[code] ?? 0) > 5, `${queueLimit}: ${JSON.stringify(codes)}`);
         if (other !== null) assert.equal(codes[other], undefined, JSON.stringify(codes));
+        const rows = await house.store.views.query({ phase: null, limit: 1_000, before: null });
+        for (const { state } of rows) {
+          if (state.pass?.code !== code) continue;
+          const [{ text } = { text: '' }] = state.pass.reasons;
+          assert.match(text, /; the bid was expected to bring R\$ \d+\.\d\d/);
+        }
       } finally {
         await house.close();
       }
