@@ -78,7 +78,9 @@ async function rulesLine(): Promise<string> {
 }
 
 async function follows(hash: string): Promise<void> {
-  await eventually(async () => (await rulesLine()).startsWith(`[+] rules: ${hash.slice(0, 12)} is followed`), 10_000);
+  // A rollback that nobody has looked at is to be put right: `[!]`.
+  const said = new RegExp(`^\\[[+!]\\] rules: ${hash.slice(0, 12)} is followed`);
+  await eventually(async () => said.test(await rulesLine()), 10_000);
 }
 
 test('a change in the folder is followed; rollback goes back beside the daemon, and activate forth again', async () => {
