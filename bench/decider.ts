@@ -29,16 +29,21 @@ import { configOf, environmentOf, shippedMapping, shippedRules, webhooksOf } fro
 /** Auctions that each segment has learnt from, half of them with policies on trial. */
 const resultsEach = 60;
 
+/** A body with many more is too large. */
+const mostInWebhook = 1_000;
+
 /** Requests of the population as the door would write them, received at `at`. */
 export function requestsOf(config: Config, count: number, at: number): Requested[] {
   const deps = { mapping: shippedMapping(), vault: createVault(config.pseudonymKey), receivedAt: at, now: at };
-  return webhooksOf(0, 1, count, at).flatMap(({ body }) => {
+  const size = Math.min(count, mostInWebhook);
+  const requests = webhooksOf(0, Math.ceil(count / size), size, at).flatMap(({ body }) => {
     const reading = readWebhook(body, deps);
     if (reading.kind !== 'entries') throw new Error(`a webhook of the benchmark was read as ${reading.kind}`);
     return reading.entries.flatMap(({ topic, record }) =>
       topic === 'auctions' && record.kind === 'requested' ? [record] : [],
     );
   });
+  return requests.slice(0, count);
 }
 
 /** Levels that no two requests need to share. */
