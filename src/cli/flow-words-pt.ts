@@ -74,6 +74,7 @@ export const phaseMeaningsPt: Meanings = {
 
 /** Operations of the service that are no step go by their own names. */
 const stepsPt: Readonly<Record<string, string>> = {
+  payments: 'para onde vai o dinheiro',
   contract: 'gerar o contrato',
   endorsement: 'averbar',
   renegotiation: 'gerar a renegociação',

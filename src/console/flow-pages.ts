@@ -27,6 +27,7 @@ import { lateSuccessOf } from '../origination/late-successes.ts';
 import { nextSteps, type StepSettings, waitsFor } from '../origination/next-steps.ts';
 import { openedExample } from '../origination/placeholders.ts';
 import type { OpenSealed } from '../origination/shown-flows.ts';
+import { shownPayments } from '../origination/shown-payments.ts';
 import {
   type AskedLast,
   askedLast,
@@ -37,6 +38,7 @@ import {
 } from '../origination/steps.ts';
 import { isFinished } from '../origination/transitions.ts';
 import type { UnorderedBid } from '../origination/unordered-bids.ts';
+import { paymentsResult } from '../origination/worker-reading.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
 import type { JsonObject, JsonValue } from '../wire/json.ts';
 import { type Html, html, outside } from './html.ts';
@@ -315,7 +317,8 @@ export function flowPage(
   const until = deadlineTexts(format, state, { settings, now, bidEndsAt });
   const facts = flowFacts(format, state, seen);
   const steps = nextSteps(state, settings, open, now);
-  const results = Object.entries(state.results).flatMap(([what, kept]) => (kept?.sealedAnswer ? [what] : []));
+  const answers = Object.entries(state.results).flatMap(([what, kept]) => (kept?.sealedAnswer ? [what] : []));
+  const results = [...answers, ...((shownPayments(state, open) ?? []).length > 0 ? [paymentsResult] : [])];
   const title = `${words.one[state.flow]} ${flowId.length > longestTitle ? `${flowId.slice(0, longestTitle)}…` : flowId}`;
   const isEnded = isFinished(state.phase) && state.phase !== 'cancelled';
   const fact = (label: string, text: string | null) =>

@@ -1,6 +1,7 @@
 /**
  * Where the money of a flow goes, for those who work on flows: the accounts and Pix keys that were ordered, sent and taken, in that
- * order. The last account that the service took counts. Documents are shown by their middle.
+ * order. The last account that the service took counts. Documents are shown by their middle, accounts and keys by their end, names by
+ * their initials: enough to tell one from another. The whole of it is read on record.
  */
 import type { FlowState, PaymentOperation } from '../domain/flow-states.ts';
 import type { AmountCents, Day, EpochMs } from '../domain/glossary.ts';
@@ -49,6 +50,15 @@ export type PaymentShown = {
 /** Null: whoever looks does not work on flows. Empty: nothing has been ordered yet that is paid, or it does not open. */
 export function shownPayments(state: FlowState, open: OpenSealed): readonly PaymentShown[] | null {
   if (open === null) return null;
+  return wholePayments(state, open).map(({ to, others, ...payment }) => ({
+    ...payment,
+    to: Object.fromEntries(Object.entries(to).map(([name, value]) => [name, shown(name as keyof PayeeShown, value)])),
+    others: Object.fromEntries(Object.entries(others).map(([name, value]) => [name, byItsMiddle(value)])),
+  }));
+}
+
+/** As it was ordered, for a reading that is on record. */
+export function wholePayments(state: FlowState, open: NonNullable<OpenSealed>): readonly PaymentShown[] {
   if (state.flow === 'contract') return ofContract(state, open);
   if (state.flow !== 'withdrawal') return [];
   const place = sealedPlaces.flowStep(state.flowId);
@@ -150,8 +160,7 @@ function plainAccount(account: string | null | undefined, digit: string | null |
 
 /** The accounts of the worker that were ordered and taken, each without and with its check digit. */
 function accountsOf(state: FlowState, open: NonNullable<OpenSealed>): readonly string[] {
-  const paid = shownPayments(state, open) ?? [];
-  return paid
+  return wholePayments(state, open)
     .filter(({ of, status }) => status === 'taken' && of !== 'splits')
     .flatMap(({ to }) => [plainAccount(to.account, null), plainAccount(to.account, to.accountDigit)])
     .filter((account) => account !== '');
@@ -217,13 +226,32 @@ function payee(given: Readonly<Record<string, unknown>>): PayeeShown {
   return Object.fromEntries(
     names.flatMap((name) => {
       const value = given[name];
-      return value === null || value === undefined || value === '' ? [] : [[name, shown(name, String(value))]];
+      return value === null || value === undefined || value === '' ? [] : [[name, String(value)]];
     }),
   );
 }
 
 function shown(name: keyof PayeeShown, value: string): string {
-  return name === 'holderDocument' || name === 'pixKey' || name === 'holderName' ? byItsMiddle(value) : value;
+  switch (name) {
+    case 'holderDocument':
+      return byItsMiddle(value);
+    case 'holderName':
+      return value.trim().replaceAll(/(\S)\S*/gu, '$1.');
+    case 'pixKey':
+      return /^\D*(?:\d\D*){11}$/.test(value) && !value.startsWith('+') ? byItsMiddle(value) : byItsEnd(value);
+    case 'account':
+    case 'emv':
+    case 'paymentLine':
+      return byItsEnd(value);
+    default:
+      return value;
+  }
+}
+
+const shownEnd = 3;
+
+function byItsEnd(text: string): string {
+  return text.length > shownEnd ? `…${text.slice(-shownEnd)}` : '…';
 }
 
 /** Enough to tell one holder from another, as the worker of a flow is shown. */
@@ -239,6 +267,6 @@ const mayBeAccount = { longest: 200, most: 100 };
 function accountIn(fields: JsonObject): Pick<PaymentShown, 'to' | 'others'> {
   const scalars = scalarsIn(fields, mayBeAccount).map(({ path, text }) => ({ path, text, name: accountFieldOf(path) }));
   const known = scalars.flatMap(({ name, text }) => (name === null ? [] : [[name, text] as const]));
-  const others = scalars.flatMap(({ name, path, text }) => (name === null ? [[path, byItsMiddle(text)] as const] : []));
+  const others = scalars.flatMap(({ name, path, text }) => (name === null ? [[path, text] as const] : []));
   return { to: payee(Object.fromEntries(known)), others: Object.fromEntries(others) };
 }

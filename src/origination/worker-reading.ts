@@ -18,6 +18,7 @@ import { decodeProposed } from '../wire/events.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { type JsonValue, parseJson } from '../wire/json.ts';
 import { decodeLinkDetail, type LinkDetailMessage } from '../wire/links.ts';
+import { wholePayments } from './shown-payments.ts';
 
 /** One employment link as a detail of it says. Days are YYYY-MM-DD, amounts cents. */
 export type LinkFacts = { receivedAt: EpochMs } & Omit<LinkDetailMessage, 'requestCode' | 'cpf'>;
@@ -67,12 +68,27 @@ export async function readWorker(
 
 export type ResultShown = { at: EpochMs; refused: boolean; answer: JsonValue };
 
+/** Not of an operation: where the money of the flow goes, whole. */
+export const paymentsResult = 'payments';
+
 /** What the service answered to an operation of a flow, or to a lookup (`links`). Null: there is no such answer. */
 export async function readResult(
   { append, vault, clock }: Pick<ReadingWorld, 'append' | 'vault' | 'clock'>,
-  { flowId, results }: FlowState,
+  state: FlowState,
   { what, who, reason }: { what: string; who: Identity; reason: string | null },
 ): Promise<ResultShown | null> {
+  const { flowId, results } = state;
+  if (what === paymentsResult) {
+    const payments = wholePayments(state, vault.open);
+    const last = payments.at(-1);
+    if (last === undefined) return null;
+    await noteReading({ append, vault, clock }, flowId, { what, who, reason });
+    return {
+      at: last.at ?? state.startedAt,
+      refused: false,
+      answer: JSON.parse(JSON.stringify(payments)) as JsonValue,
+    };
+  }
   const kept = Object.entries(results).find(([name]) => name === what)?.[1];
   if (!kept?.sealedAnswer) return null;
   await noteReading({ append, vault, clock }, flowId, { what, who, reason });

@@ -830,7 +830,7 @@ export const eventParams = z.object({
 export const resultParams = flowParams.extend({
   operation: said(
     z.string().regex(/^[a-z-]{1,40}$/, 'send the name of an operation, such as simulation'),
-    'Name of the operation, one of the keys of `results`',
+    'Name of the operation, one of the keys of `results`; `payments`: where the money goes, with the accounts, keys and names that `payments` of the flow shows in part',
     'simulation',
   ),
 });
@@ -982,7 +982,7 @@ export const flowSchema = answerNamed(
     terms: saidOfParts(flowTerms.nullable(), 'What is asked for; null of a withdrawal'),
     payments: saidOfParts(
       z.array(paymentSchema).nullable(),
-      'Where the money goes, in the order in which it was said: the account of the order or of the inclusion, splits, and other accounts; of accounts the last one that was taken counts. null: your token is neither of an operator nor of an admin',
+      'Where the money goes, in the order in which it was said: the account of the order or of the inclusion, splits, and other accounts; of accounts the last one that was taken counts. Accounts, keys and payment lines are shown by their end, documents by their middle, names by their initials; the result `payments` has them whole, and who reads it is recorded. null: your token is neither of an operator nor of an admin',
     ),
     operation: saidOfParts(
       z
