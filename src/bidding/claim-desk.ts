@@ -100,8 +100,13 @@ export function createClaimDesk(world: {
         continue;
       }
       if (now >= cutoffOf(waiting.deadlineAt, world.service, settings)) {
-        const text = `no send slot was free before the deadline; ${worthText(waiting)}`;
-        world.end(deskPass(requestId, world.endCode('no-send-slot'), text, now, null));
+        const code = world.endCode('no-send-slot');
+        // What the code names kept all slots busy.
+        const why =
+          code === 'no-send-slot'
+            ? 'no send slot was free before the deadline'
+            : 'it waited to be sent until its deadline';
+        world.end(deskPass(requestId, code, `${why}; ${worthText(waiting)}`, now, null));
         continue;
       }
       if (!isCurrent(waiting)) {

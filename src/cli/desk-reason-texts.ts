@@ -70,6 +70,7 @@ const sentences: readonly Sentence[] = [
   ],
   [/^the queue was full$/, 'a fila estava cheia'],
   [/^no send slot was free before the deadline$/, 'nenhuma vaga de envio ficou livre antes do prazo'],
+  [/^it waited to be sent until its deadline$/, 'esperou para ser enviada até o prazo'],
   [/^the worker has no employment link$/, 'o trabalhador não tem vínculo de emprego'],
   [/^the answer to the link query cannot be read$/, 'a resposta à consulta do vínculo não pode ser lida'],
   [
@@ -185,7 +186,11 @@ function capPt(key: string): string {
   return `o teto ${name} das regras${counted.length === 0 ? '' : ` (${counted.join(', ')})`}`;
 }
 
+const worthSentence = /^(.*); the bid was expected to bring R\$ (-?[\d.]+)$/;
+
 export function deskReasonPt(text: string): string {
+  const worth = worthSentence.exec(text);
+  if (worth !== null) return `${deskReasonPt(worth[1]!)}; do lance esperavam-se R$ ${money(worth[2]!)}`;
   const cap = capSentence.exec(text);
   if (cap !== null) {
     const beside = cap[2] === undefined ? '' : ', e lances que não podem ser lidos podem contar nele';

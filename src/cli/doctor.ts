@@ -126,7 +126,8 @@ async function checkFollowed(
   const live = openChecked(await ruleBook.source(followed));
   const taken = live === null || inFolder === null ? null : takenAwayBy(live, inFolder);
   const back = rollbackIn(entries);
-  if (back?.hash === followed) {
+  const isSettled = back !== null && (back.reviewedBy ?? back.reviewedAt) !== null && folderHash === followed;
+  if (back?.hash === followed && !isSettled) {
     const { from, by, reviewBy, reviewedBy } = back;
     const figures = { hash, from: from.slice(0, hashLength), by: by ?? '?', until: new Date(reviewBy).toISOString() };
     const folder =

@@ -78,7 +78,7 @@ export const statusEn: Texts['status'] = {
   capsFull: ({ name, byHand, used, limit }, ended, of) =>
     `${ended} of the last ${of} would-be bids ended by a cap, the last by ${name}${byHand ? ' (set by hand)' : ' (of the rules)'}${used === null ? '' : `: ${used} of ${limit} used`}`,
   capRemedy: ({ name, byHand, windowHours }) =>
-    `${windowHours === null ? 'it begins anew at midnight' : `use falls as its window of ${windowHours} h moves on`}; before, ${byHand ? `lance cap ${name} --reais-a-day N raises it, lance cap ${name} --remove takes it away` : 'only with a higher limit in the folder of the rules (LANCE_RULES_DIR)'} (runbook LanceBidsCapped)`,
+    `${windowHours === null ? 'it begins anew at midnight' : `use falls as its window of ${windowHours} h moves on`}; before, ${byHand ? `lance cap ${name} --reais-a-day N raises it, lance cap ${name} --remove takes it away` : 'only a higher limit in the folder of the rules (LANCE_RULES_DIR), or lance rules rollback where this one came with the last set'} (runbook LanceBidsCapped)`,
   tokenTurnedAway: (code) => `with HTTP ${code}: it refuses the token of this desk`,
   turnedAway: (code) =>
     `with HTTP ${code}: it, or something in front of it, may turn this machine away; the next bid or query tells`,

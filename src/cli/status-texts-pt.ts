@@ -113,7 +113,7 @@ export const statusPt = {
   ) =>
     `${ended} das últimas ${of} solicitações que teriam lance pararam em um teto; a última, em ${name}${byHand ? ' (posto à mão)' : ' (das regras)'}${used === null ? '' : `: ${used} de ${limit} usados`}`,
   capRemedy: ({ name, byHand, windowHours }: CapRemedyFacts) =>
-    `${windowHours === null ? 'recomeça à meia-noite' : `o uso cai ao passar a janela de ${windowHours} h`}; antes, ${byHand ? `lance cap ${name} --reais-a-day N o aumenta, lance cap ${name} --remove o tira` : 'só com um limite maior na pasta das regras (LANCE_RULES_DIR)'} (runbook LanceBidsCapped)`,
+    `${windowHours === null ? 'recomeça à meia-noite' : `o uso cai ao passar a janela de ${windowHours} h`}; antes, ${byHand ? `lance cap ${name} --reais-a-day N o aumenta, lance cap ${name} --remove o tira` : 'só um limite maior na pasta das regras (LANCE_RULES_DIR), ou lance rules rollback se este veio com o último conjunto'} (runbook LanceBidsCapped)`,
   tokenTurnedAway: (code: number) => `com HTTP ${code}: recusa o token desta mesa`,
   turnedAway: (code: number) =>
     `com HTTP ${code}: ele, ou algo na frente dele, pode estar recusando esta máquina; o próximo lance ou consulta dirá`,

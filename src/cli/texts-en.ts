@@ -362,7 +362,7 @@ export const en: Texts = {
     replaySamePass: 'The decision, made again from its stored inputs, gives the same pass.',
     replayDiffers: (fields) =>
       `ATTENTION: the decision made again differs from the record in ${fields}. This must never happen: keep the data directory and tell the maintainers.`,
-    replayNone: 'Nothing to replay: the request ended before rules and price were asked.',
+    replayNone: 'Nothing to replay: no decision of rules and price is on record.',
     inputs: (ruleSet, settings, curve) => `rules ${ruleSet}, settings ${settings}, curve ${curve}`,
     notFound: (id) => `There is no request ${id} in this directory; see lance bids list.`,
     notFolded: (id) => `Request ${id} is in the log, but the desk has not read it yet; run lance run or try again.`,

@@ -361,7 +361,7 @@ export const pt = {
     replaySamePass: 'A decisão, refeita das entradas guardadas, dá a mesma recusa.',
     replayDiffers: (fields: string) =>
       `ATENÇÃO: a decisão refeita difere do registro em ${fields}. Isto nunca devia acontecer: guarde o diretório de dados e avise quem mantém o programa.`,
-    replayNone: 'Nada a refazer: a solicitação terminou sem que regras e preço fossem consultados.',
+    replayNone: 'Nada a refazer: não há decisão de regras e preço registrada.',
     inputs: (ruleSet: string, settings: string, curve: string) =>
       `regras ${ruleSet}, ajustes ${settings}, curva ${curve}`,
     notFound: (id: string) => `Não há solicitação ${id} neste diretório; veja lance bids list.`,

@@ -33,6 +33,19 @@ test('what names figures or causes keeps them, in the words of the language', ()
       'R$ 1,234.50 asked; at most R$ 1,000.00 may and at least R$ 1,100.00 must be offered',
       'pedidos R$ 1.234,50; podem ser ofertados no máximo R$ 1.000,00 e no mínimo R$ 1.100,00',
     ],
+    [
+      'no send slot was free before the deadline; the bid was expected to bring R$ 18.48',
+      'nenhuma vaga de envio ficou livre antes do prazo; do lance esperavam-se R$ 18,48',
+    ],
+    [
+      'it waited to be sent until its deadline; the bid was expected to bring R$ 286.50',
+      'esperou para ser enviada até o prazo; do lance esperavam-se R$ 286,50',
+    ],
+    [
+      'the deadline had passed before it was decided (no-send-slot); the bid was expected to bring R$ -0.10',
+      'o prazo já tinha passado quando seria decidida; do lance esperavam-se R$ -0,10',
+    ],
+    ['the queue was full; the bid was expected to bring R$ 3.00', 'a fila estava cheia; do lance esperavam-se R$ 3,00'],
     ['the log of somebody else', 'the log of somebody else'],
   ] as const)
     assert.equal(deskReasonPt(text), said);
