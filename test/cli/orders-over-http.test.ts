@@ -71,6 +71,12 @@ const orders: readonly Row[] = [
   row('rules resume', ['A rule', ...why], 'POST /v1/rules/snoozes/resume', '/v1/rules/snoozes/resume'),
   row('economics approve', [hash], 'POST /v1/economics/{hash}/approve', `/v1/economics/${hash}/approve`),
   row('letters replay', ['--count', '5'], 'POST /v1/dead-letters/replay', '/v1/dead-letters/replay'),
+  row(
+    'letters dismiss',
+    ['0/12', ...why],
+    'POST /v1/dead-letters/{partition}/{offset}/dismiss',
+    '/v1/dead-letters/0/12/dismiss',
+  ),
   row('tokens create', ['--owner', 'bruno', '--role', 'risk'], 'POST /v1/tokens', '/v1/tokens'),
   row('tokens revoke', ['3f9c2a71b0'], 'POST /v1/tokens/{id}/revoke', '/v1/tokens/3f9c2a71b0/revoke'),
   row('events close', ['event:CODE', ...why], 'POST /v1/events/{flowId}/cancel', '/v1/events/event%3ACODE/cancel'),
