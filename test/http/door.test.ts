@@ -58,7 +58,7 @@ test('a webhook that waited too long to be read is 503, and the log never hears 
 test('more webhooks than the queue holds are turned away, and let in again when it has emptied', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { door, reports } = createTestDoor({ append: () => promise });
-  const waiting = Array.from({ length: limits.doorQueueLimit }, (_, index) => door.receive(requestBody(index)));
+  const waiting = Array.from({ length: limits.doorQueueLimit }, (_, index) => door.receive(requestBody(index + 1)));
   assert.equal(door.isFull(), true);
   assert.equal((await door.receive(requestBody(9))).status, 503);
   assert.equal(reports[0]?.problem, 'queue-full');

@@ -220,7 +220,7 @@ test('a body in a transfer coding that is not known is not read: 501, or 400 whe
 test('503 carries Retry-After, and a full door refuses unread', async (context) => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { root } = await start(context, {}, { append: () => promise });
-  const waiting = Array.from({ length: limits.doorQueueLimit }, (_, index) => post(root, requestBody(index)));
+  const waiting = Array.from({ length: limits.doorQueueLimit }, (_, index) => post(root, requestBody(index + 1)));
   await new Promise((done) => setTimeout(done, 100));
   const refused = await post(root, requestBody(9));
   assert.equal(refused.status, 503);
