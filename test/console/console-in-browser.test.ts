@@ -133,7 +133,13 @@ describeInBrowser('the console', () => {
       await looksRight(tab, 'rules', width);
       await tab.follow(`a[href="/console/rules/sets/${hash}"]`);
       const said = await tab.value<string>('document.querySelector("main").innerText');
-      for (const part of [hash, 'Proposto', 'inclusão de: regra', hostileRule(String(width)).slice(0, 60), '<img src=x>']) {
+      for (const part of [
+        hash,
+        'Proposto',
+        'inclusão de: regra',
+        hostileRule(String(width)).slice(0, 60),
+        '<img src=x>',
+      ]) {
         assert.ok(said.includes(part), `${part} in ${said}`);
       }
       await tab.follow('#tests-title ~ form button');
