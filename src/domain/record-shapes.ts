@@ -21,6 +21,15 @@ const flag = isA('true or false', (value) => typeof value === 'boolean');
 const whole = isA('a whole number', Number.isSafeInteger);
 const count = isA('a whole number from 0', (value) => Number.isSafeInteger(value) && (value as number) >= 0);
 const finite = isA('a number', Number.isFinite);
+/**
+ * What is learnt from levels takes room by the square of the highest one, and time by the square of their number: far more of both than
+ * any layout of features has.
+ */
+const mostLevels = 64;
+const level = isA(
+  'a level',
+  (value) => Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) < 4_096,
+);
 const longestTimeMs = 8_640_000_000_000_000;
 /** Times outside make an `Invalid Date` of whatever shows them. */
 const time = isA(
@@ -66,9 +75,10 @@ function added(shape: Shape): Shape {
   return (value) => (value === undefined ? null : shape(value));
 }
 
-function list(shape: Shape): Shape {
+function list(shape: Shape, most = Number.POSITIVE_INFINITY): Shape {
   return (value) => {
     if (!Array.isArray(value)) return value === undefined ? ' is missing' : ' is not a list';
+    if (value.length > most) return ` has more than ${most} entries`;
     for (let index = 0; index < value.length; index += 1) {
       const problem = shape(value[index]);
       if (problem !== null) return `.${index}${problem}`;
@@ -229,7 +239,7 @@ const trace = object({
         rates: list(finite),
         scale: finite,
         acceptance: added(object({ midpointPercent: finite, slope: finite })),
-        additive: added(object({ layout: text, levels: list(count), locations: list(finite) })),
+        additive: added(object({ layout: text, levels: list(level, mostLevels), locations: list(finite) })),
       }),
     ),
   ),

@@ -104,6 +104,22 @@ const spoiledRecord = fc
   .tuple(fc.constantFrom(...samples), fc.array(fc.nat(40), { minLength: 1, maxLength: 4 }), hostileValues)
   .map(([record, path, value]) => spoiled(JSON.parse(JSON.stringify(record)), path, value));
 
+test('a claim that names levels no program has freezes its request, and is not learnt from', () => {
+  const claim = claimed();
+  const additive = { layout: 'features-1', levels: [10, 18], locations: [250, 250, 250] };
+  const trial = { breakEvens: [172], rates: [247], scale: 97, additive };
+  const saying = (levels: readonly number[]) => ({
+    ...claim,
+    trace: { ...trace, trial: { ...trial, additive: { ...additive, levels } } },
+  });
+  const known = saying([10, 18]);
+  assert.equal(readRecord('auctions', place, known), known);
+  // Sums of each pair of levels are named by their place: one of these would fill the memory at every start.
+  for (const levels of [[9e15], [1_000_000], Array.from({ length: 10_000 }, () => 1)]) {
+    assert.equal(readRecord('auctions', place, saying(levels)).kind, 'unreadable', `${levels.length}, ${levels[0]}`);
+  }
+});
+
 test('records as they are written are read as they are', () => {
   for (const record of samples) assert.equal(readRecord('auctions', place, record), record, record.kind);
 });
