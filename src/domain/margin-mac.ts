@@ -2,18 +2,17 @@
  * Margins are kept where others may write, in a file or in Redis, and a bid is computed from them. So each is kept with a code that nobody
  * can compute without the key of the log.
  */
-import { hash } from 'node:crypto';
 import type { AuditKey } from './audit.ts';
 import type { EpochMs } from './glossary.ts';
+import { hmacOf } from './hmac.ts';
 
 /** `json`: what is kept of the link, as text. */
 export type MarginMac = (linkKey: string, receivedAt: EpochMs, json: string) => string;
 
-/** The key is on both sides, so that nothing can be told of longer texts; with its length before it no part runs into the next one. */
+/** With its length before it the key of the link does not run into the time. */
 export function createMarginMac({ secret }: AuditKey): MarginMac {
-  const key = Buffer.from(secret).toString('hex');
-  return (linkKey, receivedAt, json) =>
-    hash('sha256', `${key}margin;${linkKey.length}:${linkKey}${receivedAt};${json}${key}`, 'base64url');
+  const hmac = hmacOf(secret);
+  return (linkKey, receivedAt, json) => hmac(`margin;${linkKey.length}:${linkKey}${receivedAt};${json}`);
 }
 
 /** For operators. */

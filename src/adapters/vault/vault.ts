@@ -1,5 +1,6 @@
 /** Pseudonyms and sealed text, from one secret. Losing the secret loses the identities; changing it does too. */
-import { createCipheriv, createDecipheriv, createSecretKey, hash, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
+import { bytesPerCharacter, hmacOf, workingRoom } from '../../domain/hmac.ts';
 import type { SealedPlace, Vault } from '../../domain/vault.ts';
 import { Fault } from '../../errors.ts';
 
@@ -22,38 +23,6 @@ function randomNonces(): () => Uint8Array {
     }
     used += nonceBytes;
     return drawn.subarray(used - nonceBytes, used);
-  };
-}
-
-/** Bytes that are kept to work in; a longer text gets room of its own. */
-const roomBytes = 65_536;
-/** UTF-8 takes at most so many for one character of a string. */
-const bytesPerCharacter = 3;
-
-/** A function that gives a place to work in, with room for `bytes`. What the last call wrote there is overwritten. */
-function workingRoom(): (bytes: number) => Buffer {
-  const kept = Buffer.allocUnsafeSlow(roomBytes);
-  return (bytes) => (bytes <= roomBytes ? kept : Buffer.allocUnsafeSlow(bytes));
-}
-
-const hashBlockBytes = 64;
-const digestBytes = 32;
-
-/**
- * HMAC-SHA256 of a text, base64url, as the two digests that RFC 2104 makes it of. `createHmac` makes an object for each text, which
- * takes longer than both digests. `key` has 32 bytes.
- */
-function hmacOf(key: Uint8Array): (text: string) => string {
-  const padded = (pad: number) => Buffer.alloc(hashBlockBytes).map((_, index) => (key[index] ?? 0) ^ pad);
-  const innerPad = padded(0x36);
-  const outer = Buffer.concat([padded(0x5c), Buffer.alloc(digestBytes)]);
-  const room = workingRoom();
-  return (text) => {
-    const inner = room(hashBlockBytes + text.length * bytesPerCharacter);
-    inner.set(innerPad);
-    const end = hashBlockBytes + inner.write(text, hashBlockBytes);
-    outer.write(hash('sha256', inner.subarray(0, end), 'binary'), hashBlockBytes, 'latin1');
-    return hash('sha256', outer, 'base64url');
   };
 }
 
