@@ -3,7 +3,7 @@
  * all of them. A winner event is dealt with when every request that has its code has a record of it, or when no request has its code and
  * the time is over in which one may become known. What is read once more does no harm; what is left out is lost.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { codesOf, type WinnerEvent } from './bidding/orphans.ts';
 import type { EventLog, Views } from './bidding/ports.ts';
 import { readSpan, readTopic, type Span } from './bidding/read-topic.ts';
@@ -86,7 +86,7 @@ function isEvent(record: CallbackRecord): record is CallbackRecord & { kind: 'cr
 }
 
 function bodyHash(sealed: string): string {
-  return createHash('sha256').update(sealed).digest('base64');
+  return hash('sha256', sealed, 'base64');
 }
 
 const notSaid: ReadonlySet<string> = new Set(['at', 'requestId', 'sharedWith']);

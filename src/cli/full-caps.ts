@@ -3,6 +3,7 @@ import { fullCapOf } from '../bidding/decide.ts';
 import { type CapEnd, capEndOf, capOfKey } from '../bidding/lately.ts';
 import type { EventLog, Views } from '../bidding/ports.ts';
 import { fullCap, operatorKeyStart } from '../domain/cap-book.ts';
+import type { Passed } from '../domain/records.ts';
 import type { RequestState } from '../domain/states.ts';
 import type { DaemonStatus } from '../http/api/status.ts';
 import type { Format } from './format.ts';
@@ -53,11 +54,18 @@ export async function lastEnd({ log, views }: Reader, cap: Pick<CapEnd, 'name' |
     if (key === null) continue;
     const { name, byHand } = capOfKey(key);
     if (name !== cap.name || byHand !== cap.byHand) continue;
-    const records = await log.readKey('auctions', state.requestId, state.places);
-    const passed = records.map(({ record }) => record).findLast((record) => record.kind === 'passed');
+    const passed = await lastPass(log, state);
     return passed === undefined ? null : capEndOf(passed);
   }
   return null;
+}
+
+async function lastPass(
+  log: Reader['log'],
+  { requestId, places }: Pick<RequestState, 'requestId' | 'places'>,
+): Promise<Passed | undefined> {
+  const records = await log.readKey('auctions', requestId, places);
+  return records.map(({ record }) => record).findLast((record) => record.kind === 'passed');
 }
 
 /** Of caps by hand those without room for each request. The reason names the first one alone; what was used under the others stands in the trace. */
@@ -67,14 +75,14 @@ export async function capsThatEnded(
   names: readonly string[],
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const ended = new Map<string, readonly string[]>();
-  for (const [index, { requestId, places, pass, request }] of states.entries()) {
+  for (const [index, state] of states.entries()) {
+    const { requestId, pass, request } = state;
     const named = fullCapOf(pass!.reasons);
     const others = names.filter((name) => named?.startsWith(operatorKeyStart(name)) !== true);
     const full = names.filter((name) => !others.includes(name));
     ended.set(requestId, full);
     if (others.length === 0 || index >= tracedPasses) continue;
-    const records = await log.readKey('auctions', requestId, places);
-    const trace = records.map(({ record }) => record).findLast((record) => record.kind === 'passed')?.trace;
+    const trace = (await lastPass(log, state))?.trace;
     const more = { amountCents: request?.requestedAmountCents ?? 0, count: 1 };
     for (const name of others) {
       const cap = trace?.caps.find(({ keys }) => keys[0]?.startsWith(operatorKeyStart(name)));

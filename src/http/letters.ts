@@ -59,7 +59,7 @@ export type LetterLook = { vault: Pick<Vault, 'open'>; mapping: RequestMapping }
 
 /** What nests deeper is not looked at. */
 const deepest = 256;
-/** Records looked at for marks of a replay, behind the letters of a page. */
+/** Records looked at for marks of a replay or a dismissal, behind the letters of a page. */
 const mostMarked = 20_000;
 
 type LetterEntry = LogEntry<Topics['dead-letters']>;
@@ -180,14 +180,14 @@ async function contentOf(
 
 const placeOf = ({ partition, offset }: { partition: number; offset: number }) => `${partition}/${offset}`;
 
-type ReplayMark = Pick<LetterEntry['record'], 'at' | 'replayedBy' | 'dismissedBy'>;
+type Mark = Pick<LetterEntry['record'], 'at' | 'replayedBy' | 'dismissedBy'>;
 
 /** When each of these letters was understood or dismissed, told by the marks that stand behind it. The first mark counts. */
 async function marksFor(
   log: LetterLog,
   letters: readonly Pick<Letter, 'partition' | 'offset'>[],
-): Promise<ReadonlyMap<string, ReplayMark>> {
-  const marks = new Map<string, ReplayMark>();
+): Promise<ReadonlyMap<string, Mark>> {
+  const marks = new Map<string, Mark>();
   const firsts = new Map<number, number>();
   for (const { partition, offset } of letters) firsts.set(partition, Math.min(offset, firsts.get(partition) ?? offset));
   for (const [partition, from] of firsts) {
