@@ -43,6 +43,7 @@ import { createSettledRows, type SettledRows } from './settled-rows.ts';
 import { sleep } from './sleep.ts';
 import { createTimeWatch, type TimeWatch } from './time-watch.ts';
 import { problemOf } from './unprocessable.ts';
+import { createWindowEnds } from './window-ends.ts';
 
 export type Desk = {
   start: () => Promise<void>;
@@ -127,6 +128,12 @@ export function createDesk(world: DeskWorld): Desk {
   });
   const settledRows: SettledRows = createSettledRows({
     ...{ takeUp: ledger.takeUp, act, clock, spawn },
+    onFault: ({ code, message }) => observer({ kind: 'fault', code, message }),
+  });
+  const windowEnds = createWindowEnds({
+    ...{ views, act, clock, spawn },
+    partitions: () => intake.owned(),
+    isEnding: (requestId) => ending.has(requestId),
     onFault: ({ code, message }) => observer({ kind: 'fault', code, message }),
   });
 
@@ -591,11 +598,13 @@ export function createDesk(world: DeskWorld): Desk {
     await gate.start();
     await intake.start();
     bidding.start();
+    windowEnds.start();
   }
 
   async function stop(): Promise<void> {
     stopping = true;
     settledRows.end();
+    windowEnds.stop();
     frozenAlarms.stop();
     time.stop();
     const isSaid = gate.stop();

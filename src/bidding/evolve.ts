@@ -4,7 +4,15 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { type CapOperation, type CapStanding, capOperationOf, isPromised } from '../domain/cap-book.ts';
+import {
+  type CapOperation,
+  type CapStanding,
+  capOperationOf,
+  isPromised,
+  isWindowKey,
+  reservedKeysOf,
+  windowEndOf,
+} from '../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { timeAlone } from '../domain/histogram.ts';
 import type { BidOutcome, CapReservation, Offer } from '../domain/offer.ts';
@@ -216,7 +224,8 @@ function exposureChanges(
   // A claim that nobody has answered has to find room, as when it was folded first.
   const held = reserve(state, record, earlier, isFirstRead || state.phase !== 'claimed');
   if (exposure === 'held') return [held];
-  return [held, { kind: 'commit', requestId, expiresAt: validityEnd(state, earlier) }];
+  const committed: ViewChange = { kind: 'commit', requestId, expiresAt: validityEnd(state, earlier) };
+  return [held, committed, countUnder(state, claim, earlier)];
 }
 
 function live(known: RequestState, record: LifeRecord, earlier: FoldTerms): RequestState {
@@ -336,6 +345,8 @@ function triggerOf(state: RequestState, record: LifeRecord): Trigger | null {
       if (record.claimId === null) return 'passed';
       return record.claimId === state.claim?.claimId ? 'unsent' : null;
     case 'answered':
+      // Of a proposal it says nothing new.
+      if (outlives(state)) return null;
       return outranks(mergedAnswer(state, record), state.answer) ? answerTrigger(mergedAnswer(state, record)) : null;
     case 'ended':
       return state.auction === null ? 'ended' : null;
@@ -345,10 +356,16 @@ function triggerOf(state: RequestState, record: LifeRecord): Trigger | null {
       if (isContradicted(state, record)) return null;
       return record.errors.length > 0 ? 'winner-error' : record.kind;
     case 'resolved':
-      return isSurelyUnsent(state) ? null : `resolved-${record.as}`;
+      return isSurelyUnsent(state) ? null : resolvedTrigger(state, record);
     default:
       return record satisfies never;
   }
+}
+
+function resolvedTrigger(state: RequestState, { as, at, windowsUntil = at }: Resolved): Trigger | null {
+  if (as === 'expired' && windowsUntil > at && transitions[state.phase]['resolved-over']) return 'resolved-over';
+  const isOver = state.phase === 'expired' && !outlives(state);
+  return isOver && (as === 'expired' || as === 'cancelled') ? null : `resolved-${as}`;
 }
 
 type WinnerEvent = Contemplated | Proposed;
@@ -621,7 +638,7 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, earlier
       next.resolution = withoutLaterErrors(state.resolution);
       break;
     case 'resolved':
-      if (moved) {
+      if (moved && !(state.phase === 'expired' && record.as === 'expired')) {
         const said = { as: record.as, by: record.by, reason: record.reason, at: record.at };
         next.resolution = { ...said, ...errorsResolved(state, record) };
         if (record.as === 'contemplated') next.winner = withoutLaterErrors(state.winner);
@@ -802,6 +819,16 @@ export function validityEnd(state: RequestState, earlier: ClaimTerms): EpochMs {
   return (told <= madeAt ? validUntil : Math.min(told, latest)) + termsOf(state, earlier).graceMs;
 }
 
+/** Its time is over, and its money counts on under caps over a window of hours. */
+export function outlives({ phase, exposure }: Pick<RequestState, 'phase' | 'exposure'>): boolean {
+  return phase === 'expired' && exposure === 'committed';
+}
+
+/** When no window of hours counts the claim any more; `-Infinity`: it stands under none. */
+export function windowsEnd({ caps }: Pick<Claim, 'caps'>): EpochMs {
+  return Math.max(...reservedKeysOf(caps).map(windowEndOf), Number.NEGATIVE_INFINITY);
+}
+
 /** What one folded record changes in the views, besides the state itself. */
 export function viewChanges(
   before: RequestState | null,
@@ -826,6 +853,9 @@ export function viewChanges(
     changes.push(reserve(after, record, earlier, true));
   } else if (claim !== null && is === 'committed' && after.winner !== before?.winner) {
     changes.push({ kind: 'commit', requestId, expiresAt: validityEnd(after, earlier) });
+  }
+  if (claim !== null && before !== null && isCountedOtherwise(before, after)) {
+    changes.push(countUnder(after, claim, earlier));
   }
   // Anybody who knows the webhook's address can tell of auctions: what was never asked of us is kept, and teaches no price.
   const isFirstResult = before !== null && before.request !== null && before.auction === null;
@@ -869,13 +899,21 @@ export function capOperations(
   offset: number,
 ): readonly CapOperation[] {
   const [was, is] = [capStandingOf(before), capStandingOf(after)];
-  const operation = ({ request, claim, requestId }: RequestState, from: CapStanding, to: CapStanding) => {
+  const operation = (state: RequestState, from: CapStanding, to: CapStanding) => {
+    const { claim, requestId } = state;
     if (claim === null) return null;
     const { amountCents } = claim.offer;
-    const caps = countedUnder(request, claim);
+    const caps = countedNow(state, claim);
     return capOperationOf(from, to, { offset, requestId, amountCents, caps });
   };
   const uncounted: CapStanding = { isCounted: false, awaitsVerdict: false };
+  const { requestId, claim } = after;
+  if (before !== null && claim !== null && isCountedOtherwise(before, after)) {
+    const { amountCents } = claim.offer;
+    const caps = countedUnder(after.request, claim).filter(({ keys }) => !isWindowKey(keys[0] ?? ''));
+    const operation = { offset, requestId, amountCents, keys: reservedKeysOf(caps) };
+    return [outlives(after) ? { ...operation, kind: 'release' } : { ...operation, kind: 'hold', reserved: false }];
+  }
   // Read again after a freeze, a request may have lost its claim, or have one that can be read now.
   const operations =
     before !== null && isClaimReadNow(before, after)
@@ -887,6 +925,21 @@ export function capOperations(
 function countedUnder(request: RequestState['request'], claim: Claim): CapReservation[] {
   const own = claim.unread ? unreadKeys(request) : claim.caps;
   return [...own, ...standingKeys(request, claim.at)];
+}
+
+/** What counts under the windows of its caps alone, or did before, and counts before and after. */
+function isCountedOtherwise(before: RequestState, after: RequestState): boolean {
+  return isPromised(before.exposure) && isPromised(after.exposure) && outlives(before) !== outlives(after);
+}
+
+function countedNow(state: RequestState, claim: Claim): CapReservation[] {
+  const caps = countedUnder(state.request, claim);
+  return outlives(state) ? caps.filter(({ keys }) => isWindowKey(keys[0] ?? '')) : caps;
+}
+
+function countUnder(state: RequestState, claim: Claim, earlier: FoldTerms): ViewChange {
+  const expiresAt = outlives(state) ? windowsEnd(claim) : validityEnd(state, earlier);
+  return { kind: 'count-under', requestId: state.requestId, keys: reservedKeysOf(countedNow(state, claim)), expiresAt };
 }
 
 function capStandingOf(state: RequestState | null): CapStanding {

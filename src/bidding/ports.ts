@@ -107,6 +107,8 @@ export type ViewChange =
   | ({ kind: 'reserve' } & Reserve)
   | { kind: 'release'; requestId: RequestId }
   | { kind: 'commit'; requestId: RequestId; expiresAt: EpochMs }
+  /** What is promised counts under these keys from now on. */
+  | { kind: 'count-under'; requestId: RequestId; keys: readonly string[]; expiresAt: EpochMs }
   /** Adds to the decayed sums under every key, one result each: `foldSums`. */
   | { kind: 'learn'; keys: readonly string[]; additions: readonly Addition[]; at: EpochMs; halfLives: HalfLives };
 
@@ -190,6 +192,11 @@ export type Views = {
   wholeUsage: (keys: readonly string[], at: EpochMs) => Promise<ReadonlyMap<string, Usage> | null>;
   /** Where a server keeps the cap book: the policy by which it may take away any key; null: it may not. Left out: there is no such server. */
   evicting?: () => Promise<string | null>;
+  /**
+   * Requests of the partition, at most `limit`, that counted under windows of hours alone and are past the end of them at `at`. Left out:
+   * nobody says so, and they count on under keys that no cap reads.
+   */
+  windowsOver?: (partition: number, at: EpochMs, limit: number) => Promise<readonly RequestId[]>;
   /** Absent keys have never learnt. The histograms belong to the caller. */
   statistics: (keys: readonly string[]) => Promise<ReadonlyMap<string, Histogram>>;
   /**

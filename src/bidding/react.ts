@@ -11,7 +11,7 @@ import { type PublishedBid, refusedInDoubt } from '../domain/offer.ts';
 import type { Answered, AuctionRecord, LostClaim, Passed, Resolution } from '../domain/records.ts';
 import type { Claim, FrozenMark, LaterList, Phase, RequestState } from '../domain/states.ts';
 import type { ClosedCause } from './bidding-status.ts';
-import { deadlineOf, unreadClaimId, validityEnd } from './evolve.ts';
+import { deadlineOf, outlives, unreadClaimId, validityEnd, windowsEnd } from './evolve.ts';
 import { differingBids, saysOtherwise, saysOtherwiseOfOurs } from './settlement.ts';
 
 /** Pass codes of the desk itself; all others are declared by the risk team in `rules/codes.json`. */
@@ -84,6 +84,10 @@ export function react(
     return reactToRequest(state, now, settings);
   }
   if (phase === 'claimed') return reactToClaim(state, reservation, now, settings);
+  if (outlives(state)) {
+    const isCounted = now < windowsEnd(state.claim!);
+    return isCounted ? [] : [resolved(state, 'expired', 'the windows of its caps are over', now)];
+  }
   if (timer === null) return [];
   if (now < timer.at) return [{ kind: 'wait', until: timer.at }];
   switch (timer.due) {
@@ -94,7 +98,7 @@ export function react(
     case 'contemplation':
       return reactToSilence(state, now, settings);
     case 'validity':
-      return [resolved(state, 'expired', 'the validity of the bid and the time of grace are over', now)];
+      return [over(state, now)];
     default:
       return timer.due satisfies never;
   }
@@ -174,6 +178,26 @@ function reactToSilence(state: RequestState, now: EpochMs, settings: BiddingSett
   if (now >= until) return [resolved(state, 'expired', 'never contemplated within its validity and grace', now)];
   const wait: Command = { kind: 'wait', until };
   return state.phase === 'won' ? [{ kind: 'alarm', code: 'contemplation-late' }, wait] : [wait];
+}
+
+/** A worker chose a proposal whose time is over: that nothing came of it is not known, so windows of hours count it on. */
+function over(state: RequestState, now: EpochMs): Command {
+  const { phase, claim, requestId } = state;
+  const reason = 'the validity of the bid and the time of grace are over';
+  const windowsUntil = claim === null ? now : windowsEnd(claim);
+  if ((phase !== 'contemplated' && phase !== 'proposed') || windowsUntil <= now) {
+    return resolved(state, 'expired', reason, now);
+  }
+  const record: AuctionRecord = {
+    kind: 'resolved',
+    requestId,
+    at: now,
+    as: 'expired',
+    by: 'desk',
+    reason,
+    windowsUntil,
+  };
+  return { kind: 'append', record };
 }
 
 function resolved(state: RequestState, as: Resolution, reason: string, at: EpochMs): Command {

@@ -32,6 +32,7 @@ export const triggers = [
   'resolved-cancelled',
   'resolved-result-missing',
   'resolved-expired',
+  'resolved-over',
 ] as const;
 export type Trigger = (typeof triggers)[number];
 
@@ -54,6 +55,9 @@ const byWinner: Row = {
 
 /** What a winner event says, said by a person who has seen it: for events that did not come, or under a code that nobody knows. */
 const contemplatedByOperator: Row = { 'resolved-contemplated': go('contemplated', 'commit', 'validity') };
+
+/** Its time is over, and caps over a window of hours go on counting it: nobody says that it came to nothing. */
+const whileWindowsLast: Row = { 'resolved-over': go('expired', 'keep', null) };
 
 /** How the bid ended, said by a person. */
 const byOperatorKnowing: Row = {
@@ -224,12 +228,14 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
     'resolved-contemplated': go('contemplated', 'keep', 'keep'),
     'resolved-cancelled': go('cancelled', 'release', null),
     'resolved-expired': go('expired', 'release', null),
+    ...whileWindowsLast,
   },
   proposed: {
     proposed: go('proposed', 'commit', 'validity'),
     'winner-error': go('winner-failed', 'release', null),
     'resolved-cancelled': go('cancelled', 'release', null),
     'resolved-expired': go('expired', 'release', null),
+    ...whileWindowsLast,
   },
   'winner-failed': {
     proposed: go('proposed', 'commit', 'validity'),
@@ -248,5 +254,9 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
     ...byWinner,
     ...contemplatedByOperator,
     ...byLateEvidence,
+    // Of one that caps still count.
+    'resolved-cancelled': go('cancelled', 'release', null),
+    'resolved-expired': go('expired', 'release', null),
+    ...whileWindowsLast,
   },
 };

@@ -15,6 +15,42 @@ export function operatorKeyStart(name: string): string {
   return `${operatorPrefix}${name}|`;
 }
 
+const hourMs = 3_600_000;
+/** The longest window that a cap may have. */
+export const longestWindowHours = 720;
+/** Up to so many hours a window is summed from buckets of an hour, beyond them from wide ones: a decision reads 169 keys at most. */
+const narrowWindowHours = 168;
+const wideBucketHours = 6;
+const bucketPattern = /\|(hour|6h)-(\d+)$/;
+
+/**
+ * The keys of a rolling window, the current bucket first. They cover the window, and up to a bucket more: a cap may close that much
+ * early (an hour, or six beyond a week) and never late.
+ */
+export function windowKeys(start: string, hours: number, at: EpochMs): readonly string[] {
+  const isWide = hours > narrowWindowHours;
+  const bucketHours = isWide ? wideBucketHours : 1;
+  const bucket = Math.floor(at / (bucketHours * hourMs));
+  const prefix = `${start}|${isWide ? '6h' : 'hour'}-`;
+  return Array.from({ length: Math.ceil(hours / bucketHours) + 1 }, (_, back) => `${prefix}${bucket - back}`);
+}
+
+/** Whether it is the key of a bucket of a rolling window. */
+export function isWindowKey(key: string): boolean {
+  return bucketPattern.test(key);
+}
+
+/**
+ * From when on no cap reads the bucket, however long a window is: rules may make the window of a cap longer while its bids stand.
+ * `-Infinity`: it is no bucket of a window.
+ */
+export function windowEndOf(key: string): EpochMs {
+  const [, width, bucket] = bucketPattern.exec(key) ?? [];
+  if (bucket === undefined) return Number.NEGATIVE_INFINITY;
+  const bucketHours = width === 'hour' ? 1 : wideBucketHours;
+  return ((Number(bucket) + 1) * bucketHours + longestWindowHours) * hourMs;
+}
+
 /** What became of a request's reservation; `refused`: a cap had no room. */
 export type Reservation = ExposureStatus | 'refused';
 
@@ -30,7 +66,10 @@ export type Reserve = {
   force: boolean;
 };
 
-/** Money that counts under its keys until it is released or expires. */
+/**
+ * Money that counts under its keys until it is released or expires. What is committed does not expire under the buckets of windows: a
+ * loan that is paid out counts until the window has passed, and only the log says that, or that none came of it.
+ */
 export type Promised = {
   requestId: RequestId;
   status: 'held' | 'committed';
@@ -204,6 +243,8 @@ export type CapBook = {
   release: (before: Reservation, requestId: RequestId) => Reservation;
   /** The same money counts on, until `expiresAt`. */
   commit: (before: Reservation, requestId: RequestId, expiresAt: EpochMs) => Reservation;
+  /** Of what is promised: it counts under these keys from now on. */
+  countUnder: (requestId: RequestId, keys: readonly string[], expiresAt: EpochMs) => void;
   /** Takes in what was stored. */
   restore: (promised: Promised) => void;
   /** Null: nothing of this request counts. */
@@ -212,19 +253,38 @@ export type CapBook = {
   usage: (key: string, at: EpochMs) => Usage;
 };
 
+/** One promise, as far as it expires at one time. Whoever is told of a promise is not told of its parts. */
+type Part = { keys: readonly string[]; amountCents: AmountCents; expiresAt: EpochMs };
+
+function partsOf({ status, amountCents, keys, expiresAt }: Promised): readonly Part[] {
+  if (status !== 'committed' || !keys.some(isWindowKey)) return [{ keys, amountCents, expiresAt }];
+  const lasting: Part = { keys: keys.filter(isWindowKey), amountCents, expiresAt: Number.POSITIVE_INFINITY };
+  if (lasting.keys.length === keys.length) return [lasting];
+  return [lasting, { keys: keys.filter((key) => !isWindowKey(key)), amountCents, expiresAt }];
+}
+
+/** Whether it counts under one of its keys at that time. */
+export function countsUnder(
+  { status, expiresAt }: { status: string; expiresAt: EpochMs },
+  key: string,
+  at: EpochMs,
+): boolean {
+  return expiresAt > at || (status === 'committed' && isWindowKey(key));
+}
+
 /** The sums hold what expires after the horizon's minute; `lapsed` are looked at one by one: few, for what expired is released. */
-type KeySums = { amountCents: number; count: number; lapsed: Set<Promised> | null };
+type KeySums = { amountCents: number; count: number; lapsed: Set<Part> | null };
 
 const bucketMs = 60_000;
-const none: readonly Promised[] = [];
+const none: readonly Part[] = [];
 
 function isEmpty({ count, lapsed }: KeySums): boolean {
   return count === 0 && (lapsed === null || lapsed.size === 0);
 }
 
 export function createCapBook(): CapBook {
-  const byRequest = new Map<RequestId, Promised>();
-  const byMinute = new Map<number, Set<Promised>>();
+  const byRequest = new Map<RequestId, { promised: Promised; parts: readonly Part[] }>();
+  const byMinute = new Map<number, Set<Part>>();
   const byKey = new Map<string, KeySums>();
   let horizon = Number.NEGATIVE_INFINITY;
 
@@ -236,19 +296,19 @@ export function createCapBook(): CapBook {
     }
     return sums;
   };
-  const count = (promised: Promised, sign: 1 | -1) => {
-    for (const key of promised.keys) {
+  const count = (part: Part, sign: 1 | -1) => {
+    for (const key of part.keys) {
       const sums = sumsOf(key);
-      sums.amountCents += sign * promised.amountCents;
+      sums.amountCents += sign * part.amountCents;
       sums.count += sign;
       if (isEmpty(sums)) byKey.delete(key);
     }
   };
-  const lapse = (promised: Promised) => {
-    for (const key of promised.keys) {
+  const lapse = (part: Part) => {
+    for (const key of part.keys) {
       const sums = sumsOf(key);
       sums.lapsed ??= new Set();
-      sums.lapsed.add(promised);
+      sums.lapsed.add(part);
     }
   };
   const minuteOf = (at: EpochMs) => Math.floor(at / bucketMs);
@@ -257,9 +317,9 @@ export function createCapBook(): CapBook {
     const bucket = byMinute.get(minute);
     if (bucket === undefined) return;
     byMinute.delete(minute);
-    for (const promised of bucket) {
-      lapse(promised);
-      count(promised, -1);
+    for (const part of bucket) {
+      lapse(part);
+      count(part, -1);
     }
   };
   const advance = (minute: number) => {
@@ -272,36 +332,49 @@ export function createCapBook(): CapBook {
     horizon = minute;
   };
 
-  const remove = (requestId: RequestId) => {
-    const promised = byRequest.get(requestId);
-    if (promised === undefined) return;
-    byRequest.delete(requestId);
-    const minute = minuteOf(promised.expiresAt);
-    const bucket = byMinute.get(minute);
-    if (bucket?.delete(promised)) {
-      if (bucket.size === 0) byMinute.delete(minute);
-      count(promised, -1);
+  const removePart = (part: Part) => {
+    if (part.expiresAt === Number.POSITIVE_INFINITY) {
+      count(part, -1);
       return;
     }
-    for (const key of promised.keys) {
+    const minute = minuteOf(part.expiresAt);
+    const bucket = byMinute.get(minute);
+    if (bucket?.delete(part)) {
+      if (bucket.size === 0) byMinute.delete(minute);
+      count(part, -1);
+      return;
+    }
+    for (const key of part.keys) {
       const sums = sumsOf(key);
-      sums.lapsed?.delete(promised);
+      sums.lapsed?.delete(part);
       if (isEmpty(sums)) byKey.delete(key);
     }
   };
+  const remove = (requestId: RequestId) => {
+    const known = byRequest.get(requestId);
+    if (known === undefined) return;
+    byRequest.delete(requestId);
+    for (const part of known.parts) removePart(part);
+  };
 
-  const put = (promised: Promised) => {
-    remove(promised.requestId);
-    byRequest.set(promised.requestId, promised);
-    const minute = minuteOf(promised.expiresAt);
+  const putPart = (part: Part) => {
+    const minute = minuteOf(part.expiresAt);
     if (minute <= horizon) {
-      lapse(promised);
+      lapse(part);
       return;
     }
-    const bucket = byMinute.get(minute);
-    if (bucket === undefined) byMinute.set(minute, new Set([promised]));
-    else bucket.add(promised);
-    count(promised, 1);
+    if (part.expiresAt !== Number.POSITIVE_INFINITY) {
+      const bucket = byMinute.get(minute);
+      if (bucket === undefined) byMinute.set(minute, new Set([part]));
+      else bucket.add(part);
+    }
+    count(part, 1);
+  };
+  const put = (promised: Promised) => {
+    remove(promised.requestId);
+    const parts = partsOf(promised);
+    byRequest.set(promised.requestId, { promised, parts });
+    for (const part of parts) putPart(part);
   };
 
   const usage = (key: string, at: EpochMs): Usage => {
@@ -310,9 +383,9 @@ export function createCapBook(): CapBook {
     if (sums === undefined) return nothingUsed;
     let { amountCents, count } = sums;
     // Beyond the horizon's own minute nothing in the sums can have expired at `at`; in it and before, look.
-    for (const promised of sums.lapsed ?? none) {
-      if (promised.expiresAt <= at) continue;
-      amountCents += promised.amountCents;
+    for (const part of sums.lapsed ?? none) {
+      if (part.expiresAt <= at) continue;
+      amountCents += part.amountCents;
       count += 1;
     }
     return { amountCents, count };
@@ -331,13 +404,17 @@ export function createCapBook(): CapBook {
       return 'released';
     },
     commit: (before, requestId, expiresAt) => {
-      const promised = byRequest.get(requestId);
-      if (promised === undefined) return before;
-      put({ ...promised, status: 'committed', expiresAt });
+      const known = byRequest.get(requestId);
+      if (known === undefined) return before;
+      put({ ...known.promised, status: 'committed', expiresAt });
       return 'committed';
     },
+    countUnder: (requestId, keys, expiresAt) => {
+      const known = byRequest.get(requestId);
+      if (known !== undefined) put({ ...known.promised, keys, expiresAt });
+    },
     restore: put,
-    find: (requestId) => byRequest.get(requestId) ?? null,
+    find: (requestId) => byRequest.get(requestId)?.promised ?? null,
     usage,
   };
 }

@@ -321,6 +321,7 @@ const auctionRecord = byName('kind', {
     by: text,
     via,
     reason: text,
+    windowsUntil: added(time),
   }),
   'worker-read': object({ ...ofRequest, by: text, via, reason: text }),
   frozen: object({ ...ofRequest, problem: text }),

@@ -154,7 +154,18 @@ export type Proposed = OfRequest &
 export type Resolution = 'won' | 'contemplated' | 'lost' | 'not-landed' | 'cancelled' | 'result-missing' | 'expired';
 
 /** Ends what nothing else ended: by an operator, or by the desk when a time has passed (`by: 'desk'`). */
-export type Resolved = OfRequest & { kind: 'resolved'; as: Resolution; by: string; via?: Via; reason: string };
+export type Resolved = OfRequest & {
+  kind: 'resolved';
+  as: Resolution;
+  by: string;
+  via?: Via;
+  reason: string;
+  /**
+   * Of a proposal whose time is over: it counts on under caps over a window of hours until then, for nobody says that it came to nothing.
+   * Absent: it counts no more; so it is in records of earlier versions.
+   */
+  windowsUntil?: EpochMs;
+};
 
 /** Something that follows from the request's records could not be worked out: nothing is sent for it from here on. */
 export type Frozen = OfRequest & { kind: 'frozen'; problem: string };

@@ -2,7 +2,7 @@
  * What a person says of one request or flow: how it ended, or that a frozen one is read again or cancelled. A record beside the running
  * desk, and waited for until the desk has folded it. The same for API and command line.
  */
-import { isSurelyUnsent } from '../bidding/evolve.ts';
+import { isSurelyUnsent, outlives } from '../bidding/evolve.ts';
 import type { Control, EventLog, NewEntry, Views } from '../bidding/ports.ts';
 import { transitions } from '../bidding/transitions.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -44,7 +44,10 @@ const foldTimeoutMs = 2_000;
 
 function allowedIn(state: RequestState): OperatorResolution[] {
   if (isSurelyUnsent(state)) return [];
-  return operatorResolutions.filter((as) => transitions[state.phase][`resolved-${as}`] !== undefined);
+  const isOver = state.phase === 'expired' && !outlives(state);
+  return operatorResolutions.filter(
+    (as) => transitions[state.phase][`resolved-${as}`] !== undefined && !(isOver && as === 'cancelled'),
+  );
 }
 
 async function stateOf({ views }: EndingParts, requestId: RequestId): Promise<RequestState | null> {

@@ -1,4 +1,5 @@
 /** The closed set of events, read strictly. Files speak reais and percent; from here on it is cents and hundredths. */
+import { longestWindowHours } from '../domain/cap-book.ts';
 import type { Economics, Limits, Strategy } from '../domain/policy.ts';
 import { catalogue, extraPrefix, type FactDefinition, factNamed, type Stage } from './facts.ts';
 import type { Json, JsonObject } from './json.ts';
@@ -286,7 +287,7 @@ function readWindow(place: Place, value: Json): { hours: number | null } | null 
   if (!isObject(value)) return refuse(place, `The window is ${shown(value)}; write "day" or {"hours": 24}.`);
   const object = readObject(place, value, 'A window', { required: ['hours'], optional: [] });
   if (object === null) return null;
-  const measure = { unit: 'hours', min: 1, max: 168, decimals: 0 };
+  const measure = { unit: 'hours', min: 1, max: longestWindowHours, decimals: 0 };
   const hours = readNumber(within(place, 'hours'), object.hours!, 'hours', measure);
   return hours === null ? null : { hours };
 }

@@ -1,4 +1,5 @@
 /** Keys made from facts: under which segments an auction is learnt, and under which caps exposure is reserved. */
+import { windowKeys } from '../domain/cap-book.ts';
 import { dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CapReservation } from '../domain/offer.ts';
@@ -11,7 +12,6 @@ export const absent = '?';
 /** The segment that every auction belongs to. */
 export const wholeMarket = 'all';
 
-const hourMs = 3_600_000;
 const plain = /^[A-Za-z0-9_.-]{1,80}$/;
 
 type Label = (facts: Facts) => string;
@@ -109,10 +109,6 @@ function atMost(value: number | null): number | null {
 /** What a number of reais may lack of a whole cent because it is a binary fraction. */
 const roundingSlack = 1e-6;
 
-/**
- * A rolling window of n hours is summed from n + 1 buckets of an hour, the current one first: never less than the
- * window, so a cap may close up to an hour early and never late.
- */
 export function compileCap(rule: CapRule, read: ReadNumber): CompiledCap {
   const { name, keyFacts, windowHours, paced, amountFact, countFact } = rule;
   return (facts, offerFacts, at) => {
@@ -134,9 +130,6 @@ export function compileCap(rule: CapRule, read: ReadNumber): CompiledCap {
       const cap = { keys: [`${key}|${dayOf(at)}`], limitAmountCents, limitCount };
       return paced ? { ...cap, paced } : cap;
     }
-    const hour = Math.floor(at / hourMs);
-    const keys: string[] = [];
-    for (let back = 0; back <= windowHours; back += 1) keys.push(`${key}|hour-${hour - back}`);
-    return { keys, limitAmountCents, limitCount };
+    return { keys: windowKeys(key, windowHours, at), limitAmountCents, limitCount };
   };
 }

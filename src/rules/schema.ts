@@ -2,6 +2,7 @@
  * JSON Schemas of the risk team's files, for completion in editors, and the catalogue of facts: all written from the
  * definitions that the loader checks with. The loader stays the judge; what a schema can't say, it says.
  */
+import { longestWindowHours } from '../domain/cap-book.ts';
 import { capName, economicsParameters, eventTypes, limitParameters, type Parameter } from './events.ts';
 import { catalogue, type FactDefinition } from './facts.ts';
 import { listFacts } from './lists.ts';
@@ -157,7 +158,10 @@ function paramsOf(type: (typeof eventTypes)[number]): Schema {
         name: { type: 'string', pattern: capName.source },
         keyFacts: { type: 'array', maxItems: 4, items: { type: 'string' } },
         window: {
-          anyOf: [{ const: 'day' }, strict(['hours'], { hours: { type: 'integer', minimum: 1, maximum: 168 } })],
+          anyOf: [
+            { const: 'day' },
+            strict(['hours'], { hours: { type: 'integer', minimum: 1, maximum: longestWindowHours } }),
+          ],
         },
         maxAmountReais: { anyOf: [{ type: 'number', minimum: 0 }, byFact] },
         maxCount: { anyOf: [{ type: 'integer', minimum: 0 }, byFact] },

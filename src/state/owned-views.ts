@@ -155,6 +155,7 @@ export function createOwnedViews(options: {
     ...(book === null
       ? {}
       : { verdicts: { of: book.verdictOf, areToBeHad: () => book.trouble() === null, changed: book.changed } }),
+    windowsOver: async (partition, at, limit) => (await heldAt(partition).windowsOver?.(partition, at, limit)) ?? [],
     statistics: async (keys) => {
       const elsewhere = missing();
       const others = elsewhere.length === 0 ? null : await learnt?.read(elsewhere, keys);

@@ -1,7 +1,7 @@
 /** The views as rows: what the writer thread stores of them, and how they are read back. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { LedgerQuery, LedgerRow, OpenRows } from '../bidding/ports.ts';
-import { isPromised, nothingUsed, type Reservation } from '../domain/cap-book.ts';
+import { countsUnder, isPromised, nothingUsed, type Reservation } from '../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { HalfLives, Histogram } from '../domain/histogram.ts';
 import type { Usage } from '../domain/offer.ts';
@@ -379,11 +379,12 @@ export function createViewReader(database: DatabaseSync): ViewReader {
     // One pass, however many keys: the auditor asks for those of every worker at once.
     usage: (keys, at) => {
       const found = new Map<string, Usage>(keys.map((key) => [key, nothingUsed]));
-      for (const { keys: reserved, amountCents, expiresAt } of liveExposures()) {
-        if (expiresAt <= at) continue;
+      for (const exposure of liveExposures()) {
+        const { keys: reserved, amountCents } = exposure;
         for (const key of new Set(reserved)) {
           const sum = found.get(key);
-          if (sum !== undefined) found.set(key, { amountCents: sum.amountCents + amountCents, count: sum.count + 1 });
+          if (sum !== undefined && countsUnder(exposure, key, at))
+            found.set(key, { amountCents: sum.amountCents + amountCents, count: sum.count + 1 });
         }
       }
       return found;

@@ -12,7 +12,15 @@ import {
   type ViewChange,
   type Views,
 } from '../bidding/ports.ts';
-import { type CapBook, isPromised, nothingUsed, type Reservation, type Reserve } from '../domain/cap-book.ts';
+import {
+  type CapBook,
+  isPromised,
+  isWindowKey,
+  nothingUsed,
+  type Promised,
+  type Reservation,
+  type Reserve,
+} from '../domain/cap-book.ts';
 import { holdersIn } from '../domain/code-holders.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { emptyHistogram, foldSums, type Histogram, type PartHistogram } from '../domain/histogram.ts';
@@ -91,16 +99,27 @@ function withoutLimits(order: Reserve): Reserve {
 /** The reservations of the partition's requests; whoever has none that counts keeps only its outcome. */
 function createExposure(reader: ViewReader, caps: Caps, markExposure: (row: CachedRow) => void) {
   const counting = new Set<RequestId>();
+  /** Those that count under windows alone, and until when. */
+  const lasting = new Map<RequestId, EpochMs>();
+  const noteLasting = ({ requestId, status, keys, expiresAt }: Promised) => {
+    if (status === 'committed' && keys.length > 0 && keys.every(isWindowKey)) lasting.set(requestId, expiresAt);
+    else lasting.delete(requestId);
+  };
   for (const { requestId, status, amountCents, keys, expiresAt } of reader.liveExposures()) {
     if (!isPromised(status)) continue;
-    caps.restore({ requestId, status, amountCents, keys, expiresAt });
+    const promised: Promised = { requestId, status, amountCents, keys, expiresAt };
+    caps.restore(promised);
     counting.add(requestId);
+    noteLasting(promised);
   }
   const become = (row: CachedRow, after: Reservation) => {
     if (after === row.reservation) return;
     row.reservation = after;
     if (isPromised(after)) counting.add(row.requestId);
-    else counting.delete(row.requestId);
+    else {
+      counting.delete(row.requestId);
+      lasting.delete(row.requestId);
+    }
     markExposure(row);
   };
   return {
@@ -112,6 +131,21 @@ function createExposure(reader: ViewReader, caps: Caps, markExposure: (row: Cach
       row.reservation = caps.commit(row.reservation, row.requestId, expiresAt);
       // Committed once more it may last longer.
       markExposure(row);
+    },
+    countUnder: (row: CachedRow, keys: readonly string[], expiresAt: EpochMs) => {
+      caps.countUnder(row.requestId, keys, expiresAt);
+      const promised = caps.find(row.requestId);
+      if (promised === null) return;
+      noteLasting(promised);
+      markExposure(row);
+    },
+    over: (at: EpochMs, limit: number) => {
+      const found: RequestId[] = [];
+      for (const [requestId, until] of lasting) {
+        if (until <= at) found.push(requestId);
+        if (found.length >= limit) break;
+      }
+      return found;
     },
     sums: () => {
       const sums = new Map<string, Usage>();
@@ -128,6 +162,7 @@ function createExposure(reader: ViewReader, caps: Caps, markExposure: (row: Cach
     withdraw: () => {
       for (const requestId of counting) caps.release('held', requestId);
       counting.clear();
+      lasting.clear();
     },
     stored: (row: CachedRow) => {
       const { requestId, reservation } = row;
@@ -302,6 +337,9 @@ export function createViews(options: {
       case 'commit':
         exposure.commit(cache.row(change.requestId), change.expiresAt);
         return;
+      case 'count-under':
+        exposure.countUnder(cache.row(change.requestId), change.keys, change.expiresAt);
+        return;
       case 'learn':
         for (const key of change.keys) {
           const statistic = cache.statistic(key);
@@ -361,6 +399,7 @@ export function createViews(options: {
     usage: async (keys, at) => usage(keys, at),
     areWhole: async () => caps.complete,
     wholeUsage: async (keys, at) => (caps.complete ? usage(keys, at) : null),
+    windowsOver: async (partition, at, limit) => (partition === options.partition ? exposure.over(at, limit) : []),
     statistics: async (keys) => {
       const found = new Map<string, Histogram>();
       for (const key of keys) {

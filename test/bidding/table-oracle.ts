@@ -69,6 +69,7 @@ const records: readonly AuctionRecord[] = [
   proposed(),
   proposed(['refused']),
   ...(['won', 'contemplated', 'lost', 'not-landed', 'cancelled', 'result-missing', 'expired'] as const).map(resolved),
+  { ...resolved('expired'), windowsUntil: resolved('expired').at + 1 },
 ];
 
 /** As the log has them: every answer comes after a claim was read back, everything else in any order. */
@@ -94,6 +95,7 @@ export function triggerOf(state: RequestState | null, record: AuctionRecord): Tr
       return state?.claim?.claimId === record.claimId ? 'unsent' : null;
     case 'answered': {
       const meaning = meaningOf(record);
+      if (state?.phase === 'expired' && state.exposure === 'committed') return null;
       const known = state?.answer;
       if (!known) return meaning;
       const knownMeaning = known.presumedOurs ? 'presumed' : meanings[known.outcome.kind];
@@ -110,7 +112,19 @@ export function triggerOf(state: RequestState | null, record: AuctionRecord): Tr
             return null;
       return record.errors.length > 0 ? 'winner-error' : record.kind;
     case 'resolved':
-      return wasNeverSent(state) ? null : `resolved-${record.as}`;
+      if (wasNeverSent(state)) return null;
+      if (record.windowsUntil !== undefined && record.windowsUntil > record.at) {
+        if (['contemplated', 'proposed', 'expired'].includes(state?.phase ?? '')) return 'resolved-over';
+      }
+      // Of a bid that counts no more nothing is left to be ended.
+      if (
+        state?.phase === 'expired' &&
+        state.exposure !== 'committed' &&
+        ['expired', 'cancelled'].includes(record.as)
+      ) {
+        return null;
+      }
+      return `resolved-${record.as}`;
     case 'frozen':
     case 'unfrozen':
     case 'worker-read':

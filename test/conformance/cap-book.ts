@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { CapOperation } from '../../src/domain/cap-book.ts';
 import type { CapReservation, Usage } from '../../src/domain/offer.ts';
 import type { ApplyCall, CapBook } from '../../src/state/cap-book.ts';
+import { testWindowBook } from './window-caps.ts';
 
 /** `create` gives an empty book each time. */
 export type CapBookKind = { name: string; create: () => Promise<CapBook> };
@@ -59,6 +60,7 @@ export function testCapBook({ name, create }: CapBookKind): void {
     return { book, server, id, apply, used };
   };
   const day = limitOf(['day'], 100);
+  testWindowBook(name, opened);
 
   test(`${name}: a book is begun once an epoch, on the server that was meant, and a later epoch begins it anew`, async () => {
     const book = await create();

@@ -31,7 +31,10 @@ export function createViewsModel(): ViewsModel {
 
   const usage = (key: string, at: number): Usage => {
     const live = [...exposures.values()].filter(
-      ({ status, keys, expiresAt }) => (status === 'held' || status === 'committed') && keys.has(key) && expiresAt > at,
+      ({ status, keys, expiresAt }) =>
+        keys.has(key) &&
+        ((status === 'held' && expiresAt > at) ||
+          (status === 'committed' && (expiresAt > at || /\|(hour|6h)-\d+$/.test(key)))),
     );
     return { amountCents: live.reduce((sum, { amountCents }) => sum + amountCents, 0), count: live.length };
   };
@@ -65,6 +68,12 @@ export function createViewsModel(): ViewsModel {
         if (exposure?.status !== 'held' && exposure?.status !== 'committed') return;
         exposure.status = each.kind === 'release' ? 'released' : 'committed';
         if (each.kind === 'commit') exposure.expiresAt = each.expiresAt;
+        return;
+      }
+      case 'count-under': {
+        const exposure = exposures.get(each.requestId);
+        if (exposure?.status !== 'held' && exposure?.status !== 'committed') return;
+        Object.assign(exposure, { keys: new Set(each.keys), expiresAt: each.expiresAt });
         return;
       }
       case 'learn':

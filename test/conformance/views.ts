@@ -13,11 +13,12 @@ import { otherTerms, withTerms } from '../bidding/terms.ts';
 import { rowsAt, type ViewsKind, withBackend } from './backend.ts';
 import { stateOf } from './samples.ts';
 import { createViewsModel, type ModelRow, type ViewsModel } from './views-model.ts';
+import { testWindowViews } from './window-caps.ts';
 
 const at = 1_763_700_000_000;
 const minuteMs = 60_000;
 const ids = ['1', '2', '3', '10000000000000000001', 'x'];
-const capKeys = ['day|a', 'day|b', 'hour|1', 'hour|2'];
+const capKeys = ['day|a', 'day|b', 'desk|hour-1', 'desk|hour-2', 'desk|6h-1'];
 const statisticKeys = ['*', '*/A', '*/B'];
 const bidIds = ['b1', 'b2', 'b3'];
 const phases = ['requested', 'claimed', 'won', 'lost'] as const;
@@ -61,6 +62,12 @@ const changes: fc.Arbitrary<ViewChange> = fc.oneof(
   },
   fc.record({ kind: fc.constant('release' as const), requestId: requestIds }),
   fc.record({ kind: fc.constant('commit' as const), requestId: requestIds, expiresAt: times }),
+  fc.record({
+    kind: fc.constant('count-under' as const),
+    requestId: requestIds,
+    keys: fc.uniqueArray(fc.constantFrom(...capKeys), { maxLength: 3 }),
+    expiresAt: times,
+  }),
   fc.record({
     kind: fc.constant('learn' as const),
     keys: fc.uniqueArray(fc.constantFrom(...statisticKeys), { minLength: 1 }),
@@ -266,7 +273,7 @@ function testReservations(kind: ViewsKind): void {
       ];
       const second = await backend.views.apply(batch(1, reserve('2', 50, { caps: next })));
       assert.deepEqual(second, { kind: 'applied', refused: ['2'], whole: true });
-      const usage = await backend.views.usage([...capKeys], at);
+      const usage = await backend.views.usage(['day|a', 'day|b', 'hour|1', 'hour|2'], at);
       assert.deepEqual(usage.get('day|a'), { amountCents: 100, count: 1 });
       assert.deepEqual(usage.get('hour|2'), { amountCents: 100, count: 1 });
       for (const key of ['day|b', 'hour|1']) assert.equal(usage.get(key)?.count ?? 0, 0);
@@ -368,6 +375,7 @@ async function madeWith(kind: ViewsKind, terms: FoldTerms) {
 
 /** `plans`: how many are played against the plain model. */
 export function testViews(kind: ViewsKind, plans = 25): void {
+  testWindowViews(kind);
   testReservations(kind);
 
   test(`${kind.name}: processes with other settings make the same of the same records`, async () => {

@@ -6,7 +6,7 @@ import { createCapBook, fullCap, type Reservation, type Reserve } from '../../sr
 import type { Usage } from '../../src/domain/offer.ts';
 
 const start = Date.UTC(2026, 10, 20, 12);
-const keys = ['day|a', 'day|b', 'hour|1', 'hour|2', 'hour|3'];
+const keys = ['day|a', 'day|b', 'desk|hour-1', 'desk|hour-2', 'desk|6h-3'];
 const requestIds = ['1', '2', '3', '4', '5', '6'];
 
 /** Most of them within few minutes, on and beside whole minutes; and in any order, as the times of records may be. */
@@ -28,6 +28,7 @@ type Step =
   | ({ kind: 'reserve' } & Reserve)
   | { kind: 'release'; requestId: string }
   | { kind: 'commit'; requestId: string; expiresAt: number }
+  | { kind: 'count-under'; requestId: string; keys: readonly string[]; expiresAt: number }
   | { kind: 'look'; at: number };
 
 const steps: fc.Arbitrary<Step> = fc.oneof(
@@ -45,17 +46,33 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   },
   fc.record({ kind: fc.constant('release' as const), requestId: fc.constantFrom(...requestIds) }),
   fc.record({ kind: fc.constant('commit' as const), requestId: fc.constantFrom(...requestIds), expiresAt: times }),
+  fc.record({
+    kind: fc.constant('count-under' as const),
+    requestId: fc.constantFrom(...requestIds),
+    keys: fc.uniqueArray(fc.constantFrom(...keys), { maxLength: 3 }),
+    expiresAt: times,
+  }),
   fc.record({ kind: fc.constant('look' as const), at: times }),
 );
 
-type Entry = { requestId: string; keys: Set<string>; amountCents: number; expiresAt: number; over: boolean };
+type Entry = {
+  requestId: string;
+  keys: Set<string>;
+  amountCents: number;
+  expiresAt: number;
+  over: boolean;
+  committed: boolean;
+};
 
 /** The rules, one after the other, without a thought of speed. */
 function createOracle() {
   const entries: Entry[] = [];
   const outcomes = new Map<string, Reservation>();
   const usage = (key: string, at: number): Usage => {
-    const live = entries.filter((entry) => !entry.over && at < entry.expiresAt && entry.keys.has(key));
+    const lasts = (entry: Entry) => entry.committed && (key.includes('|hour-') || key.includes('|6h-'));
+    const live = entries.filter(
+      (entry) => !entry.over && entry.keys.has(key) && (at < entry.expiresAt || lasts(entry)),
+    );
     return { amountCents: live.reduce((sum, { amountCents }) => sum + amountCents, 0), count: live.length };
   };
   /** A cap sums its keys, each once; its limits may be met, not passed. */
@@ -86,11 +103,13 @@ function createOracle() {
         if (!fits) return;
         const { amountCents, expiresAt } = step;
         const own = new Set(step.caps.filter((cap) => cap.keys.length > 0).map((cap) => cap.keys[0]!));
-        entries.push({ requestId, keys: own, amountCents, expiresAt, over: false });
-      } else if (stands) {
+        entries.push({ requestId, keys: own, amountCents, expiresAt, over: false, committed: false });
+      } else if (stands && step.kind === 'count-under') {
+        Object.assign(standing(requestId)!, { keys: new Set(step.keys), expiresAt: step.expiresAt });
+      } else if (stands && step.kind !== 'count-under') {
         outcomes.set(requestId, step.kind === 'release' ? 'released' : 'committed');
         if (step.kind === 'release') standing(requestId)!.over = true;
-        else standing(requestId)!.expiresAt = step.expiresAt;
+        else Object.assign(standing(requestId)!, { expiresAt: step.expiresAt, committed: true });
       }
     },
   };
@@ -111,6 +130,10 @@ test('reserved, released, committed, expired: outcomes and sums are what the rul
         const { requestId } = step;
         const before = oracle.outcomeOf(requestId);
         oracle.take(step);
+        if (step.kind === 'count-under') {
+          book.countUnder(requestId, step.keys, step.expiresAt);
+          continue;
+        }
         const after =
           step.kind === 'reserve'
             ? book.reserve(before, step)

@@ -113,7 +113,7 @@ const cap = (change: object) => event('cap', { name: 'desk', keyFacts: [], windo
 refused('a cap without a limit', [cap({ maxCount: undefined })], inParams, /limits nothing/);
 refused('a cap name with blanks', [cap({ name: 'The desk' })], `${inParams}/name`, /lower-case words/);
 refused('an unknown window', [cap({ window: 'week' })], `${inParams}/window`, /"day" or \{"hours": 24\}/);
-refused('a window too long', [cap({ window: { hours: 1000 } })], `${inParams}/window/hours`, /outside 1 … 168/);
+refused('a window too long', [cap({ window: { hours: 1000 } })], `${inParams}/window/hours`, /outside 1 … 720/);
 refused('an unknown key fact', [cap({ keyFacts: ['employer.id'] })], `${inParams}/keyFacts/0`, /employer\./);
 refused('a list as key fact', [cap({ keyFacts: ['alerts.codes'] })], `${inParams}/keyFacts/0`, /one value/);
 refused('a paced count', [cap({ paced: true })], `${inParams}/paced`, /Only a day's amount/);

@@ -165,3 +165,35 @@ function checkCells({ views, house }: Pick<Evidence, 'views' | 'house'>, trails:
       report('statistics', `cell ${cell}: weight ${weight}, ${wanted} auctions had it as the best rival`);
   }
 }
+
+/**
+ * When all times have run out, loans still count in the two hours after their decision: those that workers took, and of which the log
+ * says nothing but that the time of the proposal is over.
+ */
+export function checkLoans(evidence: Evidence, trails: Trails, report: Report): void {
+  const loans = new Map<string, number>();
+  for (const trail of trails.values()) {
+    const decidedAt = ofKind(trail, 'claimed')[0]?.record.trace.decidedAt;
+    if (decidedAt === undefined || !isLoan(trail)) continue;
+    const key = `desk-hours|hour-${Math.floor(decidedAt / 3_600_000)}`;
+    loans.set(key, (loans.get(key) ?? 0) + 1);
+  }
+  const usage = usageOf(evidence.views.data, [...loans.keys()], evidence.now, null);
+  for (const [key, count] of loans) {
+    const counted = usage.get(key)!.count;
+    if (counted < count) report('exposure', `${key}: ${counted} bids count, and ${count} loans were made`);
+  }
+}
+
+function isLoan(trail: readonly Entry[]): boolean {
+  const isSmooth = ({ record }: Entry): boolean => {
+    if (record.kind === 'answered') return record.outcome.kind === 'accepted';
+    if (record.kind === 'contemplated' || record.kind === 'proposed') {
+      return record.errors.length === 0 && record.sharedWith === undefined;
+    }
+    if (record.kind === 'resolved') return record.as === 'expired' && record.by === 'desk';
+    return record.kind === 'requested' || record.kind === 'claimed' || record.kind === 'ended';
+  };
+  const isTaken = trail.some(({ record }) => record.kind === 'contemplated' || record.kind === 'proposed');
+  return isTaken && trail.every(isSmooth);
+}

@@ -4,7 +4,7 @@
  */
 import { checkBids } from './check-bids.ts';
 import { checkEnds } from './check-ends.ts';
-import { checkExposure, checkRest, checkStatistics } from './check-views.ts';
+import { checkExposure, checkLoans, checkRest, checkStatistics } from './check-views.ts';
 import { readTrails } from './log-trails.ts';
 import type { Evidence } from './world.ts';
 
@@ -60,6 +60,7 @@ export function checkInTheEnd(evidence: Evidence): Violation[] {
     checkBids(evidence, trails, report);
     checkEnds(evidence, trails, report);
     checkStatistics(evidence, trails, report);
+    checkLoans(evidence, trails, report);
     checkRest(evidence, report);
   });
 }

@@ -160,6 +160,13 @@ const mutations: readonly Mutation[] = [
     caughtAs: ['paused'],
   },
   {
+    name: 'a loan forgotten in windows of hours when the time of its proposal is over',
+    file: 'src/bidding/react.ts',
+    search: "if ((phase !== 'contemplated' && phase !== 'proposed') || windowsUntil <= now) {",
+    replacement: 'if (windowsUntil !== 0) {',
+    caughtAs: ['exposure'],
+  },
+  {
     name: 'a rejection believed after an attempt (defect line 26)',
     file: 'src/bidding/evolve.ts',
     search: 'earlier ? outcomeAfterEarlier(record.outcome)',

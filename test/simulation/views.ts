@@ -89,11 +89,11 @@ export function usageOf(
 ): Map<string, Usage> {
   const wanted = new Map(keys.map((key) => [key, { amountCents: 0, count: 0 }]));
   for (const [requestId, held] of data.reservations) {
-    if (requestId === except || held.status === 'released' || held.status === 'refused' || held.expiresAt <= at)
-      continue;
+    if (requestId === except || held.status === 'released' || held.status === 'refused') continue;
     for (const key of held.keys) {
       const usage = wanted.get(key);
-      if (usage === undefined) continue;
+      const counts = held.expiresAt > at || (held.status === 'committed' && /\|(hour|6h)-\d+$/.test(key));
+      if (usage === undefined || !counts) continue;
       usage.amountCents += held.amountCents;
       usage.count += 1;
     }
@@ -149,6 +149,12 @@ function applyChange(store: ViewStore, partition: number, change: ViewChange, re
       const known = data.reservations.get(change.requestId);
       if (known === undefined) return;
       data.reservations.set(change.requestId, { ...known, status: 'committed', expiresAt: change.expiresAt });
+      return;
+    }
+    case 'count-under': {
+      const known = data.reservations.get(change.requestId);
+      const { keys, expiresAt } = change;
+      if (known !== undefined) data.reservations.set(change.requestId, { ...known, keys, expiresAt });
       return;
     }
     case 'learn':

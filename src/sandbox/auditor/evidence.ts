@@ -2,6 +2,7 @@
  * What the log says of one request, read in the auditor's own way: facts are gathered record by record, and where the
  * request stands is then told from the facts alone. The desk has a table of transitions; this has none, on purpose.
  */
+import type { EpochMs } from '../../domain/glossary.ts';
 import type { BidOutcome, PublishedBid } from '../../domain/offer.ts';
 import type {
   Answered,
@@ -15,6 +16,7 @@ import type {
 } from '../../domain/records.ts';
 import { isSameCode } from '../../domain/request-codes.ts';
 import type { ExposureStatus, Phase } from '../../domain/states.ts';
+import { windowsPassedAt } from './windows.ts';
 
 type Word = { end: Phase; money: ExposureStatus; validUntil: number | null };
 
@@ -210,7 +212,8 @@ function absorbAnswer(evidence: Evidence, record: Answered): void {
   // One bid was found among those published, and none of the answers finds another one.
   if (end === 'won' || end === 'lost') return;
   const given = evidence.word?.end;
-  if (says === 'landed' && (given === 'not-landed' || given === 'expired')) evidence.word = null;
+  if (says === 'landed' && (given === 'not-landed' || (given === 'expired' && evidence.word?.money !== 'committed')))
+    evidence.word = null;
   // The bid of an earlier attempt may be published under a code that no answer gave.
   const { outcome } = record;
   const isUnnamed = record.earlierAttemptPossible && outcome.kind === 'unknown';
@@ -298,6 +301,11 @@ const over: readonly Phase[] = [
   'expired',
 ];
 
+/** Of a proposal whose time is over nobody knows that no loan came of it. */
+function countsInWindows({ claim, lostClaim }: Evidence, at: EpochMs): boolean {
+  return windowsPassedAt(claim?.trace.caps ?? lostClaim?.caps ?? []) > at;
+}
+
 const awaiting: readonly Phase[] = ['accepted', 'accepted-presumed', 'foreign-bid', 'unknown'];
 
 function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { kind: 'resolved' }>): void {
@@ -306,7 +314,10 @@ function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { k
   const mayBeBid = end === 'passed' && mayBeSent(evidence) && record.as !== 'expired';
   // Cancelled by a person, it may have been by mistake.
   const mayBeCorrected = end === 'cancelled' && ['won', 'contemplated', 'lost', 'not-landed'].includes(record.as);
-  if (over.includes(end) && !mayStillWin && !mayBeBid && !mayBeCorrected) return;
+  // The time of its proposal was over, and windows of hours count it on: that may end as well.
+  const isLasting = end === 'expired' && evidence.word?.money === 'committed';
+  const mayLapse = isLasting && (record.as === 'cancelled' || record.as === 'expired');
+  if (over.includes(end) && !mayStillWin && !mayBeBid && !mayBeCorrected && !mayLapse) return;
   const won = end === 'contemplated' || end === 'proposed';
   switch (record.as) {
     case 'result-missing':
@@ -333,7 +344,11 @@ function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { k
       evidence.word = { end: 'cancelled', money: 'released', validUntil: null };
       return;
     case 'expired':
-      evidence.word = { end: end === 'not-landed' ? end : 'expired', money: 'released', validUntil: null };
+      evidence.word = {
+        end: end === 'not-landed' ? end : 'expired',
+        money: (won || isLasting) && countsInWindows(evidence, record.at) ? 'committed' : 'released',
+        validUntil: evidence.word?.validUntil ?? null,
+      };
       return;
     default:
       record.as satisfies never;

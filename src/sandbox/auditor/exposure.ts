@@ -8,12 +8,17 @@ import type { Claimed } from '../../domain/records.ts';
 import { absorb, type Evidence, noEvidence, standingOf } from './evidence.ts';
 import type { Run } from './run.ts';
 import type { ExposureWord, Report, ViewsRead } from './violation.ts';
+import { bucketsOf, isWindow, windowsPassedAt } from './windows.ts';
 
 type Reservation = { keys: readonly string[]; amountCents: number; expiresAt: EpochMs };
+
+/** What a promise counts under: buckets of windows of hours, or all else. A request has one stretch of each. */
+type Share = 'windows' | 'others';
 
 /** One stretch of time for which a request had money promised to it. `position`: index in the log of the record that says so. */
 export type Promised = Omit<Reservation, 'expiresAt'> & {
   requestId: RequestId;
+  share: Share;
   from: { position: number; at: EpochMs };
   /** `position` is null where it runs out by itself. */
   until: { position: number | null; at: EpochMs };
@@ -47,13 +52,15 @@ export function fullCap(caps: readonly CapReservation[], own: Usage, usedOf: (ke
   return null;
 }
 
-/** One cap has one bucket to write to, and sums others for its check; two caps may share a bucket. */
-function bucketsOf(caps: readonly CapReservation[]): string[] {
-  return [...new Set(caps.flatMap((cap) => cap.keys.slice(0, 1)))];
+const shares: readonly Share[] = ['windows', 'others'];
+
+function placeOf(requestId: RequestId, share: Share): string {
+  return `${requestId} ${share}`;
 }
 
 function createBook() {
-  const reserved = new Map<RequestId, Reservation>();
+  /** By request and share. */
+  const reserved = new Map<string, Reservation>();
   const sums = new Map<string, Usage>();
   let nextExpiry = Number.POSITIVE_INFINITY;
 
@@ -67,24 +74,24 @@ function createBook() {
   const expire = (at: EpochMs) => {
     if (at < nextExpiry) return;
     nextExpiry = Number.POSITIVE_INFINITY;
-    for (const [requestId, reservation] of reserved) {
-      if (reservation.expiresAt <= at) remove(requestId);
+    for (const [place, reservation] of reserved) {
+      if (reservation.expiresAt <= at) remove(place);
       else nextExpiry = Math.min(nextExpiry, reservation.expiresAt);
     }
   };
-  const remove = (requestId: RequestId) => {
-    const reservation = reserved.get(requestId);
+  const remove = (place: string) => {
+    const reservation = reserved.get(place);
     if (reservation === undefined) return;
-    reserved.delete(requestId);
+    reserved.delete(place);
     count(reservation, -1);
   };
   return {
     sums,
     expire,
     remove,
-    put: (requestId: RequestId, reservation: Reservation) => {
-      remove(requestId);
-      reserved.set(requestId, reservation);
+    put: (place: string, reservation: Reservation) => {
+      remove(place);
+      reserved.set(place, reservation);
       count(reservation, 1);
       nextExpiry = Math.min(nextExpiry, reservation.expiresAt);
     },
@@ -104,25 +111,36 @@ export function foldExposure(run: Run, graceMs: number): ExposureFold {
     if (proposalEnd === null || proposalEnd <= at) return offer.validUntil;
     return Math.min(proposalEnd, Math.max(at, offer.validUntil) + 30 * 86_400_000);
   };
-  const reservationOf = (claimed: Claimed, proposalEnd: number | null): Reservation => ({
-    keys: bucketsOf(claimed.trace.caps),
-    amountCents: claimed.offer.amountCents,
-    expiresAt: endOf(claimed, proposalEnd) + graceMs,
-  });
-  const promised = new Map<RequestId, Promised>();
+  /** What is won counts in a window of hours until that has passed, unless it came to nothing; all else until the promise is over. */
+  const reservationOf = (claimed: Claimed, proposalEnd: number | null, share: Share, isWon: boolean): Reservation => {
+    const own = bucketsOf(claimed.trace.caps).filter((key) => isWindow(key) === (share === 'windows'));
+    const overAt = endOf(claimed, proposalEnd) + graceMs;
+    const expiresAt = isWon && share === 'windows' ? Math.max(windowsPassedAt(claimed.trace.caps), overAt) : overAt;
+    return { keys: own, amountCents: claimed.offer.amountCents, expiresAt };
+  };
+  const promised = new Map<string, Promised>();
   const ended: Promised[] = [];
-  const put = (requestId: RequestId, reservation: Reservation, position: number, at: EpochMs) => {
-    book.put(requestId, reservation);
-    const from = promised.get(requestId)?.from ?? { position, at };
-    const { keys, amountCents, expiresAt } = reservation;
-    promised.set(requestId, { requestId, keys, amountCents, from, until: { position: null, at: expiresAt } });
+  const put = (claimed: Claimed, proposalEnd: number | null, isWon: boolean, position: number, at: EpochMs) => {
+    for (const share of shares) {
+      const place = placeOf(claimed.requestId, share);
+      const reservation = reservationOf(claimed, proposalEnd, share, isWon);
+      book.put(place, reservation);
+      const { keys, amountCents, expiresAt } = reservation;
+      const from = promised.get(place)?.from ?? { position, at };
+      const { requestId } = claimed;
+      promised.set(place, { requestId, share, keys, amountCents, from, until: { position: null, at: expiresAt } });
+    }
+  };
+  const removeShare = (requestId: RequestId, share: Share, position: number, at: EpochMs) => {
+    const place = placeOf(requestId, share);
+    book.remove(place);
+    const own = promised.get(place);
+    if (own === undefined) return;
+    promised.delete(place);
+    ended.push(at < own.until.at ? { ...own, until: { position, at } } : own);
   };
   const remove = (requestId: RequestId, position: number, at: EpochMs) => {
-    book.remove(requestId);
-    const own = promised.get(requestId);
-    if (own === undefined) return;
-    promised.delete(requestId);
-    ended.push(at < own.until.at ? { ...own, until: { position, at } } : own);
+    for (const share of shares) removeShare(requestId, share, position, at);
   };
   const fullCapOf = ({ requestId, trace, offer }: Claimed): string | null => {
     if (run.partitions < 2) {
@@ -134,7 +152,7 @@ export function foldExposure(run: Run, graceMs: number): ExposureFold {
     const { requestId, trace } = claimed;
     for (const key of bucketsOf(trace.caps)) keys.add(key);
     const full = fullCapOf(claimed);
-    if (full === null) put(requestId, reservationOf(claimed, null), position, claimed.at);
+    if (full === null) put(claimed, null, false, position, claimed.at);
     else refused.set(requestId, full);
     statuses.set(requestId, full === null ? 'held' : 'refused');
   };
@@ -149,7 +167,8 @@ export function foldExposure(run: Run, graceMs: number): ExposureFold {
     const { money, end } = standingOf(evidence);
     const isRenewed = money === 'committed' && evidence.word?.validUntil !== wasUntil;
     const isRevealed = money === 'held' && from === 'claimed' && end !== 'claimed';
-    if (evidence.claim === null || (money === before && !isRenewed && !isRevealed)) continue;
+    const isOver = money === 'committed' && (from === 'expired') !== (end === 'expired');
+    if (evidence.claim === null || (money === before && !isRenewed && !isRevealed && !isOver)) continue;
     book.expire(record.at);
     if (record === evidence.claim) {
       claim(record, position);
@@ -158,7 +177,8 @@ export function foldExposure(run: Run, graceMs: number): ExposureFold {
       if (statuses.get(requestId) !== 'refused') statuses.set(requestId, 'released');
     } else {
       // What came to light late is promised already, room or not.
-      put(requestId, reservationOf(evidence.claim, evidence.word?.validUntil ?? null), position, record.at);
+      put(evidence.claim, evidence.word?.validUntil ?? null, money === 'committed', position, record.at);
+      if (end === 'expired') removeShare(requestId, 'others', position, record.at);
       statuses.set(requestId, money);
     }
   }
