@@ -32,7 +32,8 @@ export function createWindowEnds(world: {
       for (const partition of world.partitions()) {
         const over = (await views.windowsOver?.(partition, clock.now(), mostAtOnce)) ?? [];
         const left = over.filter((requestId) => !world.isEnding(requestId));
-        if (left.length > 0) world.act([...(await views.read(left)).values()]);
+        const rows = left.length === 0 ? [] : [...(await views.read(left)).values()];
+        if (rows.length > 0 && !isStopped) world.act(rows);
       }
     } catch (fault) {
       if (!(fault instanceof Fault) || !fault.retryable) throw fault;

@@ -257,10 +257,15 @@ export type CapBook = {
 type Part = { keys: readonly string[]; amountCents: AmountCents; expiresAt: EpochMs };
 
 function partsOf({ status, amountCents, keys, expiresAt }: Promised): readonly Part[] {
-  if (status !== 'committed' || !keys.some(isWindowKey)) return [{ keys, amountCents, expiresAt }];
-  const lasting: Part = { keys: keys.filter(isWindowKey), amountCents, expiresAt: Number.POSITIVE_INFINITY };
-  if (lasting.keys.length === keys.length) return [lasting];
-  return [lasting, { keys: keys.filter((key) => !isWindowKey(key)), amountCents, expiresAt }];
+  const lasting = status === 'committed' ? keys.filter(isWindowKey) : [];
+  if (lasting.length === 0) return [{ keys, amountCents, expiresAt }];
+  const untilSaid = Number.POSITIVE_INFINITY;
+  if (lasting.length === keys.length) return [{ keys, amountCents, expiresAt: untilSaid }];
+  const others = keys.filter((key) => !isWindowKey(key));
+  return [
+    { keys: lasting, amountCents, expiresAt: untilSaid },
+    { keys: others, amountCents, expiresAt },
+  ];
 }
 
 /** Whether it counts under one of its keys at that time. */

@@ -13,6 +13,7 @@ import { createCapKeeper } from '../../src/state/cap-keeper.ts';
 import { createBookAtHand, emptyBook } from '../../src/state/memory-cap-book.ts';
 import { createManualClock } from '../bidding/manual-clock.ts';
 import * as parts from '../bidding/parts.ts';
+import * as windowCaps from '../conformance/window-caps.ts';
 import { createPlace, endlessLog, openOwned } from './state-store.ts';
 
 const settings = { ageLimitMs: 2_000, pollMs: 500, maxOperations: 100, controlPollMs: 100, retryMs: 100 };
@@ -282,4 +283,38 @@ test('a claim waits for its verdict no longer than it is told to', async (t) => 
   await clock.advance(2 * settings.retryMs);
   assert.equal(heard.length, 2);
   assert.equal(first.verdict(0, 'a'), 'granted');
+});
+
+test('a loan whose proposal is over stands in a book that is filled anew, and in the file of whoever goes on with it', async (t) => {
+  const { first, second, createProcess, clock, empty, refill, fold, log, server } = await createOpenDesk(t);
+  const loan = windowCaps.loanRecords();
+  log[0]!.push(...loan);
+  await fold();
+  const state = (await first.views.read(['loan'])).get('loan')!.state;
+  log[0]!.push(...windowCaps.writtenAt(state, parts.at + 136 * windowCaps.hourMs));
+  await fold();
+  const hour = `desk|hour-${Math.floor(parts.at / windowCaps.hourMs)}`;
+  const counted = () => [hour, 'loan|day'].map((key) => server.data.sums.get(key)?.count ?? 0);
+  assert.deepEqual(counted(), [1, 0]);
+  empty();
+  await refill();
+  assert.deepEqual([counted(), first.keeper.trouble()], [[1, 0], null]);
+  const claim = async (requestId: string, time: number) => {
+    log[1]!.push(parts.requested({ requestId }), windowCaps.claimAt(requestId, time));
+    await fold();
+    return second.verdict(1, requestId);
+  };
+  assert.equal(await claim('two', parts.at + 140 * windowCaps.hourMs), 'refused');
+  assert.equal(await claim('three', parts.at + 169 * windowCaps.hourMs), 'granted');
+  await first.close();
+  const third = await createProcess(first.place);
+  await third.take(0);
+  empty();
+  await refill();
+  await clock.settle();
+  assert.deepEqual(counted(), [1, 0]);
+  const kept = (await third.views.read(['loan'])).get('loan')!.state;
+  log[0]!.push(...windowCaps.writtenAt(kept, parts.at + 721 * windowCaps.hourMs));
+  await fold();
+  assert.deepEqual([counted(), third.keeper.trouble()], [[0, 0], null]);
 });
