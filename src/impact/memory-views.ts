@@ -4,7 +4,7 @@
  */
 import TinyQueue from 'tinyqueue';
 import type { ViewChange, Views } from '../bidding/ports.ts';
-import { createCapBook, type Promised, type Reserve } from '../domain/cap-book.ts';
+import { createCapBook, isWindowKey, type Promised, type Reserve, windowEndOf } from '../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { emptyHistogram, foldSums, type Histogram } from '../domain/histogram.ts';
 import type { Usage } from '../domain/offer.ts';
@@ -25,13 +25,37 @@ export function createMemoryViews(onMove: (move: ExposureMove) => void): MemoryV
   const histograms = new Map<string, Histogram>();
   const book = createCapBook();
   const expiries = new TinyQueue<Promised>([], (left, right) => left.expiresAt - right.expiresAt);
+  /** Loans whose bids are no longer valid: they count under windows of hours alone. */
+  const loans = new Set<RequestId>();
   let now = Number.NEGATIVE_INFINITY;
 
   function release(requestId: RequestId): void {
     const known = book.find(requestId);
     if (known === null) return;
     book.release(known.status, requestId);
-    onMove({ requestId, amountCents: -known.amountCents });
+    if (!loans.delete(requestId)) onMove({ requestId, amountCents: -known.amountCents });
+  }
+
+  /** A commitment lasts until the same validity as the bid: nobody knows how the loan would have gone on. */
+  function commit(requestId: RequestId): void {
+    const known = book.find(requestId);
+    if (known === null || known.status === 'committed') return;
+    book.commit(known.status, requestId, known.expiresAt);
+    expiries.push(book.find(requestId)!);
+  }
+
+  /** What was won is taken to be paid out, as the desk counts it: under a window of hours until the window has passed it. */
+  function expire(promised: Promised): void {
+    const { requestId, status, amountCents, keys } = promised;
+    const lasting = status === 'committed' && !loans.has(requestId) ? keys.filter(isWindowKey) : [];
+    if (lasting.length === 0) {
+      release(requestId);
+      return;
+    }
+    loans.add(requestId);
+    onMove({ requestId, amountCents: -amountCents });
+    book.countUnder(requestId, lasting, Math.max(...lasting.map(windowEndOf)));
+    expiries.push(book.find(requestId)!);
   }
 
   /** Nothing is reserved again here after a release or a refusal, so what counts no more needs no memory. */
@@ -74,8 +98,8 @@ export function createMemoryViews(onMove: (move: ExposureMove) => void): MemoryV
       for (const change of changes) {
         if (change.kind === 'reserve') fits = reserve(change) && fits;
         else if (change.kind === 'release') release(change.requestId);
+        else if (change.kind === 'commit') commit(change.requestId);
         else if (change.kind === 'learn') learn(change);
-        // A commitment lasts until the same validity as the bid: nobody knows how the loan would have gone on.
       }
       return fits;
     },
@@ -83,7 +107,7 @@ export function createMemoryViews(onMove: (move: ExposureMove) => void): MemoryV
       now = Math.max(now, at);
       for (let next = expiries.peek(); next !== undefined && next.expiresAt <= at; next = expiries.peek()) {
         expiries.pop();
-        if (book.find(next.requestId) === next) release(next.requestId);
+        if (book.find(next.requestId) === next) expire(next);
       }
     },
     usageOf: (key) => book.usage(key, now),
