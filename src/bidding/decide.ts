@@ -14,6 +14,7 @@ import type {
   DecisionTrace,
   Offer,
   Reason,
+  Review,
   SnoozedRule,
   TableLook,
   Tailoring,
@@ -66,6 +67,8 @@ export type Surroundings = {
   snoozed?: readonly SnoozedRule[] | undefined;
   /** What value tables said when it was decided first; left out: they are asked now. */
   tables?: readonly TableLook[] | undefined;
+  /** What a person was asked of the request, with the answer; left out: nothing. */
+  review?: Review | null | undefined;
   /** Absent: `worse`. Decisions of programs that took the request's word are made again with that. */
   joining?: Joining;
 };
@@ -76,6 +79,7 @@ export type Assessment = {
   ledger: Readonly<Record<string, number>> | undefined;
   snoozed: readonly SnoozedRule[];
   tables: readonly TableLook[];
+  review: Review | null;
   joining: Joining;
   marginCents: AmountCents | null;
   facts: Facts;
@@ -105,7 +109,7 @@ export function marginOf(request: LoanRequest, link: LinkDetail | null): AmountC
 
 /** First half: what the rules say of the request alone. */
 export function assess(request: LoanRequest, surroundings: Surroundings, policy: Policy, at: EpochMs): Assessment {
-  const { link, ledger, snoozed = [], joining = 'worse' } = surroundings;
+  const { link, ledger, snoozed = [], review = null, joining = 'worse' } = surroundings;
   const marginCents = marginOf(request, link);
   const sources = { request, link, marginCents, ...(ledger && { ledger }), at };
   const own = factsOf({ ...sources, joining });
@@ -120,7 +124,7 @@ export function assess(request: LoanRequest, surroundings: Surroundings, policy:
       ? { request: wordOf('request-first'), link: wordOf('link-first') }
       : null;
   const judged = judge(policy, facts, words, at, snoozed);
-  return { request, link, ledger, snoozed, tables, joining, marginCents, facts, words, ...judged, at };
+  return { request, link, ledger, snoozed, tables, review, joining, marginCents, facts, words, ...judged, at };
 }
 
 /** What the rules say of these facts: no better than of the words, where there are any. */
@@ -248,7 +252,7 @@ export type DraftInput = {
 /** Second half: price and the rules on the offer. */
 export function draftOffer(input: DraftInput): Draft {
   const { assessment, policy, settings, curve } = input;
-  const { marginCents, facts, verdict, snoozed, tables, at } = assessment;
+  const { marginCents, facts, verdict, snoozed, tables, review, at } = assessment;
   const contradicted = facts[contradictedFacts];
   const trace: DecisionTrace = {
     decidedAt: at,
@@ -270,6 +274,7 @@ export function draftOffer(input: DraftInput): Draft {
     rulesFired: verdict.fired,
     ...(tables.length === 0 ? {} : { tables }),
     ...(snoozed.length === 0 ? {} : { snoozed }),
+    ...(review === null ? {} : { review }),
     reasons: verdict.passes,
     trial: input.trial,
   };

@@ -1,9 +1,9 @@
 /** Decides a batch of requests: one read of margins, one of curves, one of caps; then offers wait and passes are written. */
 
 import type { BiddingSettings } from '../config/sections.ts';
-import type { RequestId } from '../domain/glossary.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { CapReservation } from '../domain/offer.ts';
-import type { Passed, StoredInput } from '../domain/records.ts';
+import type { Passed, ReviewAsked, StoredInput } from '../domain/records.ts';
 import type { LoanRequest } from '../domain/request.ts';
 import { lacksSealed } from '../domain/sealed-facts.ts';
 import type { RequestState } from '../domain/states.ts';
@@ -31,6 +31,7 @@ import type { WaitingOffer } from './offer-queue.ts';
 import type { Pacer } from './pacer.ts';
 import { type ControlState, type MarginCache, snoozedIn, type Views } from './ports.ts';
 import { deskPass } from './react.ts';
+import { heedReview, reviewOf } from './review.ts';
 import { problemOf } from './unprocessable.ts';
 
 export type Decided =
@@ -38,6 +39,8 @@ export type Decided =
   | { kind: 'pass'; record: Passed; stored: readonly StoredInput[] }
   /** Waits for its employment link; looked at again when it arrives, or at `until`. */
   | { kind: 'parked'; requestId: RequestId; until: number }
+  /** It would be bid for, and a person is asked first. */
+  | { kind: 'review'; record: ReviewAsked; stored: readonly StoredInput[] }
   /** Its records do not give what a decision needs: it is frozen. */
   | { kind: 'unprocessable'; requestId: RequestId; problem: string };
 
@@ -54,6 +57,8 @@ export type DeciderWorld = {
   whole: (state: RequestState) => LoanRequest;
   /** Caps by hand and snoozes: never none because they are not known. */
   control: () => ControlState;
+  /** The last moment at which the answer to a review still leaves time for a bid. */
+  latestAnswerAt: (state: RequestState) => EpochMs;
   encodeBid: (requestId: RequestId, offer: WaitingOffer['offer']) => string;
   /** A decision that throws twice is a pass and an alarm. */
   onFailure: (requestId: RequestId, fault: unknown) => void;
@@ -78,7 +83,7 @@ export async function decideBatch(
   const curveOf = new Map(priced.map(({ state }, index) => [state.requestId, curves[index]!]));
   const acceptance = await world.acceptance.read(policy, now);
   await updatePrices(world, priced, now);
-  const drafts: { state: RequestState; draft: Draft }[] = [];
+  const drafts: { state: RequestState; assessment: Assessment; draft: Draft }[] = [];
   for (const { state, assessment } of cases) {
     const draft = attempt(world, state, now, decided, () => {
       const price = world.pacer.priceUnder(assessment.verdict.caps);
@@ -97,27 +102,50 @@ export async function decideBatch(
         acceptance,
       };
       const drafted = draftOffer(input);
-      if (price !== null && isComplete(input)) {
+      // What waited for a person was seen when it came.
+      if (price !== null && assessment.review === null && isComplete(input)) {
         const { amountCents, winProbability } = drafted.kind === 'offer' ? drafted.offer : noOffer;
         world.pacer.observe(assessment.verdict.caps, choiceInput(input), amountCents * winProbability, now);
       }
       return drafted;
     });
     if (draft === null) continue;
-    drafts.push({ state, draft });
+    drafts.push({ state, assessment, draft });
     if (draft.kind === 'offer') world.curves.noteBreakEven(draft.trace.segmentKeys, draft.breakEvenHundredths);
   }
   const caps = drafts.flatMap(({ draft }) => draft.trace.caps);
   const usage = caps.length === 0 ? new Map() : await readUsage(world.views, caps, now);
-  for (const { state, draft } of drafts) {
-    const checked = checkCaps(draft, usage);
+  for (const { state, assessment, draft } of drafts) {
+    const checked = reviewed(world, state, assessment, checkCaps(draft, usage), now);
     const curve = curveOf.get(state.requestId);
     const stored = curve === undefined ? [] : world.curves.toStore(curve);
     decided.push(
-      processed(state, 'the bytes of its bid', () => conclude(world, state, checked, { stored, now, revision })),
+      checked.kind === 'review'
+        ? { ...checked, stored }
+        : processed(state, 'the bytes of its bid', () => conclude(world, state, checked, { stored, now, revision })),
     );
   }
   return decided;
+}
+
+/** The draft under the review of a person, or what asks for it: only of what would be bid for, once, and where there is time. */
+function reviewed(
+  world: DeciderWorld,
+  state: RequestState,
+  { review, verdict }: Assessment,
+  draft: Draft,
+  now: EpochMs,
+): Draft | { kind: 'review'; record: ReviewAsked } {
+  if (draft.kind === 'pass' || review !== null) return heedReview(draft, review, verdict.reviews);
+  const wanted = reviewOf(verdict.reviews, now, world.latestAnswerAt(state));
+  if (wanted === null) return draft;
+  const { askedAt, answer: _, ...asked } = wanted;
+  if (wanted.until === askedAt)
+    return heedReview({ ...draft, trace: { ...draft.trace, review: wanted } }, wanted, verdict.reviews);
+  const { requestId } = state;
+  world.links.unpark(requestId);
+  const { ruleSetHash } = draft.trace;
+  return { kind: 'review', record: { kind: 'review-asked', requestId, at: askedAt, ...asked, ruleSetHash } };
 }
 
 /** What is made of one request's stored content: where that cannot be, the request is frozen and the others go on. */
@@ -162,7 +190,7 @@ async function assessAll(
     const key = world.links.linkKeyOf(state);
     const link = key === null ? null : (details.get(key) ?? null);
     const assessment = attempt(world, state, now, decided, () =>
-      assess(requestOf(world, state), { link, ledger: ledgers[index], snoozed }, policy, now),
+      assess(requestOf(world, state), { link, ledger: ledgers[index], snoozed, review: state.review }, policy, now),
     );
     if (assessment === null) continue;
     const need = linkNeed(assessment, policy);

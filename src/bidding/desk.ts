@@ -64,16 +64,20 @@ const decidedAtOnce = 32;
 /** A bid is decided in time when this many times the usual way from its claim to its first byte is left until its deadline. */
 const timesToFirstByte = 2;
 
+/** Between the last moment for the answer to a review and the last moment for the first byte of the bid. */
+const answerToBidMs = 1_000;
+
 export function createDesk(world: DeskWorld): Desk {
   const { log, views, clock, settings, observer } = world;
   const tellFold = createFoldTeller(observer);
   let stopping = false;
   const undecided: DecisionQueue = createDecisionQueue();
-  /** Requests being decided, or with an end on its way into the log. */
+  /** Requests being decided. */
   const deciding = new Set<RequestId>();
   let isDeciding = false;
   /** From the claim to the first byte of its bid. */
   const claimToByteMs = createMean();
+  /** Requests with an end on its way into the log, or with the record that a person is asked. */
   const ending = new Set<RequestId>();
   const underWay = new Set<Promise<unknown>>();
   const storedPolicies = new Set<string>();
@@ -386,6 +390,7 @@ export function createDesk(world: DeskWorld): Desk {
         whole: ({ requestId, request, sealed }) =>
           joinRequest(request!, world.vault.open(sealedPlaces.request(requestId), sealed!), world.vault),
         control: () => gate.control() ?? controls,
+        latestAnswerAt: (state) => cutoffOf(deadlineOf(state, settings), world.service, settings) - answerToBidMs,
         onFailure: (requestId, fault) => {
           observer({ kind: 'alarm', code: 'decision-failed', requestId });
           observer({ kind: 'fault', code: 'decision-failed', message: fault instanceof Error ? fault.name : 'thrown' });
@@ -449,6 +454,10 @@ export function createDesk(world: DeskWorld): Desk {
     }
     const { stored } = decision;
     if (stored.length > 0) keep(stored.map((record) => ({ topic: 'inputs', key: record.hash, record })));
+    if (decision.kind === 'review') {
+      spawn(endDurably(decision.record));
+      return;
+    }
     if (decision.kind === 'pass') {
       const { record } = decision;
       ending.add(record.requestId);
@@ -644,12 +653,14 @@ export function createDesk(world: DeskWorld): Desk {
   return { start, stop, status, gate: gate.closedBecause, partitions: owned, progressAtMs };
 }
 
+/** Records that this desk writes of a request once, and waits to read back. */
 function isEnd(record: AuctionRecord): boolean {
   switch (record.kind) {
     case 'passed':
     case 'answered':
     case 'resolved':
     case 'frozen':
+    case 'review-asked':
       return true;
     default:
       return false;

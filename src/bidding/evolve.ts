@@ -48,6 +48,7 @@ import type {
 import { lessonsOf } from './learning.ts';
 import { resultOf, resultsKey, standingKeys, unreadKeys } from './ledger-facts.ts';
 import type { ViewChange } from './ports.ts';
+import { withReviewAnswered, withReviewAsked } from './review.ts';
 import {
   listHashOf,
   mayHaveWon,
@@ -101,6 +102,10 @@ export function evolve(state: RequestState | null, record: AuctionRecord, earlie
       return thaw(known, record, earlier);
     case 'worker-read':
       return known;
+    case 'review-asked':
+      return withReviewAsked(known, record);
+    case 'review-answered':
+      return withReviewAnswered(known, record);
     case 'claimed':
       if (isBeyondRequest(known, record)) return freeze(known, record.at, beyondRequest, true);
       return live(known, record, earlier);

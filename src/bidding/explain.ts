@@ -32,6 +32,7 @@ import {
   type Policy,
   type Surroundings,
 } from './decide.ts';
+import { heedReview } from './review.ts';
 
 /** Contents of the stored inputs that a trace names by hash. */
 export type StoredContents = {
@@ -119,15 +120,16 @@ export function replayDecision(options: {
   }
   const curve = curveOfStored(contents, trace);
   const assessment = assess(request, surroundingsOf(trace), policy, trace.decidedAt);
-  const draft = checkCaps(draftOffer(draftInput({ policy, settings, curve, assessment }, trace)), usageOf(trace));
+  const drafted = draftOffer(draftInput({ policy, settings, curve, assessment }, trace));
+  const draft = heedReview(checkCaps(drafted, usageOf(trace)), assessment.review, assessment.verdict.reviews);
   const body = draft.kind === 'offer' ? options.encodeBid(request.requestId, draft.offer) : null;
   return { policy, settings, curve, assessment, draft, body };
 }
 
 /** What was known beside the request. */
 export function surroundingsOf(trace: DecisionTrace): Surroundings {
-  const { link, ledger, snoozed, tables } = trace;
-  return { link, ledger, snoozed, tables, joining: joiningOf(trace) };
+  const { link, ledger, snoozed, tables, review } = trace;
+  return { link, ledger, snoozed, tables, review, joining: joiningOf(trace) };
 }
 
 /**

@@ -12,6 +12,7 @@ import type { Answered, AuctionRecord, LostClaim, Passed, Resolution } from '../
 import type { Claim, FrozenMark, LaterList, Phase, RequestState } from '../domain/states.ts';
 import type { ClosedCause } from './bidding-status.ts';
 import { deadlineOf, outlives, unreadClaimId, validityEnd, windowsEnd } from './evolve.ts';
+import { expiredText, isAwaitingReview, refusedText } from './review.ts';
 import { differingBids, saysOtherwise, saysOtherwiseOfOurs } from './settlement.ts';
 
 /** Pass codes of the desk itself; all others are declared by the risk team in `rules/codes.json`. */
@@ -31,6 +32,8 @@ export const deskCodes = [
   'no-send-slot',
   'overload',
   'request-unusable',
+  'review-expired',
+  'review-refused',
   'term-missing',
 ] as const;
 /** Why bidding is closed is the code of each request that ends meanwhile; a process that stops ends none. */
@@ -147,7 +150,15 @@ function reactToFrozen(
 function reactToRequest(state: RequestState, now: EpochMs, settings: BiddingSettings): readonly Command[] {
   if (state.auction !== null) return [pass(state, 'auction-ended', 'the auction had ended before it was decided', now)];
   const deadlineAt = deadlineOf(state, settings);
-  if (now >= deadlineAt) return [pass(state, 'deadline', 'the deadline had passed before it was decided', now)];
+  const { review } = state;
+  if (now >= deadlineAt) {
+    // No process ran at the end of the wait.
+    if (review?.answer === null && review.otherwise === 'pass')
+      return [pass(state, 'review-expired', expiredText(review), now)];
+    return [pass(state, 'deadline', 'the deadline had passed before it was decided', now)];
+  }
+  if (review !== undefined && isAwaitingReview(state, now))
+    return [{ kind: 'wait', until: Math.min(review.until, deadlineAt) }];
   return [{ kind: 'decide' }, { kind: 'wait', until: deadlineAt }];
 }
 
@@ -163,6 +174,9 @@ function reactToClaim(
   if (reservation === 'refused') {
     return [pass(state, 'cap', 'a cap had no room left when the claim was read back; nothing was sent', now)];
   }
+  // It came in time and was not heard by the decision: the log has it before the claim, so nobody sends it.
+  if (state.review?.answer?.decision === 'pass')
+    return [pass(state, 'review-refused', `${refusedText(state.review)}; nothing was sent`, now)];
   const deadlineAt = deadlineOf(state, settings);
   if (now >= deadlineAt)
     return [{ kind: 'append', record: unanswered(state.requestId, claim, 'no answer before the deadline', now) }];

@@ -343,6 +343,7 @@ export function reportJson(report: BidReport): object {
     })),
     winner: winner === null ? null : { ...report.shownCodes(winner), errors: report.winnerErrors },
     unclaimed: report.shownCodes(state.unclaimed ?? null),
+    review: decision?.trace.review ?? state.review ?? null,
     contract: report.contract,
     resolution,
     hindrances: hindrancesIn(report.history),

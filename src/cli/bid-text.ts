@@ -34,6 +34,7 @@ export function reportText(report: BidReport, format: Format): string {
   nearestSection(page, report, format);
   askedSection(page, report, format);
   rulesSection(page, report, format);
+  reviewSection(page, report, format);
   accountsSection(page, report, format);
   statisticsSection(page, report, format);
   offerSection(page, report, format);
@@ -267,6 +268,23 @@ function offerSection(page: Page, { price }: BidReport, format: Format): void {
   page.drawn(plotText(points, { ...options, label: format.rate, top: format.money }));
 }
 
+/** As the decision saw it, where there is one. */
+function reviewSection(page: Page, { decision, state }: BidReport, format: Format): void {
+  const review = decision?.trace.review ?? state.review;
+  if (review === undefined) return;
+  const { texts } = format;
+  const { decisions, ...words } = texts.review;
+  const { queue, rules, askedAt, until, otherwise, answer } = review;
+  page.section(`${words.title}: ${queue}`);
+  page.field(words.rules, rules.join(', '));
+  page.field(words.asked, format.time(askedAt));
+  page.field(words.until, format.time(until));
+  page.field(words.otherwise, decisions[otherwise]);
+  if (answer !== null) page.field(words.answer, words.said(decisions[answer.decision], answer.by, answer.reason));
+  else if (decision === null && state.phase === 'requested') page.field(words.answer, words.waits);
+  else page.field(words.answer, (until > askedAt ? words.unanswered : words.noTime)(decisions[otherwise]));
+}
+
 function capsSection(page: Page, { decision }: BidReport, format: Format): void {
   if (decision === null || decision.trace.caps.length === 0) return;
   const { show } = format.texts;
@@ -329,6 +347,14 @@ function historyText(record: AuctionRecord, format: Format): string {
     case 'frozen':
     case 'unreadable':
       return `${word}: ${record.problem}`;
+    case 'review-asked': {
+      const { review } = format.texts;
+      return `${word}: ${review.historyAsked(record.queue, format.time(record.until), review.decisions[record.otherwise])}`;
+    }
+    case 'review-answered': {
+      const { review } = format.texts;
+      return `${word}: ${review.said(review.decisions[record.decision], record.by, record.reason)}`;
+    }
     case 'worker-read':
       return `${word}: ${record.by}, ${record.reason}`;
     case 'unfrozen':

@@ -34,6 +34,7 @@ import { registerLoan } from './loan-quote.ts';
 import { registerMapping } from './mapping.ts';
 import { showModelCard } from './model-card.ts';
 import { importPerformance } from './performance.ts';
+import { registerReview } from './review.ts';
 import { registerRules } from './rules-commands.ts';
 import { folderOf } from './rules-files.ts';
 import { languages } from './texts.ts';
@@ -191,6 +192,7 @@ export function registerCommands(program: Command, world: CommandWorld): void {
   registerRules(program, world, add, readersOf(world.format.texts.help));
   registerFlows(program, world, add, readersOf(world.format.texts.help).said);
   registerLetters(program, world, add, readersOf(world.format.texts.help).said);
+  registerReview(program, world, add, readersOf(world.format.texts.help));
   registerTokens(program, world, add, readersOf(world.format.texts.help).said);
   registerMapping(program, world, add);
   registerMove(program, world, add);

@@ -37,6 +37,7 @@ import {
   type ThawOutcome,
   thaw,
 } from '../operating/endings.ts';
+import { decideReview, type ReviewOrder, type ReviewOutcome, type ReviewPage } from '../operating/reviews.ts';
 import {
   type ActivateOutcome,
   type ApprovalOutcome,
@@ -92,6 +93,7 @@ export type DeskControl = {
   history: (limit: number) => Promise<{ orders: readonly OrderGiven[]; more: boolean }>;
   resolve: (order: ResolveOrder) => Promise<ResolveOutcome>;
   thaw: (order: ThawOrder) => Promise<ThawOutcome>;
+  review: (order: ReviewOrder) => Promise<ReviewOutcome>;
   propose: (files: readonly RuleFile[], comment: string | null) => Promise<ProposeOutcome>;
   approve: (set: string, comment: string | null) => Promise<ApproveOutcome>;
   activate: (set: string, comment: string | null) => Promise<ActivateOutcome>;
@@ -115,6 +117,7 @@ type FlowAsked = { told: FlowToldByDesk; isNew: boolean };
 export type RemoteDesk = DeskControl & {
   /** As `GET /v1/bids` takes them; what is undefined is left out. */
   bids: (query: Readonly<Record<string, string | number | undefined>>) => Promise<BidPage>;
+  reviews: (query: { queue?: string | undefined; limit: number; before: string | null }) => Promise<ReviewPage>;
   /** Throws `not-found`. */
   bid: (requestId: string) => Promise<Decision>;
   /** Throws `not-found`, and `not-allowed` where the bid is not won. */
@@ -224,6 +227,7 @@ function storeDesk(
     history: (limit) => controlHistory(parts, limit),
     resolve: (order) => resolveRequest(ending, who, order),
     thaw: (order) => thaw(ending, who, order),
+    review: (order) => decideReview(ending, who, order),
     propose: async (files, comment) => {
       const report = await judgeOf(world, files, place.rules.leastCoveragePercent);
       return proposeSet(rules, signed(who, comment), report);

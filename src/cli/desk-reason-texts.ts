@@ -68,6 +68,16 @@ const sentences: readonly Sentence[] = [
     /^the deadline had passed before it was decided(?: \(([\w-]+)\))?$/,
     'o prazo já tinha passado quando seria decidida',
   ],
+  [
+    /^a person of the queue ([a-z\d-]+) refused it(?:; nothing was sent)?$/,
+    'uma pessoa da fila $1 recusou na revisão; nada foi enviado',
+  ],
+  [/^nobody of the queue ([a-z\d-]+) answered the review in time$/, 'ninguém da fila $1 respondeu à revisão a tempo'],
+  [/^no time was left to ask the queue ([a-z\d-]+)$/, 'não restava tempo para perguntar à fila $1'],
+  [
+    /^the rule wants a review that was not asked for when the person was asked, and nobody is asked twice$/,
+    'a regra pede uma revisão que não foi pedida quando se perguntou à pessoa, e não se pergunta outra vez',
+  ],
   [/^the queue was full$/, 'a fila estava cheia'],
   [/^no send slot was free before the deadline$/, 'nenhuma vaga de envio ficou livre antes do prazo'],
   [/^it waited to be sent until its deadline$/, 'esperou para ser enviada até o prazo'],

@@ -29,6 +29,8 @@ export const codesEn: CodeTexts = {
   'service-unreachable': 'the service did not answer until the deadline',
   'service-throttled': 'the service turned us away with 429 until the deadline',
   'request-unusable': 'the request could not be read',
+  'review-expired': 'nobody answered the review that a rule asked for in time',
+  'review-refused': 'a person refused it in a review that a rule asked for',
   restored: 'the log was set back; the request may have been bid for in the part that was lost',
   'term-missing': 'the request names no number of instalments',
   'installments-out-of-range': 'the term asked for is outside the limits',
@@ -96,4 +98,6 @@ export const workerReasonsEn: Readonly<Record<OwnCode, string>> = {
   'request-not-found': notTaken,
   'validity-too-long': notTaken,
   unclassified: notTaken,
+  'review-expired': tooLate,
+  'review-refused': 'One of our analysts looked at the request, and we cannot make an offer.',
 };

@@ -42,6 +42,8 @@ export const codesPt = {
   'service-unreachable': 'o serviço não respondeu até o prazo',
   'service-throttled': 'o serviço nos recusou com 429 até o prazo',
   'request-unusable': 'a solicitação não pôde ser lida',
+  'review-expired': 'ninguém respondeu a tempo à revisão que uma regra pediu',
+  'review-refused': 'uma pessoa recusou na revisão que uma regra pediu',
   restored: 'o registro voltou a um estado anterior; a solicitação pode ter tido lance na parte perdida',
   'term-missing': 'a solicitação não diz o número de parcelas',
   'installments-out-of-range': 'o prazo pedido está fora dos limites',
@@ -108,4 +110,6 @@ export const workerReasonsPt = {
   'request-not-found': notTaken,
   'validity-too-long': notTaken,
   unclassified: notTaken,
+  'review-expired': tooLate,
+  'review-refused': 'Uma pessoa da nossa equipe analisou o pedido, e não podemos fazer uma oferta.',
 } satisfies Record<OwnCode, string>;

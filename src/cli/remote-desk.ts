@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { Fault, type FaultCode } from '../errors.ts';
 import { capUseSchema, obeyedSchema, orderPage, standingSchema } from '../http/api/control-routes.ts';
 import { economicsApprovedSchema, economicsSchema } from '../http/api/economics-routes.ts';
-import { resolvedSchema, thawedSchema } from '../http/api/ending-routes.ts';
+import { recordedSchema, resolvedSchema, thawedSchema } from '../http/api/ending-routes.ts';
+import { reviewPageSchema } from '../http/api/review-routes.ts';
 import {
   approvalSchema,
   followedSchema,
@@ -156,6 +157,15 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
     thaw: async ({ of, id, action, reason }) => {
       const answer = await asked(thawedSchema, 'POST', `${pathOf[of]}/${part(id)}/thaw`, { action, reason });
       return answer.done === null ? (answer.outcome as never) : answer.done;
+    },
+    review: async ({ requestId, decision, reason }) => {
+      const answer = await asked(recordedSchema, 'POST', `reviews/${part(requestId)}`, { decision, reason });
+      return answer.done === null ? (answer.outcome as never) : answer.done;
+    },
+    reviews: async (query) => {
+      const given = new URLSearchParams();
+      for (const [name, value] of Object.entries(query)) if (value != null) given.set(name, String(value));
+      return read(reviewPageSchema, `reviews?${given}`);
     },
     propose: async (files, comment) => {
       const answer = await asked(proposedSchema, 'POST', 'rules/sets', {

@@ -22,6 +22,7 @@ export const ruleFaultWords: Readonly<Record<string, string>> = {
   'A named condition': 'Uma condição com nome',
   'A pass': 'Uma recusa (pass)',
   'A range': 'Um intervalo',
+  'A review': 'Uma revisão (review)',
   'A row': 'Uma linha',
   'A rule': 'Uma regra',
   'A rule file': 'Um arquivo de regras',
@@ -292,6 +293,13 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
     'Só o valor de um dia pode ser dosado (paced); escreva {remedy}, ou omita paced.',
   'The {key} is {shown}; write lower-case words, like "rate-up".':
     'O campo {key} é {shown}; escreva palavras em minúsculas, como "rate-up".',
+  'The queue is {shown}; write lower-case words, like "large-amounts", at most 40 characters.':
+    'A fila é {shown}; escreva palavras em minúsculas, como "large-amounts", com no máximo 40 caracteres.',
+  '"otherwise" is {shown}; write "pass" or "bid": what holds where nobody answers in time.':
+    '"otherwise" é {shown}; escreva "pass" ou "bid": o que vale se ninguém responder a tempo.',
+  'The queue is {shown}; write the name that a rule gives it.':
+    'A fila é {shown}; escreva o nome que uma regra lhe dá.',
+  '"otherwise" is {shown}; write "pass" or "bid".': '"otherwise" é {shown}; escreva "pass" ou "bid".',
   'An experiment with {count} changes; write exactly one of {changes}.':
     'Um experimento com {count} mudanças; escreva exatamente uma destas: {changes}.',
   'There is no event {shown}. {hint} What other programs call otherwise is named in events.json.':

@@ -130,8 +130,8 @@ export async function explainRules(
     requestId === undefined ? change : changeWithoutPersonal(change, facts),
   );
   if (json) {
-    const { limits, limitRules, economics, strategy, segmentKeys } = verdict;
-    const decided = { passes, limits, limitRules, economics, strategy, segmentKeys };
+    const { limits, limitRules, economics, strategy, segmentKeys, reviews } = verdict;
+    const decided = { passes, limits, limitRules, economics, strategy, segmentKeys, reviews };
     terminal.write(JSON.stringify({ ruleSet: ruleSet.hash, ...decided, rules: accounts, nearest }));
     return;
   }
@@ -139,6 +139,9 @@ export async function explainRules(
   terminal.write('');
   if (passes.length === 0) terminal.write(rules.noPass);
   for (const { code, rule, text } of passes) terminal.write(`${code}${rule === null ? '' : ` – "${rule}"`}: ${text}`);
+  for (const { queue, rule, minutes, otherwise } of passes.length === 0 ? verdict.reviews : []) {
+    terminal.write(rules.asksReview(rule, queue, minutes, format.texts.review.decisions[otherwise]));
+  }
   for (const { fact, from, to } of nearest) {
     terminal.write(`  ${rules.nearest(fact, valueText(from, format), valueText(to, format))}`);
   }

@@ -91,6 +91,8 @@ export const rulesEn: Texts['rules'] = {
   snoozed: '(asleep)',
   conditions: 'Rules, condition by condition',
   noPass: 'No rule passes on these facts.',
+  asksReview: (rule, queue, minutes, otherwise) =>
+    `"${rule}" asks the queue ${queue} before a bid, for ${minutes} min at most; without an answer: ${otherwise}.`,
   nearest: (fact, from, to) => `enough would be ${fact}: from ${from} to ${to}`,
   nearestNone: 'No change of a single fact, among those tried, would be enough.',
   noRule: (name, hint) => `There is no rule "${name}". ${hint}`,

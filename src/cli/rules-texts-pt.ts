@@ -92,6 +92,8 @@ export const rulesPt = {
   snoozed: '(suspensa)',
   conditions: 'Regras, condição por condição',
   noPass: 'Nenhuma regra recusa estes fatos.',
+  asksReview: (rule: string, queue: string, minutes: number, otherwise: string) =>
+    `"${rule}" pergunta à fila ${queue} antes do lance, por no máximo ${minutes} min; sem resposta: ${otherwise}.`,
   nearest: (fact: string, from: string, to: string) => `bastaria ${fact}: de ${from} para ${to}`,
   nearestNone: 'Nenhuma mudança de um só fato, entre as tentadas, bastaria.',
   noRule: (name: string, hint: string) => `Não há regra "${name}". ${hint}`,

@@ -19,6 +19,7 @@ import { performanceEn } from './performance-texts-en.ts';
 import { counted } from './plural.ts';
 import { quoteEn } from './quote-texts-en.ts';
 import { codesEn } from './reason-texts-en.ts';
+import { reviewEn } from './review-texts-en.ts';
 import { rulesEn } from './rules-texts-en.ts';
 import { statusEn } from './status-texts-en.ts';
 import type { Texts } from './texts.ts';
@@ -219,6 +220,7 @@ export const en: Texts = {
     strategy: 'strategy',
     cap: 'cap',
     experiment: 'experiment',
+    review: 'review',
   },
   show: {
     title: (id) => `Request ${id}`,
@@ -377,6 +379,8 @@ export const en: Texts = {
     contemplated: 'contemplated',
     proposed: 'proposal included',
     resolved: 'resolved',
+    'review-asked': 'review asked for',
+    'review-answered': 'review answered',
     'worker-read': 'worker shown',
     frozen: 'frozen',
     unfrozen: 'released from the freeze',
@@ -664,6 +668,7 @@ export const en: Texts = {
   flows: flowsEn,
   worker: workerEn,
   letters: lettersEn,
+  review: reviewEn,
   mapping: mappingEn,
   parsing: { error: (text) => text, beside: (text) => text, usage: (text) => text },
   badLanguage: (value) => `LANCE_LANG is "${value}": write pt or en.`,

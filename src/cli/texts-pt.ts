@@ -21,6 +21,7 @@ import { performancePt } from './performance-texts-pt.ts';
 import { counted } from './plural.ts';
 import { quotePt } from './quote-texts-pt.ts';
 import { codesPt } from './reason-texts-pt.ts';
+import { reviewPt } from './review-texts-pt.ts';
 import { rulesPt } from './rules-texts-pt.ts';
 import { statesPt } from './state-words-pt.ts';
 import { statusPt } from './status-texts-pt.ts';
@@ -216,6 +217,7 @@ export const pt = {
     strategy: 'estratégia',
     cap: 'teto',
     experiment: 'experimento',
+    review: 'revisão',
   },
   show: {
     title: (id: string) => `Solicitação ${id}`,
@@ -378,6 +380,8 @@ export const pt = {
     contemplated: 'contemplada',
     proposed: 'proposta incluída',
     resolved: 'encerrada',
+    'review-asked': 'revisão pedida',
+    'review-answered': 'revisão respondida',
     'worker-read': 'trabalhador mostrado',
     frozen: 'congelada',
     unfrozen: 'descongelada',
@@ -692,6 +696,7 @@ export const pt = {
   flows: flowsPt,
   worker: workerPt,
   letters: lettersPt,
+  review: reviewPt,
   mapping: mappingPt,
   parsing: parsingPt,
   badLanguage: (value: string) => `LANCE_LANG é "${value}": escreva pt ou en.`,

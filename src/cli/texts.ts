@@ -16,7 +16,7 @@ export type CapFigures = {
   countLimit: number | null;
 };
 
-type Widened<T> = T extends string
+export type Widened<T> = T extends string
   ? string
   : T extends (...given: infer G) => unknown
     ? (...given: G) => T extends (...given: never) => infer R ? Widened<R> : never

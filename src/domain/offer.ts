@@ -1,6 +1,7 @@
 /** What is offered, what it was decided from, and what the service said of it. */
 import type { AmountCents, EpochMs, RateHundredths } from './glossary.ts';
 import type { LinkDetail } from './request.ts';
+import type { Via } from './roles.ts';
 
 export type Offer = {
   rateHundredths: RateHundredths;
@@ -73,6 +74,8 @@ export type DecisionTrace = {
   tables?: readonly TableLook[];
   /** Rules that operators had put to sleep, and so had no say; absent: none. */
   snoozed?: readonly SnoozedRule[];
+  /** The review that was asked for, with its answer; absent: none was. */
+  review?: Review;
   reasons: readonly Reason[];
   /** Null when no curve was needed; programs before this one did not write it. */
   trial?: Trial | null;
@@ -91,6 +94,25 @@ export type TableLook = {
 
 /** A field of the economics, whose word made it so, and the rule that says so; `rule` null: none, it is as where no rule says any. */
 export type WorseValue = { field: string; value: number; word: 'request' | 'link'; rule: string | null };
+
+/** How a queue of reviews is called. */
+export const queueShape = /^[a-z][a-z0-9-]{0,39}$/;
+
+/** What a person says in a review, or what holds where nobody says anything in time. */
+export type ReviewAnswer = 'pass' | 'bid';
+
+/**
+ * A person was asked whether to bid. `rules`: those that asked, the highest priority first, whose queue it is. `until`: an answer at or
+ * after it counts for nothing; the same as `askedAt` where no time was left to ask. `answer` null: there is none.
+ */
+export type Review = {
+  queue: string;
+  rules: readonly string[];
+  askedAt: EpochMs;
+  until: EpochMs;
+  otherwise: ReviewAnswer;
+  answer: { decision: ReviewAnswer; by: string; via?: Via; reason: string; at: EpochMs } | null;
+};
 
 /** `digest`: of the rule as it was when it was put to sleep; one that says something else is awake. */
 export type SnoozedRule = { rule: string; digest: string };

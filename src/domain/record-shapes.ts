@@ -4,6 +4,7 @@
  * before this one did not write may be absent; fields that nobody knows may be there.
  */
 import { flowSteps } from './flow-records.ts';
+import { queueShape } from './offer.ts';
 import type { LostClaim, Topic, Topics } from './records.ts';
 import type { LinkDetail } from './request.ts';
 
@@ -128,6 +129,7 @@ function byName(field: string, shapes: Readonly<Record<string, Shape>>): Shape {
 }
 
 const texts = list(text);
+const via = added(oneOf('api', 'offline'));
 
 // --- Requests -------------------------------------------------------------------------------------------------------
 
@@ -208,6 +210,10 @@ const reasons = list(object({ code: text, rule: nullable(text), text }));
 const sumCents = isA('whole cents', Number.isSafeInteger);
 const usage = map(object({ amountCents: sumCents, count: whole }));
 
+const queue = isA('the name of a queue', (value) => typeof value === 'string' && queueShape.test(value));
+const reviewAnswer = oneOf('pass', 'bid');
+const review = { queue, rules: texts, until: time, otherwise: reviewAnswer };
+
 const trace = object({
   decidedAt: time,
   ruleSetHash: text,
@@ -231,6 +237,13 @@ const trace = object({
   rulesFired: texts,
   tables: added(list(object({ table: text, hash: text, key: nullable(text), found: map(textOrNumber) }))),
   snoozed: added(list(object({ rule: text, digest: text }))),
+  review: added(
+    object({
+      ...review,
+      askedAt: time,
+      answer: nullable(object({ decision: reviewAnswer, by: text, via, reason: text, at: time })),
+    }),
+  ),
   reasons,
   trial: added(
     nullable(
@@ -275,7 +288,6 @@ const bids = list(
 const winner = { at: time, requestCode: text, message: nullable(text), errors: texts, sealed: added(text) };
 const proposal = { proposalCode: nullable(text), proposalNumber: nullable(text), validUntil: nullable(time) };
 const ofRequest = { requestId: id, at: time };
-const via = added(oneOf('api', 'offline'));
 const thaw = { action: oneOf('retry', 'cancel'), by: text, via, reason: text };
 
 const hindrances = added(
@@ -323,6 +335,8 @@ const auctionRecord = byName('kind', {
     reason: text,
     windowsUntil: added(time),
   }),
+  'review-asked': object({ ...ofRequest, ...review, ruleSetHash: text }),
+  'review-answered': object({ ...ofRequest, decision: reviewAnswer, by: text, via, reason: text }),
   'worker-read': object({ ...ofRequest, by: text, via, reason: text }),
   frozen: object({ ...ofRequest, problem: text }),
   unreadable: object({ ...ofRequest, problem: text }),

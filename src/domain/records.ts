@@ -1,7 +1,16 @@
 /** Everything that can happen, as records. The topic `auctions` is the truth; everything else can be made again from it. */
 import type { EventShown, FlowRecord } from './flow-records.ts';
 import type { AmountCents, EpochMs, RequestId } from './glossary.ts';
-import type { BidOutcome, CapReservation, DecisionTrace, Offer, PublishedBid, Reason } from './offer.ts';
+import type {
+  BidOutcome,
+  CapReservation,
+  DecisionTrace,
+  Offer,
+  PublishedBid,
+  Reason,
+  Review,
+  ReviewAnswer,
+} from './offer.ts';
 import type { DetailOfLink, Link, LoanRequest } from './request.ts';
 import type { Via } from './roles.ts';
 
@@ -177,6 +186,21 @@ export type Unfrozen = OfRequest & { kind: 'unfrozen'; action: ThawAction; by: s
 /** Somebody was shown who the worker of a won bid is. Changes nothing. */
 type WorkerRead = OfRequest & { kind: 'worker-read'; by: string; via?: Via; reason: string };
 
+/** It would be bid for, and waits for a person, because rules of the set say so. The first one of a request counts. */
+export type ReviewAsked = OfRequest & { kind: 'review-asked'; ruleSetHash: string } & Omit<
+    Review,
+    'askedAt' | 'answer'
+  >;
+
+/** The answer to a review. The first one that came before the end of the wait counts; every other changes nothing. */
+export type ReviewAnswered = OfRequest & {
+  kind: 'review-answered';
+  decision: ReviewAnswer;
+  by: string;
+  via?: Via;
+  reason: string;
+};
+
 /**
  * Stands where the log has a record whose content cannot be read; written only where a desk that has one is moved. Folded, it
  * freezes what its key names.
@@ -186,7 +210,7 @@ type Unreadable = { kind: 'unreadable'; at: EpochMs; problem: string };
 /** What a request's own history consists of. */
 export type LifeRecord = Requested | Claimed | Passed | Answered | Ended | Contemplated | Proposed | Resolved;
 type FreezeRecord = Frozen | Unfrozen | (Unreadable & { requestId: RequestId });
-export type AuctionRecord = LifeRecord | FreezeRecord | WorkerRead;
+export type AuctionRecord = LifeRecord | FreezeRecord | ReviewAsked | ReviewAnswered | WorkerRead;
 
 /** A bank credit note as the service generated it. Percentages are the service's own, not rounded by us; null: it did not say. */
 export type CreditNote = {

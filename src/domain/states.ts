@@ -1,6 +1,6 @@
 /** The state of a request: what its records say, folded in log order. */
 import type { EpochMs, RequestId } from './glossary.ts';
-import type { BidOutcome, CapReservation, Offer, PublishedBid, Reason, Trial } from './offer.ts';
+import type { BidOutcome, CapReservation, Offer, PublishedBid, Reason, Review, Trial } from './offer.ts';
 import type { RecordPlaces } from './record-places.ts';
 import type { ClaimTerms, Resolution } from './records.ts';
 import type { LoanRequest } from './request.ts';
@@ -168,6 +168,8 @@ export type RequestState = {
   decidedAt: EpochMs | null;
   /** When something is due if no record comes first, and what. */
   timer: { at: EpochMs; due: TimerKind } | null;
+  /** What a person was asked before a bid; absent: nothing. */
+  review?: Review;
   /** One of its records could not be processed: nothing is sent for it. Absent: it is not so. */
   frozen?: FrozenMark;
   /** Where its records stand. Absent: its first ones were folded by an earlier version. */

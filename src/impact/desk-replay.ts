@@ -142,6 +142,8 @@ export function createDeskReplay(options: {
     settings,
     policy,
     control: () => control,
+    // Nobody can be asked any more: what rules say otherwise holds.
+    latestAnswerAt: () => now,
     encodeBid: () => '',
     onFailure: () => undefined,
   };

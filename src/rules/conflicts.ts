@@ -195,6 +195,9 @@ function isCovered(rule: Rule, other: Rule): boolean {
       return field.startsWith('min') ? bound >= value : bound <= value;
     });
   }
+  if (own.type === 'review' && wider.type === 'review') {
+    return other.priority > rule.priority && wider.minutes <= own.minutes && wider.otherwise === 'pass';
+  }
   if (other.priority <= rule.priority) return false;
   const fields = contestedFields(other);
   return contestedFields(rule).length > 0 && contestedFields(rule).every((field) => fields.includes(field));

@@ -1,7 +1,7 @@
 /** Runs a compiled rule set on facts and combines what fired, as the table of events in DESIGN says. */
 import { dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
-import type { CapReservation, Reason } from '../domain/offer.ts';
+import type { CapReservation, Reason, ReviewAnswer } from '../domain/offer.ts';
 import { type Economics, type Limits, noLimits, type Strategy } from '../domain/policy.ts';
 import { isFalse, isTrue } from './compile.ts';
 import { numberOf } from './derived.ts';
@@ -20,6 +20,8 @@ export type RequestVerdict = {
   segmentKeys: readonly string[];
   strategy: Strategy;
   caps: readonly CapReservation[];
+  /** Rules that want a person asked before a bid, by priority. */
+  reviews: readonly ReviewWanted[];
   /** Experiments that the worker is in, treated or to compare with; at most one of a layer. */
   experiments: readonly Assignment[];
   /** Economics as they would be without any treatment. */
@@ -37,6 +39,17 @@ export type OpenRule = { rule: string; passes: boolean; missing: readonly string
 
 export type Assignment = { name: string; layer: string; arm: 'treated' | 'control' };
 
+export type ReviewWanted = { rule: string; queue: string; minutes: number; otherwise: ReviewAnswer };
+
+/** What is asked where several rules want it: the queue of the first, as soon as any wants it answered, no bid where any says so. */
+export function joinedReview(wanted: readonly ReviewWanted[]): Omit<ReviewWanted, 'rule'> | null {
+  const [first] = wanted;
+  if (first === undefined) return null;
+  const isPass = wanted.some(({ otherwise }) => otherwise === 'pass');
+  const minutes = Math.min(...wanted.map((each) => each.minutes));
+  return { queue: first.queue, minutes, otherwise: isPass ? 'pass' : 'bid' };
+}
+
 export type OfferVerdict = Pick<RequestVerdict, 'passes' | 'caps' | 'fired' | 'open'>;
 
 const noFacts: Facts = {};
@@ -53,6 +66,7 @@ type Draft = {
   segmentKeys: readonly string[] | null;
   strategy: Strategy | null;
   caps: CapReservation[];
+  reviews: ReviewWanted[];
   experiments: Assignment[];
   treatments: CompiledExperiment[];
   fired: string[];
@@ -248,6 +262,12 @@ function apply(
         return false;
       }
       return assign(draft, event.experiment, facts);
+    case 'review': {
+      if (!certain) leaveOpen(draft, rule);
+      const { queue, minutes, otherwise } = event;
+      draft.reviews.push({ rule: rule.name, queue, minutes, otherwise });
+      return true;
+    }
     default:
       return event satisfies never;
   }
@@ -297,6 +317,7 @@ function emptyDraft(): Draft {
     segmentKeys: null,
     strategy: null,
     caps: [],
+    reviews: [],
     experiments: [],
     treatments: [],
     fired: [],
@@ -399,6 +420,7 @@ export function evaluateRequest(
     experiments: draft.experiments,
     untreated: draft.economics,
     caps: draft.caps,
+    reviews: draft.reviews,
     fired: draft.fired,
   };
 }

@@ -1,5 +1,6 @@
 /** The closed set of events, read strictly. Files speak reais and percent; from here on it is cents and hundredths. */
 import { longestWindowHours } from '../domain/cap-book.ts';
+import { queueShape } from '../domain/offer.ts';
 import type { Economics, Limits, Strategy } from '../domain/policy.ts';
 import { catalogue, extraPrefix, type FactDefinition, factNamed, type Stage } from './facts.ts';
 import type { Json, JsonObject } from './json.ts';
@@ -401,7 +402,34 @@ function readExperiment(place: Place, params: Json): RuleEvent | null {
   return { type: 'experiment', experiment };
 }
 
-export const eventTypes = ['pass', 'limit', 'economics', 'segment', 'strategy', 'cap', 'experiment'] as const;
+/** An auction lasts a day at most where its request names no end, and a bid is valid for 7 at most. */
+export const reviewMinutes: Measure = { unit: 'minutes', min: 1, max: 10_080, decimals: 0 };
+export const reviewAnswers = ['pass', 'bid'] as const;
+
+function readReview(place: Place, params: Json): RuleEvent | null {
+  const keys = { required: ['queue', 'minutes'], optional: ['otherwise'] };
+  const object = readObject(place, params, 'A review', keys);
+  if (object === null) return null;
+  const queue = object.queue!;
+  if (typeof queue !== 'string' || !queueShape.test(queue)) {
+    return refuse(
+      within(place, 'queue'),
+      `The queue is ${shown(queue)}; write lower-case words, like "large-amounts", at most 40 characters.`,
+    );
+  }
+  const minutes = readNumber(within(place, 'minutes'), object.minutes!, 'minutes', reviewMinutes);
+  const written = 'otherwise' in object ? object.otherwise! : 'pass';
+  const otherwise = reviewAnswers.find((answer) => answer === written);
+  if (otherwise === undefined) {
+    return refuse(
+      within(place, 'otherwise'),
+      `"otherwise" is ${shown(written)}; write "pass" or "bid": what holds where nobody answers in time.`,
+    );
+  }
+  return minutes === null ? null : { type: 'review', queue, minutes, otherwise };
+}
+
+export const eventTypes = ['pass', 'limit', 'economics', 'segment', 'strategy', 'cap', 'experiment', 'review'] as const;
 
 /** The event of a rule; null when something was refused. `codes`: the declared pass codes. */
 export function readEvent(place: Place, value: Json, scope: FactScope, codes: ReadonlySet<string>): RuleEvent | null {
@@ -439,6 +467,8 @@ export function readEvent(place: Place, value: Json, scope: FactScope, codes: Re
       return readCap(params, given, scope);
     case 'experiment':
       return readExperiment(params, given);
+    case 'review':
+      return readReview(params, given);
     default:
       return type satisfies never;
   }

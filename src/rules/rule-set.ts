@@ -61,7 +61,8 @@ type CompiledEvent =
   | { type: 'segment'; keysOf: (facts: Facts) => readonly string[] }
   | { type: 'strategy'; strategy: Strategy }
   | { type: 'cap'; reserve: CompiledCap; byFact: readonly string[] }
-  | { type: 'experiment'; experiment: CompiledExperiment };
+  | { type: 'experiment'; experiment: CompiledExperiment }
+  | Extract<RuleEvent, { type: 'review' }>;
 
 /** `changes`: of the economics of those treated. */
 export type CompiledExperiment = ExperimentRule & {
@@ -88,6 +89,8 @@ export type RuleSet = {
   rules: readonly RuleSummary[];
   /** Names of the caps, each once. */
   caps: readonly string[];
+  /** Names of the queues of reviews, each once. */
+  queues: readonly string[];
   codes: readonly PassCode[];
   /** What is looked up, computed or summed up, by the name of the fact. */
   derived: DerivedFacts;
@@ -150,6 +153,7 @@ function compileEvent({ event, onMissing }: Rule, read: ReadNumber): CompiledEve
     case 'segment':
       return { type: 'segment', keysOf: compileSegment(event.dimensions) };
     case 'strategy':
+    case 'review':
       return event;
     case 'cap':
       return { type: 'cap', reserve: compileCap(event.cap, read), byFact: valueFactsOf(event) };
@@ -637,6 +641,7 @@ function compileParsed(
     source,
     rules: rules.map(summarise),
     caps: [...new Set(rules.flatMap(({ event }) => (event.type === 'cap' ? event.cap.name : [])))],
+    queues: [...new Set(rules.flatMap(({ event }) => (event.type === 'review' ? event.queue : [])))],
     codes,
     derived,
     tables: looksOf(looks.opened, rules, derived),

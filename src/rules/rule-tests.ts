@@ -8,7 +8,7 @@ import type { EpochMs } from '../domain/glossary.ts';
 import { escapeMarkup } from '../domain/markup.ts';
 import type { Economics, Limits } from '../domain/policy.ts';
 import { createFrame, isFalse, isTrue, type Truth } from './compile.ts';
-import { evaluateOffer, evaluateRequest, type OfferVerdict, type RequestVerdict } from './evaluate.ts';
+import { evaluateOffer, evaluateRequest, joinedReview, type OfferVerdict, type RequestVerdict } from './evaluate.ts';
 import { comparisonsOf, factsIn, neverHolds } from './extents.ts';
 import { isAlwaysPresent } from './facts.ts';
 import type { Comparison, Condition } from './rule.ts';
@@ -51,6 +51,19 @@ function compareFields(
   });
 }
 
+function compareReview(expected: RuleTest['expect']['review'], actual: ReturnType<typeof joinedReview>): TestFailure[] {
+  if (expected === undefined) return [];
+  if (expected === null || actual === null) {
+    if (expected === actual) return [];
+    return [{ field: 'review', expected: shown(expected?.queue ?? null), actual: shown(actual?.queue ?? null) }];
+  }
+  return (['queue', 'minutes', 'otherwise'] as const).flatMap((field) => {
+    const [wanted, found] = [expected[field], actual[field]];
+    if (wanted === undefined || wanted === found) return [];
+    return [{ field: `review.${field}`, expected: shown(wanted), actual: shown(found) }];
+  });
+}
+
 function failuresOf(
   ruleSet: RuleSet,
   { expect, facts, offerFacts }: RuleTest,
@@ -62,6 +75,7 @@ function failuresOf(
   if (expect.pass !== undefined && expect.pass !== code) {
     failures.push({ field: 'pass', expected: shown(expect.pass), actual: shown(code) });
   }
+  failures.push(...compareReview(expect.review, joinedReview(verdict.reviews)));
   failures.push(...compareFields('limits', expect.limits, verdict.limits));
   failures.push(...compareFields('economics', expect.economics, verdict.economics));
   for (const [name, wanted] of Object.entries(expect.facts ?? {})) {

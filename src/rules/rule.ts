@@ -1,5 +1,6 @@
 /** A rule after it was read and checked: everything in the units of the domain, nothing left to doubt. */
 import type { Day } from '../domain/glossary.ts';
+import type { ReviewAnswer } from '../domain/offer.ts';
 import type { Economics, Limits, Strategy } from '../domain/policy.ts';
 import type { Stage } from './facts.ts';
 import type { Json } from './json.ts';
@@ -81,7 +82,9 @@ export type RuleEvent =
   | { type: 'segment'; dimensions: readonly Dimension[] }
   | { type: 'strategy'; strategy: Strategy }
   | { type: 'cap'; cap: CapRule }
-  | { type: 'experiment'; experiment: ExperimentRule };
+  | { type: 'experiment'; experiment: ExperimentRule }
+  /** A person is asked before a bid. `minutes`: how long at most; `otherwise`: what holds where nobody answers. */
+  | { type: 'review'; queue: string; minutes: number; otherwise: ReviewAnswer };
 
 /** `salt`: what the workers are drawn by, the rule's name or that of its table. `fact`: whether the worker is in. */
 export type WorkerShare = { salt: string; share: number; fact: string };

@@ -3,7 +3,16 @@
  * definitions that the loader checks with. The loader stays the judge; what a schema can't say, it says.
  */
 import { longestWindowHours } from '../domain/cap-book.ts';
-import { capName, economicsParameters, eventTypes, limitParameters, type Parameter } from './events.ts';
+import { queueShape } from '../domain/offer.ts';
+import {
+  capName,
+  economicsParameters,
+  eventTypes,
+  limitParameters,
+  type Parameter,
+  reviewAnswers,
+  reviewMinutes,
+} from './events.ts';
 import { catalogue, type FactDefinition } from './facts.ts';
 import { listFacts } from './lists.ts';
 import { accepts, decorators, operators, valueTypes } from './operators.ts';
@@ -175,6 +184,12 @@ function paramsOf(type: (typeof eventTypes)[number]): Schema {
         economics: paramsOf('economics'),
         strategy: paramsOf('strategy'),
       });
+    case 'review':
+      return strict(['queue', 'minutes'], {
+        queue: { type: 'string', pattern: queueShape.source, description: 'Of the people who answer.' },
+        minutes: { type: 'integer', minimum: reviewMinutes.min, maximum: reviewMinutes.max },
+        otherwise: { enum: reviewAnswers, description: 'Where nobody answers in time; "pass" if left out.' },
+      });
     default:
       return type satisfies never;
   }
@@ -260,6 +275,10 @@ function testsFile(): Schema {
       economics: strict([], fieldSchemas(economicsParameters, true)),
       fired: names,
       silent: names,
+      review: {
+        anyOf: [{ type: ['string', 'null'] }, strict([], paramsOf('review').properties as Record<string, Schema>)],
+        description: 'How a person is asked, or the queue alone; null: nobody is.',
+      },
       facts: { type: 'object', description: 'Values of computed facts and scorecards; null: unknown.' },
     }),
     minProperties: 1,

@@ -2,10 +2,13 @@
  * Tests beside rules: files `NAME.test.json` of a rule set, facts in and what the rules make of them out. They are part of
  * the set and of its hash. `base` holds the facts of an ordinary request; each test changes some, `null` takes one away.
  */
+
 import { dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import { queueShape } from '../domain/offer.ts';
 import type { Economics, Limits } from '../domain/policy.ts';
-import { economicsParameters, limitParameters, type Parameter } from './events.ts';
+import type { ReviewWanted } from './evaluate.ts';
+import { economicsParameters, limitParameters, type Parameter, reviewAnswers, reviewMinutes } from './events.ts';
 import { catalogue, extraPrefix, type FactDefinition, type Facts, type FactValue, type Stage } from './facts.ts';
 import type { Json, JsonObject } from './json.ts';
 import {
@@ -35,6 +38,8 @@ type Expectation = {
   economics?: Partial<Record<keyof Economics, number | null>>;
   /** Rules that have an effect, and rules that have none. */
   fired?: readonly string[];
+  /** How a person is asked before a bid; what is left out is not looked at. Null: nobody is. */
+  review?: Partial<Omit<ReviewWanted, 'rule'>> | null;
   silent?: readonly string[];
   /** Of facts that the set makes of others; null: unknown. */
   facts?: Readonly<Record<string, FactValue | null>>;
@@ -186,7 +191,7 @@ function readRuleNames(place: Place, value: Json, names: ReadonlySet<string>): r
   });
 }
 
-const expectations = ['pass', 'limits', 'economics', 'fired', 'silent', 'facts'];
+const expectations = ['pass', 'limits', 'economics', 'fired', 'silent', 'facts', 'review'];
 
 function readExpectation(place: Place, value: Json, named: Named, names: ReadonlySet<string>): Expectation | null {
   const object = readObject(place, value, 'What is expected', { required: [], optional: expectations });
@@ -206,8 +211,36 @@ function readExpectation(place: Place, value: Json, named: Named, names: Readonl
   }
   if ('fired' in object) expect.fired = readRuleNames(within(place, 'fired'), object.fired!, names);
   if ('silent' in object) expect.silent = readRuleNames(within(place, 'silent'), object.silent!, names);
+  if ('review' in object) {
+    const review = readReviewExpected(within(place, 'review'), object.review!);
+    if (review !== undefined) expect.review = review;
+  }
   if ('facts' in object) expect.facts = readMadeFacts(within(place, 'facts'), object.facts!, named.vocabulary);
   return expect;
+}
+
+/** A text is the queue alone. Undefined: it was refused. */
+function readReviewExpected(place: Place, value: Json): Expectation['review'] {
+  if (value === null) return null;
+  const given: Json = typeof value === 'string' ? Object.assign(Object.create(null), { queue: value }) : value;
+  const before = place.faults.length;
+  const object = readObject(place, given, 'A review', { required: [], optional: ['queue', 'minutes', 'otherwise'] });
+  if (object === null) return undefined;
+  const { queue, minutes, otherwise } = object;
+  const review: Expectation['review'] = {};
+  if (queue !== undefined) {
+    if (typeof queue === 'string' && queueShape.test(queue)) review.queue = queue;
+    else refuse(within(place, 'queue'), `The queue is ${shown(queue)}; write the name that a rule gives it.`);
+  }
+  if (minutes !== undefined) {
+    review.minutes = readNumber(within(place, 'minutes'), minutes, 'minutes', reviewMinutes) ?? 0;
+  }
+  if (otherwise !== undefined) {
+    const answer = reviewAnswers.find((each) => each === otherwise);
+    if (answer !== undefined) review.otherwise = answer;
+    else refuse(within(place, 'otherwise'), `"otherwise" is ${shown(otherwise)}; write "pass" or "bid".`);
+  }
+  return place.faults.length > before ? undefined : review;
 }
 
 function readMadeFacts(place: Place, value: Json, { derived }: Vocabulary): Record<string, FactValue | null> {

@@ -119,11 +119,14 @@ export function worseVerdict(
   const beside = passesBeside(own.passes, words);
   if (unclear.length > 0) beside.push(unclearReason(own, facts, unclear));
   const passes = [...own.passes, ...beside];
+  const reviews = [...own.reviews];
+  for (const review of [...request.reviews, ...link.reviews])
+    if (!reviews.some(({ rule }) => rule === review.rule)) reviews.push(review);
   const fired = firedWith(
     own.fired,
-    [...worse, ...beside].map(({ rule }) => rule),
+    [...worse, ...beside, ...reviews].map(({ rule }) => rule),
   );
-  return { verdict: { ...own, passes, economics, untreated, fired }, worse };
+  return { verdict: { ...own, passes, economics, untreated, reviews, fired }, worse };
 }
 
 /** Named after a fact that the rules of the economics miss; else after the first that the two contradict each other on. */

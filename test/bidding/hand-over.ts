@@ -3,6 +3,7 @@ import { createDesk, type Desk } from '../../src/bidding/desk.ts';
 import type { BidAnswer, ControlState } from '../../src/bidding/ports.ts';
 import type { RequestId } from '../../src/domain/glossary.ts';
 import type { AuctionRecord, Topic } from '../../src/domain/records.ts';
+import type { LoanRequest } from '../../src/domain/request.ts';
 import type { RequestState } from '../../src/domain/states.ts';
 import { Fault } from '../../src/errors.ts';
 import { isBidOf } from '../../src/wire/bid.ts';
@@ -57,7 +58,8 @@ function groupByHand(): Group & { unsettle: () => void; give: (name: Name) => vo
 
 type Written = { by: Name; body: string; answer: (answer: BidAnswer) => void };
 
-export async function createHandOver() {
+/** `moreRules`: beside those of the simulation. */
+export async function createHandOver(moreRules: readonly object[] = []) {
   const time = createVirtualTime(at);
   const chance = seededChance(1);
   const faults: Faults = { counts: noFaults(), strikes: () => false, note: () => {}, end: () => {}, over: () => true };
@@ -66,7 +68,7 @@ export async function createHandOver() {
   const groups = { auctions: groupByHand(), callbacks: groupByHand() };
   for (const [topic, group] of Object.entries(groups)) store.groups!.set(topic as Topic, group);
   const views = createViewStore();
-  const variants = createRuleVariants();
+  const variants = createRuleVariants(moreRules);
   const { policy, hash } = variants.all[0]!;
   const control = createControlStore(at, hash);
   const world = {
@@ -157,11 +159,18 @@ export async function createHandOver() {
     pass,
     requestId,
     now: time.now,
+    policy,
+    /** A record of somebody beside the desks. */
+    append: async (record: AuctionRecord) => {
+      const person = { id: 'person', alive: true, diedAt: 0, frozenAt: 0, frozenUntil: 0, skewMs: 0, stepMs: 0 };
+      const entry = { topic: 'auctions', key: record.requestId, record } as const;
+      await Promise.all([createEventLog(logWorld, person).append([entry]), pass(50)]);
+    },
     /** New requests are in the log. */
-    arrive: async (requestIds: readonly RequestId[] = [requestId]) => {
+    arrive: async (requestIds: readonly RequestId[] = [requestId], change: Partial<LoanRequest> = {}) => {
       const receivedAt = time.now();
       const entries = requestIds.map((id) => {
-        const request = { ...sampleRequest, requestId: id, receivedAt };
+        const request = { ...sampleRequest, requestId: id, receivedAt, ...change };
         const record: AuctionRecord = {
           ...{ kind: 'requested', requestId: id, at: receivedAt, request, sealed: 'sealed', rawHash: `raw-${id}` },
         };
@@ -175,6 +184,7 @@ export async function createHandOver() {
       ]);
     },
     records: () => store.topics.auctions[0]!.map((stored, offset) => decode<'auctions'>(stored, 0, offset).record),
+    inputs: () => store.topics.inputs[0]!.map((stored, offset) => decode<'inputs'>(stored, 0, offset).record),
     state: (): RequestState => rowOf(views.data, requestId)!.state,
     /** Lets time pass until it is so. */
     until: async (isSo: () => boolean, withinMs = 10_000) => {

@@ -128,6 +128,8 @@ export function triggerOf(state: RequestState | null, record: AuctionRecord): Tr
     case 'frozen':
     case 'unfrozen':
     case 'worker-read':
+    case 'review-asked':
+    case 'review-answered':
     case 'unreadable':
       return null;
     default:

@@ -46,6 +46,17 @@ test('what names figures or causes keeps them, in the words of the language', ()
       'o prazo já tinha passado quando seria decidida; do lance esperavam-se R$ -0,10',
     ],
     ['the queue was full; the bid was expected to bring R$ 3.00', 'a fila estava cheia; do lance esperavam-se R$ 3,00'],
+    ['a person of the queue large refused it', 'uma pessoa da fila large recusou na revisão; nada foi enviado'],
+    [
+      'a person of the queue large refused it; nothing was sent',
+      'uma pessoa da fila large recusou na revisão; nada foi enviado',
+    ],
+    ['nobody of the queue large answered the review in time', 'ninguém da fila large respondeu à revisão a tempo'],
+    ['no time was left to ask the queue large', 'não restava tempo para perguntar à fila large'],
+    [
+      'the rule wants a review that was not asked for when the person was asked, and nobody is asked twice',
+      'a regra pede uma revisão que não foi pedida quando se perguntou à pessoa, e não se pergunta outra vez',
+    ],
     ['the log of somebody else', 'the log of somebody else'],
   ] as const)
     assert.equal(deskReasonPt(text), said);

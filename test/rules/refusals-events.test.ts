@@ -194,3 +194,42 @@ test('equal priority stands where conditions exclude each other', () => {
   for (const [left, right] of pairs) compiled([hazard('A', 3, left), hazard('B', 3, right)]);
   compiled([hazard('A', 3, always), hazard('B', 4, always)]);
 });
+
+// Reviews.
+const review = { queue: 'large-amounts', minutes: 20 };
+refused('a review without a queue', [event('review', { minutes: 20 })], inParams, /lacks "queue"/);
+refused('a review without a time', [event('review', { queue: 'large' })], inParams, /lacks "minutes"/);
+refused(
+  'a review by nobody knows whom',
+  [event('review', { ...review, who: 'ana' })],
+  `${inParams}/who`,
+  /no key "who"/,
+);
+for (const queue of ['', 'Large', 'large amounts', 'large\u001b[31m', 'a'.repeat(41), 7])
+  refused(
+    `a queue called ${JSON.stringify(queue)}`,
+    [event('review', { ...review, queue })],
+    `${inParams}/queue`,
+    /lower-case words/,
+  );
+for (const minutes of [0, 0.5, -1, 10_081, '20'])
+  refused(
+    `a review of ${JSON.stringify(minutes)} minutes`,
+    [event('review', { ...review, minutes })],
+    `${inParams}/minutes`,
+    /minutes is/,
+  );
+for (const otherwise of ['ask', null, true])
+  refused(
+    `a review that is otherwise ${JSON.stringify(otherwise)}`,
+    [event('review', { ...review, otherwise })],
+    `${inParams}/otherwise`,
+    /write "pass" or "bid"/,
+  );
+refused('a review after pricing', [event('review', review, { stage: 'offer' })], '/rules/0/event/type', /too late/);
+refused(
+  'a review that ignores what is missing',
+  [event('review', review, { onMissing: 'ignore' })],
+  '/rules/0/onMissing',
+  /./,
+);

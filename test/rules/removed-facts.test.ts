@@ -82,6 +82,7 @@ function bids(own: Facts, ownOffer: Facts | null, policy: ReturnType<typeof poli
     ledger,
     snoozed: [],
     tables: [],
+    review: null,
     joining: 'worse',
     words: null,
     worse: [],

@@ -52,7 +52,7 @@ const exposed = { all: [{ fact: 'worker.politicallyExposed', operator: 'equal', 
 const guaranteed = { all: [{ fact: 'guarantee.present', operator: 'equal', value: true }] };
 const plain = { all: [{ fact: 'guarantee.present', operator: 'notEqual', value: true }] };
 
-function rulesOf(limits: Limits): object[] {
+function rulesOf(limits: Limits, more: readonly object[]): object[] {
   return [
     rule('exposed', exposed, { type: 'pass', params: { code: 'politically-exposed', reason: 'decided by hand' } }),
     rule('rates', always, { type: 'limit', params: { maxRatePercent: limits.highestRate / 100 } }),
@@ -68,13 +68,14 @@ function rulesOf(limits: Limits): object[] {
     cap('employer-day', { keyFacts: ['employer.key'], window: 'day', maxAmountReais: limits.employerDayCents / 100 }),
     cap('worker-day', { keyFacts: ['worker.key'], window: 'day', maxCount: limits.workerDayCount }),
     cap('desk-hours', { keyFacts: [], window: { hours: 2 }, maxCount: limits.deskHoursCount }),
+    ...more,
   ];
 }
 
-function compile(limits: Limits): RuleSet {
+function compile(limits: Limits, more: readonly object[]): RuleSet {
   const compiled = compileRuleSet([
     { path: 'codes.json', text: JSON.stringify({ codes: { 'politically-exposed': 'Decided by hand.' } }) },
-    { path: 'rules.json', text: JSON.stringify({ rules: rulesOf(limits) }) },
+    { path: 'rules.json', text: JSON.stringify({ rules: rulesOf(limits, more) }) },
   ]);
   if (compiled.kind === 'refused') throw new Error(JSON.stringify(compiled.faults));
   return compiled.ruleSet;
@@ -161,7 +162,8 @@ export type RuleVariants = {
   ofHash: (hash: string) => RuleVariant;
 };
 
-export function createRuleVariants(): RuleVariants {
+/** `more`: rules beside those of the simulation, for tests that play by hand. */
+export function createRuleVariants(more: readonly object[] = []): RuleVariants {
   const content = JSON.stringify({ bidding: settings, economics, pricing });
   const common = {
     economics,
@@ -170,7 +172,7 @@ export function createRuleVariants(): RuleVariants {
     settingsHash: sha256(content),
   };
   const all = variants.map((limits): RuleVariant => {
-    const ruleSet = compile(limits);
+    const ruleSet = compile(limits, more);
     const { hash, source } = ruleSet;
     const stored: Policy['stored'] = [
       { kind: 'rule-set', hash, content: source },

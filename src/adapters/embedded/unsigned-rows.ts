@@ -18,7 +18,12 @@ import { signedAppends } from './signed-commits.ts';
 export type RowWriter = { signed: 'commit' | 'stop'; heads: ChainHeads; key: AuditKey | null };
 
 /** What commands of earlier versions wrote as well: orders, what was shown, webhooks that were read again, and acceptances. */
-const auctionsOfDesk: ReadonlySet<unknown> = new Set<AuctionRecord['kind']>(['claimed', 'answered']);
+const auctionsOfDesk: ReadonlySet<unknown> = new Set<AuctionRecord['kind']>([
+  'claimed',
+  'answered',
+  'review-asked',
+  'review-answered',
+]);
 const flowsOfDesk: ReadonlySet<unknown> = new Set<FlowRecord['kind']>(['intended', 'withheld', 'answered', 'proposed']);
 /** Orders that name who gave them. */
 const ordersOfRules: ReadonlySet<unknown> = new Set<RuleBookEntry['kind']>([

@@ -28,6 +28,7 @@ import { addLoginRoutes, type LoginRouteParts } from './login-routes.ts';
 import { answerError, coded, problem, unreadable } from './problems.ts';
 import { longestKey } from './remedies.ts';
 import { readJson } from './requests.ts';
+import { addReviewRoutes, type ReviewRouteParts } from './review-routes.ts';
 import { addRuleRoutes, type RuleRouteParts } from './rule-routes.ts';
 import { addStatus, type StatusParts } from './status.ts';
 import { addTokenRoutes, type TokenRouteParts } from './token-routes.ts';
@@ -48,6 +49,7 @@ export type ApiParts = Omit<BidRouteParts, 'guard'> &
   Omit<ControlRouteParts, 'guard'> &
   Omit<RuleRouteParts, 'guard'> &
   Omit<EndingRouteParts, 'guard'> &
+  Omit<ReviewRouteParts, 'guard'> &
   Omit<LoginRouteParts, 'guard' | 'loginFailed'> &
   Omit<TokenRouteParts, 'guard'> & {
     bodyLimitBytes: number;
@@ -103,6 +105,7 @@ function addOperations(app: ApiApp, parts: ApiParts & Shared): void {
   addBidRoutes(app, parts);
   addEndingRoutes(app, parts);
   addControlRoutes(app, parts);
+  addReviewRoutes(app, parts);
   addRuleRoutes(app, parts);
   addEconomicsRoutes(app, parts);
   addTokenRoutes(app, parts);

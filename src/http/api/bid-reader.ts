@@ -10,6 +10,7 @@ import type { DecisionTrace } from '../../domain/offer.ts';
 import type { ApiRole } from '../../domain/roles.ts';
 import type { LaterList, RequestState } from '../../domain/states.ts';
 import type { Vault } from '../../domain/vault.ts';
+import type { BidFinder } from '../../operating/reviews.ts';
 import type { WorkerReasons } from '../../operating/worker-reasons.ts';
 import { contractId } from '../../origination/orders.ts';
 import type { FlowStore } from '../../origination/ports.ts';
@@ -29,6 +30,8 @@ export type BidPage = z.infer<typeof bidPage>;
 export type Decision = z.infer<typeof decisionSchema>;
 
 export type BidReader = {
+  /** As `searchBids`, over all partitions. */
+  find: BidFinder;
   /** `name`: who asks. `not-done`: too many searches are under way. */
   page: (name: string, query: BidPageQuery) => Promise<{ kind: 'page'; page: BidPage } | { kind: 'not-done' }>;
   /** Null: no request has this id. */
@@ -56,6 +59,7 @@ export function createBidReader(parts: BidReaderParts): BidReader {
   const find: AskedBids['search'] =
     askedBids?.search ?? (async (...asked) => ({ ...(await searchBids(views, ...asked)), unasked: [] }));
   return {
+    find,
     page: async (name, { limit, before = null, batchId, ...search }) => {
       const batchIds = batchId === undefined ? undefined : namesOfBatch(vault, batchId);
       const searched = await line(name, () => find({ ...search, batchIds }, { limit, before }));
@@ -89,6 +93,7 @@ export function createBidReader(parts: BidReaderParts): BidReader {
         workerTold: code === null ? null : await workerReasons.of(code, decided?.ruleSetHash ?? null),
         hindrances: hindrancesIn(detailed ? records : []).map((hindrance) => ({ ...hindrance })),
         unclaimed: unclaimedIn(state),
+        review: reviewIn(state, decided, detailed),
         auction: auctionIn(state, role === 'operator' || role === 'admin'),
       };
     },
@@ -104,6 +109,20 @@ function auctionIn({ auction }: RequestState, seesPersons: boolean) {
   const { listHash: _, again, ...first } = auction;
   const shown = { ...first, candidates: [...auction.candidates], again: again === undefined ? null : laterList(again) };
   return seesPersons ? shown : withoutCpfs(shown);
+}
+
+/** That of the decision, where there is one. Who answered what is for those who see decisions. */
+function reviewIn(
+  state: RequestState,
+  trace: DecisionTrace | null,
+  detailed: boolean,
+): NonNullable<Decision['review']> | null {
+  const review = trace?.review ?? state.review;
+  if (review === undefined) return null;
+  const { queue, rules, askedAt, until, otherwise, answer } = review;
+  const shown = answer === null || !detailed ? null : answer;
+  const told = shown && { decision: shown.decision, by: shown.by, reason: shown.reason, at: shown.at };
+  return { queue, rules: [...rules], askedAt, until, otherwise, answer: told };
 }
 
 /** Winner events that several requests may have, without what the service wrote. */

@@ -31,6 +31,12 @@ export const resolvedSchema = answerNamed(
   'Resolved',
   'What became of a word about a request',
 );
+/** Of a word that changes nothing but what was asked. */
+export const recordedSchema = answerNamed(
+  z.object({ kind: said(z.enum(recorded), recordedText, 'done') }),
+  'Recorded',
+  'What became of an answer',
+);
 export const thawedSchema = answerNamed(
   z.object({ kind: said(z.enum(recorded), recordedText, 'done') }),
   'Thawed',

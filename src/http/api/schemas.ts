@@ -1271,7 +1271,7 @@ export const resultSchema = answerNamed(
   "The service's last answer to an operation",
 );
 
-const pageQuery = z.object({
+export const pageQuery = z.object({
   limit: said(
     measured(z.coerce.number().int().min(1).max(200), 'a count').default(50),
     'How many at most: 1 to 200',
@@ -1327,6 +1327,43 @@ export const bidQuery = pageQuery.extend({
   until: said(moment.optional(), 'Decided, or else received, then or earlier', exampleTime + 60_000),
 });
 
+const reviewAnswer = z.enum(['pass', 'bid']);
+const review = {
+  queue: said(z.string(), 'The queue that the rule names', 'large-amounts'),
+  rules: said(z.array(z.string()), 'The rules that want a person asked, the highest priority first', ['Large amounts']),
+  askedAt: said(time, 'Since when it waits', exampleTime),
+  until: said(time, 'An answer has to come before it', exampleTime + 600_000),
+  otherwise: said(reviewAnswer, 'What holds where nobody answers in time', 'pass'),
+};
+/** Of a request that waits. */
+export const reviewFields = {
+  requestId: said(z.string(), 'Id of the request', exampleRequest, 'numeroSolicitacao'),
+  ...review,
+  requestedAmountCents: said(amount.nullable(), 'Amount asked for; null: the request does not say', 2_000_000),
+  requestedInstallments: said(count.nullable(), 'Instalments asked for; null: the request does not say', 24),
+};
+
+export const missingPartitions = saidOfParts(
+  z
+    .array(
+      z.object({
+        partition: said(
+          measured(z.int(), 'a number as it stands, without a unit'),
+          'Partition of `auctions` whose requests are not on this page',
+          3,
+        ),
+        instance: said(z.string().nullable(), 'Name of the process that was asked; null: no process owns it', null),
+        why: said(
+          z.enum(unaskedReasons),
+          'Why: `no-owner`: no running process says that it owns it; `moved`: it is changing hands; `gone`: its process cannot be reached; `time-limit`: it did not answer in time; `busy`: it answers too many questions already; `refused`: what it sent was no answer',
+          'no-owner',
+        ),
+      }),
+    )
+    .optional(),
+  'On Kafka, where each process folds its own partitions: those that could not be asked, so that the page may lack requests. Ask again; absent: all were asked',
+);
+
 const bid = {
   requestId: said(z.string(), 'Id of the request', exampleRequest, 'numeroSolicitacao'),
   batchId: said(z.string().nullable(), 'The batch that it came in', 'L-20260303-1', 'CodigoLote'),
@@ -1353,26 +1390,7 @@ export const bidPage = answerNamed(
   z.object({
     bids: saidOfParts(z.array(bidSchema), 'Latest first'),
     next,
-    missing: saidOfParts(
-      z
-        .array(
-          z.object({
-            partition: said(
-              measured(z.int(), 'a number as it stands, without a unit'),
-              'Partition of `auctions` whose requests are not on this page',
-              3,
-            ),
-            instance: said(z.string().nullable(), 'Name of the process that was asked; null: no process owns it', null),
-            why: said(
-              z.enum(unaskedReasons),
-              'Why: `no-owner`: no running process says that it owns it; `moved`: it is changing hands; `gone`: its process cannot be reached; `time-limit`: it did not answer in time; `busy`: it answers too many questions already; `refused`: what it sent was no answer',
-              'no-owner',
-            ),
-          }),
-        )
-        .optional(),
-      'On Kafka, where each process folds its own partitions: those that could not be asked, so that the page may lack requests. Ask again; absent: all were asked',
-    ),
+    missing: missingPartitions,
   }),
   'BidPage',
   'A page of requests',
@@ -1483,6 +1501,26 @@ export const decisionSchema = answerNamed(
         }),
       ),
       'Events under a code that the service gave to the bids of several requests: of none until `resolve` says which was `contemplated`',
+    ),
+    review: saidOfParts(
+      z
+        .object({
+          ...review,
+          answer: saidOfParts(
+            z
+              .object({
+                decision: said(reviewAnswer, 'What the person said', 'bid'),
+                by: said(z.string(), 'Who', 'ana'),
+                reason: said(z.string(), 'Why', 'holerite conferido'),
+                at: said(time, 'When', exampleTime + 60_000),
+              })
+              .nullable(),
+            'The answer; null: there is none, or who asks is a viewer',
+          ),
+        })
+        .nullable()
+        .optional(),
+      'What a person was asked before a bid; null: nothing; absent: an earlier version says it',
     ),
     auction: saidOfParts(auctionSchema.nullable(), 'How the auction ended; null: it has not, or nobody told'),
   }),

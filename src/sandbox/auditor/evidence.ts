@@ -120,6 +120,8 @@ export function absorb(evidence: Evidence, record: AuctionRecord): void {
       absorbResolution(evidence, record);
       return;
     case 'worker-read':
+    case 'review-asked':
+    case 'review-answered':
       return;
     case 'unreadable':
       evidence.mayBeClaim ||= isUndecided(evidence) && (evidence.requested !== null || evidence.frozen);

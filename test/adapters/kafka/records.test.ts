@@ -151,6 +151,11 @@ const auctionRecord: fc.Arbitrary<AuctionRecord> = fc.oneof(
   fc.record({ kind: kind('proposed'), ...ofRequest, ...proposal, sealed: text }),
   fc.record({ kind: kind('resolved'), ...ofRequest, as: kind('result-missing'), by: text, reason: text }),
   fc.record({ kind: kind('worker-read'), ...ofRequest, by: text, reason: text }),
+  fc.record({
+    ...{ kind: kind('review-asked'), ...ofRequest, queue: kind('large'), rules: texts, until: at },
+    ...{ otherwise: kind('pass'), ruleSetHash: text },
+  }),
+  fc.record({ kind: kind('review-answered'), ...ofRequest, decision: kind('bid'), by: text, reason: text }),
   fc.record({ kind: kind('frozen'), ...ofRequest, problem: text }),
   fc.record({ kind: kind('unreadable'), ...ofRequest, problem: text }),
   fc.record({ kind: kind('unfrozen'), ...ofRequest, action: kind('retry'), by: text, reason: text }),
@@ -235,6 +240,7 @@ const kindsOf = {
       proposed: true,
     },
     ...{ resolved: true, 'worker-read': true, frozen: true, unfrozen: true, unreadable: true },
+    ...{ 'review-asked': true, 'review-answered': true },
   } satisfies Record<AuctionRecord['kind'], true>,
   callbacks: {
     ...{ 'link-detail': true, 'link-list': true, contemplated: true, proposed: true, 'credit-note': true },
