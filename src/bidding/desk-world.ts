@@ -85,6 +85,8 @@ export type DeskStatus = {
   queued: number;
   oldestQueuedAt: EpochMs | null;
   parked: number;
+  /** Requests that wait for a person, by queue: those of the set that decides, and `other` for all others. */
+  reviews: Readonly<Record<string, number>>;
   sending: number;
   /** Bids that may be under way at once, as learnt; and whether the service is being let alone. */
   sendLimit: number;

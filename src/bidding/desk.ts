@@ -37,6 +37,7 @@ import { createOutbox, type Outbox } from './outbox.ts';
 import { createPacer } from './pacer.ts';
 import { type LedgerRow, type NewEntry, type QueryFailure, toldPause } from './ports.ts';
 import { type Command, type DeskCode, deskPass, react } from './react.ts';
+import { waitingByQueue } from './review.ts';
 import { cutoffOf } from './send-claim.ts';
 import { createSendLimit, type SendLimit } from './send-limit.ts';
 import { createSettledRows, type SettledRows } from './settled-rows.ts';
@@ -641,6 +642,7 @@ export function createDesk(world: DeskWorld): Desk {
       queued: queue.size(),
       oldestQueuedAt: queue.oldestAt(),
       parked: links.parkedCount(),
+      reviews: waitingByQueue(ledger.reviews(), world.policy(clock.now())?.ruleSet.queues ?? []),
       sending: sender.count() + claims.count(),
       sendLimit: sendLimit.current(),
       circuit: sendLimit.circuit(),

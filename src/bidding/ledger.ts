@@ -19,7 +19,7 @@ export type Fold = {
   readBack: readonly AuctionRecord[];
 };
 
-export type Ledger = Pick<OpenSums, 'unknown' | 'exposure'> & {
+export type Ledger = Pick<OpenSums, 'unknown' | 'exposure' | 'reviews'> & {
   /** In log order. Rejects with `views-behind` when the views lost what this process had already folded. */
   fold: (batch: LogBatch<AuctionRecord>) => Promise<Fold[]>;
   /**
@@ -119,6 +119,7 @@ export function createLedger(views: Views, earlier: FoldTerms, log: Pick<EventLo
     fold,
     exposure: sums.exposure,
     unknown: sums.unknown,
+    reviews: sums.reviews,
     load: async (partition, position) => {
       const pages = await views.open(partition);
       return { rows: kept.putRead(partition, position, pages), later: pages.flatMap(({ later }) => later ?? []) };

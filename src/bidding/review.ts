@@ -77,3 +77,19 @@ export function withReviewAnswered(state: RequestState, record: ReviewAnswered):
   const { decision, by, via, reason, at } = record;
   return { ...state, review: { ...review, answer: { decision, by, ...(via && { via }), reason, at } } };
 }
+
+/** Series of a gauge are as many as this at most. */
+const queuesTold = 100;
+
+/** How many wait in each queue of the set that decides; those that another set asked for are `other`. */
+export function waitingByQueue(
+  waiting: ReadonlyMap<string, number>,
+  queues: readonly string[],
+): Record<string, number> {
+  const told: Record<string, number> = Object.fromEntries(queues.slice(0, queuesTold).map((queue) => [queue, 0]));
+  for (const [queue, count] of waiting) {
+    const name = Object.hasOwn(told, queue) ? queue : 'other';
+    told[name] = (told[name] ?? 0) + count;
+  }
+  return told;
+}

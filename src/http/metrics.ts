@@ -37,6 +37,7 @@ type GaugedDesk = Pick<
   DeskStatus,
   | 'queued'
   | 'oldestQueuedAt'
+  | 'reviews'
   | 'sending'
   | 'sendLimit'
   | 'circuit'
@@ -275,6 +276,7 @@ function makeGauges(registry: Registry) {
   return {
     plain,
     exposure: gauge('exposure_reais', 'Money promised, by status.', ['status']),
+    reviews: gauge('reviews_waiting', 'Requests that wait for a person before a bid, by queue.', ['queue']),
     lag: gauge('consumer_lag_records', 'Records not yet consumed, by topic.', ['topic']),
     lagAge: gauge('consumer_lag_seconds', 'How long the oldest record not yet consumed has waited, by topic.', [
       'topic',
@@ -307,6 +309,9 @@ function setGauges(gauges: Gauges, sample: GaugeSample): void {
   for (const status of ['held', 'committed'] as const) {
     gauges.exposure.set({ status }, (desk?.exposure[status] ?? 0) / 100);
   }
+  // Queues go with the rule set that named them.
+  gauges.reviews.reset();
+  for (const [queue, count] of Object.entries(desk?.reviews ?? {})) gauges.reviews.set({ queue }, count);
   if (lag === null) {
     gauges.lag.remove(topic);
     gauges.lagAge.remove(topic);

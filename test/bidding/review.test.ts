@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { evolve } from '../../src/bidding/evolve.ts';
 import { differencesOf, replayDecision } from '../../src/bidding/explain.ts';
 import { react } from '../../src/bidding/react.ts';
+import { waitingByQueue } from '../../src/bidding/review.ts';
 import type { Claimed, Passed, ReviewAnswered, ReviewAsked } from '../../src/domain/records.ts';
 import type { RequestState } from '../../src/domain/states.ts';
 import { sampleRequest } from '../rules/sample-request.ts';
@@ -58,6 +59,7 @@ test('a request waits, and the answer `bid` makes the bid, once', async () => {
   assert.deepEqual([queue, rules, otherwise], ['large', ['Seen by a person'], 'pass']);
   assert.ok(until > askedAt && until <= askedAt + 60_000);
   await world.pass(3_000);
+  assert.deepEqual(world.status('a').reviews, { large: 1 });
   assert.deepEqual([world.state().phase, world.written.length, claims(world).length], ['requested', 0, 0]);
   await world.append(answer(world, 'bid'));
   await world.until(() => world.written.length === 1);
@@ -68,6 +70,7 @@ test('a request waits, and the answer `bid` makes the bid, once', async () => {
     at: world.state().review!.answer!.at,
   });
   assert.equal(world.records().filter(({ kind }) => kind === 'review-asked').length, 1);
+  assert.deepEqual(world.status('a').reviews, { large: 0 });
   assertReplays(world, claim!);
 });
 
@@ -238,4 +241,15 @@ test('an answer `pass` that the log has before a claim keeps the claim back, who
   assert.ok(command?.kind === 'append' && command.record.kind === 'passed');
   assert.deepEqual([command.record.code, command.record.claimId, others], ['review-refused', 'a:1', []]);
   assert.equal(sampleRequest.requestId, command.record.requestId);
+});
+
+test('series of waiting reviews are those of the set that decides, and one for all others', () => {
+  const waiting = new Map([
+    ['large', 2],
+    ['gone', 1],
+    ['gone-too', 4],
+  ]);
+  assert.deepEqual(waitingByQueue(waiting, ['compliance', 'large']), { compliance: 0, large: 2, other: 5 });
+  const many = Array.from({ length: 500 }, (_, index) => `queue-${index}`);
+  assert.equal(Object.keys(waitingByQueue(waiting, many)).length, 101);
 });

@@ -1,6 +1,7 @@
 /** The operator API on the embedded store with a flow desk behind it and the played service in front. */
 import { createHash } from 'node:crypto';
 import type { TestContext } from 'node:test';
+import type { RuleFile } from '../../src/rules/rule-set.ts';
 import { openHouse } from '../bidding/house.ts';
 import { flowsSandbox, noRivals } from '../flows/world.ts';
 
@@ -10,8 +11,12 @@ const tokenOf = (role: Role) => `a-token-of-the-${role}`;
 
 export type Reply = { status: number; headers: Headers; text: string; body: unknown };
 
-/** `more`: other sections of the settings. */
-export async function startApi(context: TestContext, more: object = {}) {
+/** `more`: other sections of the settings. `reviewed`: rules beside the shipped ones, and auctions that leave a person time. */
+export async function startApi(
+  context: TestContext,
+  more: object = {},
+  reviewed?: { rules: readonly RuleFile[]; windowMs: number },
+) {
   const tokens = roles.map((role) => ({
     ...{ name: role, role, sha256: createHash('sha256').update(tokenOf(role)).digest('hex') },
   }));
@@ -20,9 +25,14 @@ export async function startApi(context: TestContext, more: object = {}) {
   const never = { endorsedMinMs: 3_600_000, endorsedMaxMs: 3_600_000 };
   const house = await openHouse({
     seed: 5,
-    sandbox: { ...played, contracts: { ...played.contracts, ...never } },
+    sandbox: {
+      ...played,
+      ...(reviewed && { auction: { ...played.auction, windowMs: reviewed.windowMs } }),
+      contracts: { ...played.contracts, ...never },
+    },
     rivals: noRivals,
-    bidding: { windowMs: 1_500, skewAllowanceMs: 200, marginWaitMs: 700, directQueriesPerDay: 1 },
+    ...(reviewed === undefined ? {} : { moreRules: reviewed.rules }),
+    bidding: { windowMs: reviewed?.windowMs ?? 1_500, skewAllowanceMs: 200, marginWaitMs: 700, directQueriesPerDay: 1 },
     more: { api: { tokens }, flows: { pollMs: 50, retryMs: 50, finalisationEnabled: true }, ...more },
   });
   context.after(() => house.close());

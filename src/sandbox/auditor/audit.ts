@@ -6,6 +6,7 @@ import type { RequestId } from '../../domain/glossary.ts';
 import { checkAcknowledged, checkEnd, checkLedger, checkReasons, checkTruth, checkTwoEnds } from './ending.ts';
 import { checkReservations, checkViewsExposure, foldExposure } from './exposure.ts';
 import { checkOrderedCaps, checkPauses, checkTakenBack } from './obedience.ts';
+import { checkReview } from './review.ts';
 import type { Run } from './run.ts';
 import { checkAfterEnds, checkClaimed, checkDeadline, checkLimits, checkNameless, checkPayloads } from './sending.ts';
 import { checkSharedCaps } from './shared-caps.ts';
@@ -39,6 +40,7 @@ export function audit(run: Run, settings: AuditSettings, views?: ViewsRead): Aud
     checkReasons(known, report);
     checkTwoEnds(known, settings.owners, report);
     checkTruth(known, report);
+    checkReview(known, settings, report);
   }
   checkAfterEnds(run, settings, report);
   checkNameless(run, report);

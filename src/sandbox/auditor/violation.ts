@@ -24,6 +24,7 @@ const violationCodes = [
   'over-cap',
   'sent-while-paused',
   'sent-after-end',
+  'unreviewed',
 ] as const;
 export type ViolationCode = (typeof violationCodes)[number];
 

@@ -281,3 +281,54 @@ test('a claim refused under a full cap and never sent is no violation', async ()
   });
   assert.deepEqual(violations, []);
 });
+
+test('unreviewed: a bid that nobody had allowed, or that went out before the time for an answer was over', async () => {
+  let id = '';
+  const asking =
+    (otherwise: 'pass' | 'bid', untilMs: number, answer?: { decision: 'pass' | 'bid'; atMs: number }) =>
+    (evidence: Evidence) => {
+      id = callOf(evidence).requestId!;
+      const claim = recordOf(evidence, 'claimed', id);
+      const until = claim.trace.decidedAt + untilMs;
+      const at = recordOf(evidence, 'requested', id).at;
+      const question = {
+        kind: 'review-asked',
+        requestId: id,
+        at,
+        queue: 'large',
+        rules: ['R'],
+        until,
+        otherwise,
+      } as const;
+      const before = (record: AuctionRecord) => void evidence.log.splice(evidence.log.indexOf(claim), 0, record);
+      before({ ...question, ruleSetHash: 'rules' });
+      if (answer !== undefined) {
+        const who = { by: 'ana', via: 'api', reason: 'seen' } as const;
+        before({ kind: 'review-answered', requestId: id, at: until + answer.atMs, decision: answer.decision, ...who });
+      }
+    };
+  assert.deepEqual(await judge(asking('pass', 500, { decision: 'bid', atMs: -1 })), []);
+  assert.deepEqual(await judge(asking('bid', 0)), []);
+  only(await judge(asking('pass', 0)), 'unreviewed', id, /nobody had answered/);
+  only(await judge(asking('pass', 0, { decision: 'bid', atMs: 0 })), 'unreviewed', id, /nobody had answered/);
+  only(await judge(asking('bid', 500)), 'unreviewed', id, /before the time for an answer was over/);
+  only(await judge(asking('bid', 500, { decision: 'pass', atMs: -1 })), 'unreviewed', id, /a person had refused/);
+  const noted = (otherwise: 'pass' | 'bid', waitMs: number) => (evidence: Evidence) => {
+    id = callOf(evidence).requestId!;
+    const { trace } = recordOf(evidence, 'claimed', id);
+    const askedAt = trace.decidedAt;
+    trace.review = { queue: 'large', rules: ['R'], askedAt, until: askedAt + waitMs, otherwise, answer: null };
+  };
+  assert.deepEqual(await judge(noted('bid', 0)), []);
+  only(await judge(noted('pass', 0)), 'unreviewed', id, /notes a review/);
+  only(await judge(noted('bid', 1_000)), 'unreviewed', id, /notes a review/);
+  for (const code of ['review-refused', 'review-expired']) {
+    const violations = await judge((evidence) => {
+      const pass = recordOf(evidence, 'passed');
+      id = pass.requestId;
+      pass.code = code;
+      pass.reasons = [{ code, rule: 'R', text: 'of a test' }];
+    });
+    only(violations, 'pass-without-reason', id, /review/);
+  }
+});
