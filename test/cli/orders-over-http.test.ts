@@ -59,6 +59,7 @@ const orders: readonly Row[] = [
   ),
   row('bids retry', ['37400000012', ...why], 'POST /v1/bids/{requestId}/thaw', '/v1/bids/37400000012/thaw'),
   row('bids cancel', ['37400000012', ...why], 'POST /v1/bids/{requestId}/thaw', '/v1/bids/37400000012/thaw'),
+  row('review decide', ['37400000012', '--bid', ...why], 'POST /v1/reviews/{requestId}', '/v1/reviews/37400000012'),
   row('pause', why, 'POST /v1/controls/pause', '/v1/controls/pause'),
   row('resume', why, 'POST /v1/controls/resume', '/v1/controls/resume'),
   row('cap', ['mesa', '--reais-a-day', '10', ...why], 'POST /v1/controls/caps/{name}', '/v1/controls/caps/mesa'),
