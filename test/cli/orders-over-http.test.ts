@@ -140,7 +140,17 @@ const besideTheStore: Readonly<Record<string, string>> = {
 
 /** What orders nothing: it reads the store or files, or writes files of the person who types it. */
 const reading: readonly string[] = [
-  ...['bids list', 'bids show', 'controls show', 'controls history', 'letters list', 'tokens list', 'status', 'doctor'],
+  ...[
+    'bids list',
+    'bids show',
+    'review list',
+    'controls show',
+    'controls history',
+    'letters list',
+    'tokens list',
+    'status',
+    'doctor',
+  ],
   ...['economics show', 'rules history', 'rules snoozes', 'rules diff', 'rules checkout', 'rules hits', 'rules try'],
   ...[
     'rules explain',

@@ -31,6 +31,8 @@ const allowed: readonly [RegExp, readonly Role[]][] = [
   [/^POST \/v1\/logout$/, everybody],
   [/ \/v1\/tokens/, ['admin']],
   [/^POST \/v1\/bids\/\{requestId\}\/(worker|resolve|thaw)$/, working],
+  [/^GET \/v1\/reviews$/, everybody],
+  [/^POST \/v1\/reviews\/\{requestId\}$/, seeing],
   [/^GET \/v1\/bids\/\{requestId\}\/margin$/, seeing],
   [/^POST \/v1\/margins\/query$/, working],
   [/^GET \/v1\/dead-letters$/, seeing],
