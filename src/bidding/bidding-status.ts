@@ -59,8 +59,11 @@ export type BiddingWatch = {
   stop: () => void;
   /** Takes the same time however many requests there are. Tells the observer of a change. */
   status: () => BiddingStatus;
-  /** The reason code of a request that ends now: the cause while bidding is closed, else what it waited for. */
-  endCode: (otherwise: DeskCode) => DeskCode;
+  /**
+   * The reason code of a request that ends now: the cause while bidding is closed, or was at `lastChanceAt`, when it could be bid for
+   * last; else what it waited for.
+   */
+  endCode: (otherwise: DeskCode, lastChanceAt?: EpochMs) => DeskCode;
   logRefused: (message: string) => void;
   /** Why bidding was closed at that time, as a reason code; null: it was open, or nobody knows it any more. */
   causeAt: (at: EpochMs) => Exclude<ClosedCause, 'stopping'> | null;
@@ -152,6 +155,11 @@ export function createBiddingWatch(options: {
     return now.kind === 'open' ? past : [...past, { cause: now.cause, from, until }];
   }
 
+  function causeAt(at: EpochMs): ReturnType<BiddingWatch['causeAt']> {
+    const found = closuresUntil(at).findLast((each) => each.from <= at && at <= each.until);
+    return found === undefined || found.cause === 'stopping' ? null : found.cause;
+  }
+
   function look(): void {
     health.lookAgain();
     status();
@@ -162,14 +170,12 @@ export function createBiddingWatch(options: {
     start: look,
     stop: () => timer?.cancel(),
     status,
-    endCode: (otherwise) => {
+    endCode: (otherwise, lastChanceAt) => {
       const cause = causeOf(status());
-      return cause === null || cause === 'stopping' ? otherwise : cause;
+      if (cause !== null && cause !== 'stopping') return cause;
+      return (lastChanceAt === undefined ? null : causeAt(lastChanceAt)) ?? otherwise;
     },
-    causeAt: (at) => {
-      const found = closuresUntil(at).findLast((each) => each.from <= at && at <= each.until);
-      return found === undefined || found.cause === 'stopping' ? null : found.cause;
-    },
+    causeAt,
     closures: (begin, end) =>
       closuresUntil(end)
         .map((each) => ({ ...each, from: Math.max(begin, each.from), until: Math.min(end, each.until) }))

@@ -6,6 +6,7 @@ import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Answered, Claimed, Passed } from '../domain/records.ts';
 import type { Agenda } from './agenda.ts';
 import type { BidSender } from './bid-sender.ts';
+import type { BiddingWatch } from './bidding-status.ts';
 import type { Policy } from './decide.ts';
 import type { DeskWorld } from './desk-world.ts';
 import type { Gate } from './gate.ts';
@@ -15,7 +16,7 @@ import type { DeskObserver } from './observer.ts';
 import { type OfferQueue, type WaitingOffer, worthText } from './offer-queue.ts';
 import type { Outbox } from './outbox.ts';
 import type { NewEntry, Service } from './ports.ts';
-import { claimedBefore, type DeskCode, deskPass } from './react.ts';
+import { claimedBefore, deskPass } from './react.ts';
 import { cutoffOf } from './send-claim.ts';
 import type { SendLimit } from './send-limit.ts';
 
@@ -60,7 +61,7 @@ export function createClaimDesk(world: {
   /** See `DeskWorld`. */
   lostClaim?: DeskWorld['lostClaim'];
   /** See `BiddingWatch`. */
-  endCode: (otherwise: DeskCode) => DeskCode;
+  endCode: BiddingWatch['endCode'];
   spawn: (work: Promise<void>) => void;
 }): ClaimDesk {
   const { queue, gate, ledger, outbox, agenda, sendLimit, clock, settings, observer } = world;
@@ -99,8 +100,9 @@ export function createClaimDesk(world: {
         agenda.set(requestId, now + settings.retryFirstMs);
         continue;
       }
-      if (now >= cutoffOf(waiting.deadlineAt, world.service, settings)) {
-        const code = world.endCode('no-send-slot');
+      const cutoffAt = cutoffOf(waiting.deadlineAt, world.service, settings);
+      if (now >= cutoffAt) {
+        const code = world.endCode('no-send-slot', cutoffAt);
         // What the code names kept all slots busy.
         const why =
           code === 'no-send-slot'

@@ -413,16 +413,21 @@ export function createDesk(world: DeskWorld): Desk {
     }
   }
 
-  /** A margin or fact that the service was asked for in vain is not missing: the service is. */
+  /** A margin or fact that the service was asked for in vain is not missing: the service is. Nor is it while bidding is closed. */
   function withTrueCause(decision: Decided, waited: ReadonlyMap<RequestId, readonly Hindrance[]>): Decided {
     const story = decision.kind === 'pass' ? waited.get(decision.record.requestId) : undefined;
     if (decision.kind !== 'pass' || story === undefined) return decision;
     const { requestId, at, code } = decision.record;
-    const trouble = health.trouble();
     const fact = /^fact-missing:(.*)$/.exec(code)?.[1];
-    if (trouble === null || (fact === undefined ? code !== 'margin-missing' : !comesWithLink(fact))) return decision;
-    const text = `the detail of the link was asked for in vain: ${trouble.detail}`;
-    const record = deskPass(requestId, trouble.cause, text, at, null);
+    if (fact === undefined ? code !== 'margin-missing' : !comesWithLink(fact)) return decision;
+    const trouble = health.trouble();
+    const cause = trouble?.cause ?? endCode('margin-missing');
+    if (cause === 'margin-missing') return decision;
+    const text =
+      trouble === null
+        ? 'the detail of the link had not come when bidding was closed'
+        : `the detail of the link was asked for in vain: ${trouble.detail}`;
+    const record = deskPass(requestId, cause, text, at, null);
     return { ...decision, record: hindered(record, [...waitsOf(record), ...story]), stored: [] };
   }
 
@@ -511,7 +516,8 @@ export function createDesk(world: DeskWorld): Desk {
       return deskPass(requestId, 'margin-missing', `${text} (margin-missing)`, at, null);
     const waiting = queue.get(requestId);
     if (waiting === null) return record;
-    return deskPass(requestId, 'no-send-slot', `${text} (no-send-slot); ${worthText(waiting)}`, at, null);
+    const code = bidding.causeAt(Math.min(at, cutoffOf(waiting.deadlineAt, world.service, settings))) ?? 'no-send-slot';
+    return deskPass(requestId, code, `${text} (${code}); ${worthText(waiting)}`, at, null);
   }
 
   /** Why bidding was closed when the request could be bid for no more; what tells of it may be folded later. */

@@ -1,11 +1,13 @@
-/** `lance audit export FILE`: the latest requests with margin and published bids, one JSON object a line. */
+/** `lance audit export FILE`: the latest requests with margin and published bids, one JSON object a line. Recorded first. */
 import { existsSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { RequestId } from '../domain/glossary.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import type { RecordedCase, RecordedEnd } from '../impact/recorded-cases.ts';
 import { encodeAuditLine } from '../wire/audit-line.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../wire/json.ts';
+import { noteOffline } from './offline-reading.ts';
 import { readLoggedCases } from './recorded-cases.ts';
 import { createProgress } from './terminal.ts';
 import { wholeRequests } from './whole-request.ts';
@@ -38,12 +40,12 @@ function lineOf(recorded: RecordedCase & { end: RecordedEnd }, vault: Vault): st
 export async function exportAudit(
   world: CommandWorld,
   file: string,
-  { last, json }: { last: number; json: boolean },
+  { last, by, json }: { last: number; by?: string; json: boolean },
 ): Promise<void> {
   const { terminal, format } = world;
   const { impact, move } = format.texts;
   if (existsSync(file)) throw new Fault('not-allowed', impact.fileThere(file));
-  await withReader(world, async ({ log }, { pseudonymKey }) => {
+  await withReader(world, async ({ log, ruleBook }, { pseudonymKey }) => {
     if (pseudonymKey === null) throw new Fault('configuration-invalid', impact.keyMissing);
     const vault = world.createVault(pseudonymKey);
     const progress = createProgress(terminal, impact.reading);
@@ -52,6 +54,9 @@ export async function exportAudit(
     };
     const cases = await readLoggedCases(log, last, show, wholeRequests(world, pseudonymKey));
     if (!json && terminal.interactive) progress.end();
+    const requests = cases.length;
+    if (requests > 0)
+      await noteOffline(world, { ruleBook }, by, { what: 'requests-exported', file: resolve(file), requests });
     const lines = cases.map((recorded) => `${lineOf(recorded, vault)}\n`);
     try {
       // Identities are in it.

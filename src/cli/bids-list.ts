@@ -24,9 +24,15 @@ function batchNames(world: CommandWorld, pseudonymKey: string | null, batch: str
   return pseudonymKey === null ? [batch] : namesOfBatch(world.createVault(pseudonymKey), batch);
 }
 
-type ListOptions = { json: boolean; limit: number; batch?: string | undefined; cpf?: string | undefined };
+type ListOptions = {
+  json: boolean;
+  limit: number;
+  batch?: string | undefined;
+  cpf?: string | undefined;
+  by?: string | undefined;
+};
 
-type Search = Omit<BidSearch, 'batchIds' | 'workerKey'> & Pick<ListOptions, 'batch' | 'cpf'>;
+type Search = Omit<BidSearch, 'batchIds' | 'workerKey'> & Pick<ListOptions, 'batch' | 'cpf' | 'by'>;
 
 export async function listBids(world: CommandWorld, { json, limit, ...search }: Search & ListOptions): Promise<void> {
   const shown = { json, limit };
@@ -37,10 +43,10 @@ export async function listBids(world: CommandWorld, { json, limit, ...search }: 
     const alike = async () => fromDesk(desk, { ...search, code: undefined }, lookedAt);
     return writeBids(world, fromDesk(desk, search, limit), { ...shown, code, alike });
   }
-  const { batch, cpf, ...rest } = search;
-  await withReader(world, async ({ views, askedBids, log }, { pseudonymKey }) => {
+  const { batch, cpf, by, ...rest } = search;
+  await withReader(world, async ({ views, askedBids, log, ruleBook }, { pseudonymKey }) => {
     const batchIds = batch === undefined ? undefined : batchNames(world, pseudonymKey, batch);
-    const asked: BidSearch = { ...rest, batchIds, workerKey: await workerKeyIn(world, { log }, cpf) };
+    const asked: BidSearch = { ...rest, batchIds, workerKey: await workerKeyIn(world, { log, ruleBook }, { cpf, by }) };
     const find = (search: BidSearch, most: number) =>
       askedBids == null ? fromViews(views, search) : fromOwners(askedBids, search, most);
     const alike = async () => find({ ...asked, code: undefined }, lookedAt);
@@ -130,7 +136,7 @@ function fromOwners({ search: find }: Pick<AskedBids, 'search'>, search: BidSear
   });
 }
 
-function fromDesk(desk: RemoteDesk, { batch, cpf: _, ...rest }: Search, limit: number): Found {
+function fromDesk(desk: RemoteDesk, { batch, cpf: _cpf, by: _by, ...rest }: Search, limit: number): Found {
   return inPages(limit, ({ before, ...page }) =>
     desk.bids({ ...rest, batchId: batch, ...page, before: before ?? undefined }),
   );

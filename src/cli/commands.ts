@@ -219,6 +219,7 @@ function registerBids(program: Command, world: CommandWorld, add: Add): void {
     .option('--batch <id>', help.batch, read.text)
     .option('--segment <key>', help.segment, read.text)
     .option('--cpf <cpf>', help.cpf)
+    .option('--by <name>', help.reader, read.said)
     .option('--since <time>', help.since, (word: string) => read.time(word).first)
     .option('--until <time>', help.until, (word: string) => read.time(word).last)
     .option('--json', help.json, false)
@@ -305,12 +306,19 @@ function registerMove(program: Command, world: CommandWorld, add: Add): void {
   add(program, 'export', help.export, 'lance export mesa.ndjson.gz')
     .argument('[file]', help.file)
     .option('--undo', help.undo, false)
+    .option('--by <name>', help.reader, readersOf(help).said)
     .option('--json', help.json, false)
-    .action(async (file: string | undefined, { undo, json }: { undo: boolean; json: boolean }, command: Command) => {
-      if (undo === (file !== undefined)) command.error(help.fileOrUndo);
-      if (file === undefined) await undoExport(world);
-      else await exportDesk(world, file, json);
-    });
+    .action(
+      async (
+        file: string | undefined,
+        { undo, ...options }: { undo: boolean; by?: string; json: boolean },
+        command: Command,
+      ) => {
+        if (undo === (file !== undefined)) command.error(help.fileOrUndo);
+        if (file === undefined) await undoExport(world);
+        else await exportDesk(world, file, options);
+      },
+    );
   add(program, 'import', help.import, 'lance import mesa.ndjson.gz')
     .argument('<file>', help.file)
     .option('--hash <hash>', help.hash)
@@ -437,8 +445,9 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
   add(audit, 'export', format.texts.impact.help.export, 'lance audit export leiloes.ndjson --last 20000')
     .argument('<file>', format.texts.impact.help.target)
     .option('--last <n>', format.texts.impact.help.last, read.count, defaultExport)
+    .option('--by <name>', help.reader, read.said)
     .option('--json', help.json, false)
-    .action((file: string, options: { last: number; json: boolean }) => exportAudit(world, file, options));
+    .action((file: string, options: { last: number; by?: string; json: boolean }) => exportAudit(world, file, options));
   const { performance } = format.texts;
   const loans = add(program, 'performance', performance.help.performance, 'lance performance import carteira.csv');
   add(loans, 'import', performance.help.import, 'lance performance import carteira.csv --json')

@@ -1,9 +1,9 @@
 /** `lance pause | resume | cap`: ordered of a running desk or beside the store, and told when every live process obeys. */
-import { userInfo } from 'node:os';
 import { Fault } from '../errors.ts';
 import { type ControlOutcome, isStoreFault, type Obeyed } from '../operating/controls.ts';
 import { causeText, remedyOf } from './bidding-remedy.ts';
 import { type DeskControl, type Orderer, withDesk, withOrderer } from './desk-control.ts';
+import { machineUser } from './offline-reading.ts';
 import { proseText } from './terminal.ts';
 import { type CommandWorld, isStoreHeld } from './world.ts';
 
@@ -99,15 +99,6 @@ export async function pauseDesk(
   };
   const outcome = await orderOf(world, orderer, (desk) => desk.pause(reason));
   tellControl(world, outcome, textsOf);
-}
-
-function machineUser(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // A container may run under a number that has no name.
-    return `uid ${process.getuid?.() ?? 'unknown'}`;
-  }
 }
 
 export async function resumeDesk(

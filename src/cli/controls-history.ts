@@ -1,4 +1,4 @@
-/** `lance controls history`: what people and desks ordered, who, why and when; beside a running daemon. */
+/** `lance controls history`: what people and desks ordered, and who read personal data of many, why and when; beside a running daemon. */
 import { printable } from '../domain/printable.ts';
 import type { OrderGiven } from '../operating/controls.ts';
 import { withDesk } from './desk-control.ts';
@@ -30,7 +30,7 @@ function reasonLines(reason: string): string[] {
   return lines.map((line) => `${indent}${line}`);
 }
 
-export function whatText(order: OrderGiven, { texts, money, minute }: Format): string {
+export function whatText(order: OrderGiven, { texts, money, minute, number }: Format): string {
   const { what } = texts.controlHistory;
   switch (order.kind) {
     case 'paused':
@@ -48,6 +48,12 @@ export function whatText(order: OrderGiven, { texts, money, minute }: Format): s
     case 'rules-ordered': {
       const hash = order.hash.slice(0, shownHash);
       return order.liveAt === null ? what.rules(hash) : what.rulesFrom(hash, minute(order.liveAt));
+    }
+    case 'personal-read': {
+      const { what: read, file, requests } = order;
+      const where = file === undefined ? [] : [file];
+      const many = requests === undefined ? [] : [texts.controlHistory.requests(number(requests))];
+      return [texts.controlHistory.read[read], ...many, ...where].join(', ');
     }
     default:
       return order satisfies never;

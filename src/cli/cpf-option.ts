@@ -5,18 +5,20 @@
 import { Fault } from '../errors.ts';
 import { workerKeyOf } from '../wire/identity.ts';
 import { readCpf } from '../wire/values.ts';
+import { noteOffline } from './offline-reading.ts';
 import { type CommandWorld, type DeskReader, vaultOf } from './world.ts';
 
 const cpfDigits = 11;
 
 /**
- * The pseudonym of the worker; undefined: none was asked for. `-` reads the CPF from standard input. Rejects with `option-missing` where it is
+ * The pseudonym of the worker; undefined: none was asked for. `-` reads the CPF from standard input. Who looks for it is recorded: `by`, or
+ * the user of this machine. Rejects with `option-missing` where it is
  * none, `configuration-invalid` without the key, and `pseudonym-key-changed` under another one.
  */
 export async function workerKeyIn(
   world: CommandWorld,
-  reader: Pick<DeskReader, 'log'>,
-  given: string | undefined,
+  reader: Pick<DeskReader, 'log' | 'ruleBook'>,
+  { cpf: given, by }: { cpf?: string | undefined; by?: string | undefined },
 ): Promise<string | undefined> {
   if (given === undefined) return undefined;
   const vault = await vaultOf(world, reader);
@@ -26,5 +28,7 @@ export async function workerKeyIn(
   const isWhole = written.replace(/\D/g, '').length === cpfDigits;
   const cpf = readCpf(written.trim());
   if (!isWhole || cpf.kind !== 'value') throw new Fault('option-missing', help.noCpf);
-  return workerKeyOf(vault, cpf.value);
+  const workerKey = workerKeyOf(vault, cpf.value);
+  await noteOffline(world, reader, by, { what: 'worker-searched', workerKey });
+  return workerKey;
 }

@@ -41,6 +41,10 @@ const sentences: readonly Sentence[] = [
     [inWords(reasons)],
   ],
   [
+    /^the detail of the link had not come when bidding was closed$/,
+    'o detalhe do vínculo não tinha chegado quando a mesa estava fechada',
+  ],
+  [
     /^no answer that can be trusted before the (deadline|end of its auction)$/,
     'nenhuma resposta confiável antes do $1: o lance pode ter chegado ao serviço',
     [endWord],

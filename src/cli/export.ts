@@ -26,6 +26,7 @@ import {
   type Sign,
   totalOf,
 } from './desk-file.ts';
+import { noteOffline } from './offline-reading.ts';
 import { createProgress } from './terminal.ts';
 import type { CommandWorld, WholeStore } from './world.ts';
 
@@ -36,7 +37,11 @@ export function placeText(store: StorePlace): { backend: string; place: string }
   return { backend: store.backend, place: store.backend === 'embedded' ? store.dataDir : store.kafka.topicPrefix };
 }
 
-export async function exportDesk(world: CommandWorld, path: string, json: boolean): Promise<void> {
+export async function exportDesk(
+  world: CommandWorld,
+  path: string,
+  { by, json }: { by?: string; json: boolean },
+): Promise<void> {
   const { format, terminal } = world;
   const { texts } = format;
   const { store: place } = world.place();
@@ -53,6 +58,7 @@ export async function exportDesk(world: CommandWorld, path: string, json: boolea
       // A directory is locked by its process: none has this one.
       if (place.backend === 'kafka') await refuseLiving(world, store);
       await refuseUnknown(world, store);
+      await noteOffline(world, store, by, { what: 'desk-exported', file: resolve(path) });
       header = await writeDesk(world, store, placeText(place), { file, json });
     } catch (fault) {
       await file.discard();

@@ -27,14 +27,14 @@ export function registerFlows(program: Command, world: CommandWorld, add: Add, s
   const { help } = world.format.texts.flows;
   for (const { name, flow, id, step } of kinds) {
     const parent = add(program, name, help[name], `lance ${name} list --limit 20`);
-    addReading(parent, world, add, { name, flow, id });
+    addReading(parent, world, add, said, { name, flow, id });
     if (flow === 'contract') addNext(parent, world, add);
     addResults(parent, world, add, said, { name, flow, id });
     addAsking(parent, world, add, said, { name, flow, id, step });
     addThawing(parent, world, add, said, { name, id, thaw: (thaw) => thawFlow(world, name, flow, thaw) });
   }
   const events = add(program, 'events', help.events, 'lance events list');
-  addReading(events, world, add, { name: 'events', flow: 'event', id: 'event:CODE' });
+  addReading(events, world, add, said, { name: 'events', flow: 'event', id: 'event:CODE' });
   add(events, 'close', help.close, 'lance events close event:CODE --by ana --reason "de outro sistema"')
     .argument('<id>', help.flowId)
     .option('--by <name>', world.format.texts.help.orderer, said)
@@ -91,12 +91,13 @@ function addReading(
   parent: Command,
   world: CommandWorld,
   add: Add,
+  said: (word: string) => string,
   { name, flow, id }: { name: string; flow: FlowKind; id: string },
 ): void {
   const { help, flows } = world.format.texts;
   const list = add(parent, 'list', flows.help.list, `lance ${name} list`);
   // An event that no flow knows says nothing of its worker.
-  if (flow !== 'event') list.option('--cpf <cpf>', help.cpf);
+  if (flow !== 'event') list.option('--cpf <cpf>', help.cpf).option('--by <name>', help.reader, said);
   list
     .option('--limit <n>', help.limit, countIn(world.format.texts), defaultLimit)
     .addOption(
@@ -108,7 +109,7 @@ function addReading(
     )
     .option('--waiting', flows.help.waiting, false)
     .option('--json', help.json, false)
-    .action((options: { limit: number; phase?: string; waiting: boolean; json: boolean; cpf?: string }) =>
+    .action((options: { limit: number; phase?: string; waiting: boolean; json: boolean; cpf?: string; by?: string }) =>
       listFlows(world, flow, { ...options, phase: options.phase ?? null }),
     );
   add(parent, 'show', flows.help.show, `lance ${name} show ${id}`)

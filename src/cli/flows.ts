@@ -87,15 +87,15 @@ type StepOrder = Order & StepFields & { flowId: string; step: string; of?: strin
 export async function listFlows(
   world: CommandWorld,
   flow: FlowKind,
-  options: { json: boolean; limit: number; phase: string | null; waiting: boolean; cpf?: string | undefined },
+  options: { json: boolean; limit: number; phase: string | null; waiting: boolean; cpf?: string; by?: string },
 ): Promise<void> {
   const { terminal, format } = world;
   const { texts } = format;
-  await withReader(world, async ({ flows: stored, log, views }, place) => {
+  await withReader(world, async ({ flows: stored, log, views, ruleBook }, place) => {
     const flows = withLostBids(stored, views);
     const open = openWith(world, place);
     const { phase, limit } = options;
-    const workerKey = await workerKeyIn(world, { log }, options.cpf);
+    const workerKey = await workerKeyIn(world, { log, ruleBook }, options);
     const isOfWorker = ({ subject }: FlowState) => workerKey === undefined || subject.workerKey === workerKey;
     const handedIn = await (await readUnfolded({ flows, log })).unread();
     const aheadOf = (state: FlowState) => handedIn.get(state.flowId)?.state ?? state;

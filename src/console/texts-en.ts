@@ -430,7 +430,8 @@ export const consoleEn: ConsoleTexts = {
   },
   controls: {
     title: 'Orders',
-    about: 'Pauses, resumptions, caps by hand and rule sets: who ordered them, when and why. The latest first.',
+    about:
+      'Pauses, resumptions, caps by hand, rule sets, and personal data that was exported or searched for: who, when and why. The latest first.',
     at: 'When',
     by: 'Who',
     what: 'What',

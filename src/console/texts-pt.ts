@@ -430,7 +430,7 @@ export const consolePt = {
   controls: {
     title: 'Ordens',
     about:
-      'Pausas, retomadas, tetos à mão e conjuntos de regras: quem deu a ordem, quando e por quê. As mais recentes primeiro.',
+      'Pausas, retomadas, tetos à mão, conjuntos de regras e dados pessoais exportados ou buscados: quem, quando e por quê. As mais recentes primeiro.',
     at: 'Quando',
     by: 'Quem',
     what: 'O quê',

@@ -87,7 +87,25 @@ export type RuleBookEntry =
    * where others were used before. `proposed`: a process has them in its settings while two persons have to stand for a change.
    */
   | { kind: 'economics-used' | 'economics-proposed'; hash: string; source: string; at: EpochMs; by: null }
-  | { kind: 'economics-approved'; hash: string; at: EpochMs; by: string; via?: Via; comment?: string };
+  | { kind: 'economics-approved'; hash: string; at: EpochMs; by: string; via?: Via; comment?: string }
+  /**
+   * Somebody was about to read personal data of more than one request. `file`: where it was written to. `requests`: of how many;
+   * absent where that was not known yet. `workerKey`: pseudonym of the worker who was looked for.
+   */
+  | {
+      kind: 'personal-read';
+      what: PersonalReading;
+      at: EpochMs;
+      by: string;
+      via: Via;
+      file?: string;
+      requests?: number;
+      workerKey?: string;
+    };
+
+/** `requests-exported`: requests as they came in; `desk-exported`: a whole desk, sealed as it is; `worker-searched`: what there is of a CPF. */
+export const personalReadings = ['requests-exported', 'desk-exported', 'worker-searched'] as const;
+export type PersonalReading = (typeof personalReadings)[number];
 
 /** What two persons may have to stand for: a set of rules, where it is not said; a cap by hand that is raised; other economics in the settings. */
 export type ApprovalOf = 'caps' | 'economics';

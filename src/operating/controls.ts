@@ -20,6 +20,7 @@ import { nearestWord } from '../domain/nearest-word.ts';
 import type { Identity, Via } from '../domain/roles.ts';
 import { Fault } from '../errors.ts';
 import { lifeMs, living, lookFor, watchLiving } from './living.ts';
+import { type ReadingGiven, readingsIn } from './personal-reads.ts';
 
 export type ControlParts = {
   control: Control & ControlArchive;
@@ -265,7 +266,7 @@ type RulesOrdered = {
   hash: string;
   liveAt: EpochMs | null;
 };
-export type OrderGiven = OperatorChange | RulesOrdered;
+export type OrderGiven = OperatorChange | RulesOrdered | ReadingGiven;
 
 /** Oldest first. The book says who ordered a set of rules and when, the controls from when on it decides. */
 function ordersOf({ changes, ruleOrders }: ControlHistory, book: readonly RuleBookEntry[]): OrderGiven[] {
@@ -273,10 +274,10 @@ function ordersOf({ changes, ruleOrders }: ControlHistory, book: readonly RuleBo
     const liveAt = ruleOrders.find((order) => order.hash === hash && order.liveAt >= at)?.liveAt ?? null;
     return { kind: 'rules-ordered', at, by, ...(via === undefined ? {} : { via }), reason: null, hash, liveAt };
   });
-  return [...changes, ...orders].sort((left, right) => left.at - right.at);
+  return [...changes, ...orders, ...readingsIn(book)].sort((left, right) => left.at - right.at);
 }
 
-/** What people and desks ordered, the latest first, at most `limit`; `more`: there are others. */
+/** What people and desks ordered, and who read personal data of many requests, the latest first, at most `limit`; `more`: there are others. */
 export async function controlHistory(
   { control, ruleBook }: ControlParts,
   limit: number,

@@ -207,11 +207,12 @@ export async function setApproval(
 }
 
 /** `followed`: it is about the set that is to be followed now. */
-type OfSets = Exclude<RuleBookEntry, { kind: 'cap-raise' | `economics-${string}` }>;
+type OfSets = Exclude<RuleBookEntry, { kind: 'cap-raise' | 'personal-read' | `economics-${string}` }>;
 export type RuleHistoryEntry = OfSets & { followed: boolean };
 
 const ofOthers: ReadonlySet<RuleBookEntry['kind']> = new Set([
   'cap-raise',
+  'personal-read',
   'economics-used',
   'economics-proposed',
   'economics-approved',

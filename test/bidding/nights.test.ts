@@ -274,4 +274,43 @@ describe('nights on which no bid flows', { concurrency: 3 }, () => {
       await house.close();
     }
   });
+
+  test('offers that waited behind a pause until it was too late to send them ended by the pause (issue 21, line 1)', async () => {
+    // Two seconds before the deadline nothing may be sent any more.
+    const house = await openHouse({ ...night, bidding: { ...bidding, skewAllowanceMs: 2_000 } });
+    const word = { by: 'ana', via: 'api', reason: 'a look at the rules' } as const;
+    try {
+      const requests = 10;
+      await house.store.control.setPause({ ...word, at: Date.now() });
+      await shownWith(house, /bidding is closed: paused/);
+      const began = Date.now();
+      const running = house.sandbox.run(requests);
+      await setTimeout(windowMs - 1_000 - (Date.now() - began));
+      await house.store.control.resume({ ...word, at: Date.now() });
+      await running;
+      assert.deepEqual(Object.keys(await passCodes(house, requests)), ['paused']);
+    } finally {
+      await house.close();
+    }
+  });
+
+  test('a detail of the link that does not come while the desk is paused is no missing fact (issue 21, line 1)', async () => {
+    const house = await openHouse({
+      ...night,
+      sandbox: { ...night.sandbox, links: { callbackMinMs: 60_000, callbackMaxMs: 60_000 } },
+      bidding: { ...bidding, marginWaitMs: 1_000 },
+    });
+    try {
+      const requests = 20;
+      await house.store.control.setPause({ by: 'ana', via: 'api', reason: 'a look at the rules', at: Date.now() });
+      await shownWith(house, /bidding is closed: paused/);
+      await house.sandbox.run(requests);
+      const codes = await passCodes(house, requests);
+      const missing = Object.keys(codes).filter((code) => /^(fact|margin)-missing/.test(code));
+      assert.deepEqual(missing, [], JSON.stringify(codes));
+      assert.ok((codes.paused ?? 0) > 5, JSON.stringify(codes));
+    } finally {
+      await house.close();
+    }
+  });
 });

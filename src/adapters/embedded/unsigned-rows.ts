@@ -31,6 +31,7 @@ const ordersOfRules: ReadonlySet<unknown> = new Set<RuleBookEntry['kind']>([
   'activated',
   'approval-lift',
   'cap-raise',
+  'personal-read',
   'economics-used',
   'economics-proposed',
   'economics-approved',

@@ -1,6 +1,7 @@
 /** `/v1/controls` and `/v1/identity`: pause, resumption, caps by hand, and who ordered what. All of it is done where the commands do it. */
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { personalReadings } from '../../domain/kept-book.ts';
 import { apiRoles } from '../../domain/roles.ts';
 import {
   type ControlOutcome,
@@ -143,6 +144,7 @@ const historyKinds = [
   'rule-snoozed',
   'rule-resumed',
   'rules-ordered',
+  'personal-read',
 ] as const;
 export const orderPage = answerNamed(
   z.object({
@@ -160,6 +162,9 @@ export const orderPage = answerNamed(
           until: said(time.nullable(), 'Until when the rule is asleep', null),
           hash: said(z.string().nullable(), 'SHA-256 of the rule set', null),
           liveAt: said(time.nullable(), 'From when on the rule set decides; null: that is not known', null),
+          what: said(z.enum(personalReadings).nullable(), 'How personal data was read; null: it was not', null),
+          file: said(z.string().nullable(), 'File that the personal data was written to', null),
+          requests: said(wholeCount.nullable(), 'Of how many requests; null: that was not known yet', null),
         }),
       ),
       'The latest first',
@@ -167,7 +172,7 @@ export const orderPage = answerNamed(
     more: said(z.boolean(), 'There are older ones', false),
   }),
   'Orders',
-  'What people and the folder of rules ordered',
+  'What people and the folder of rules ordered, and who read personal data of many requests',
 );
 
 export const capUseSchema = answerNamed(
@@ -263,14 +268,16 @@ export function addControlRoutes(app: ApiApp, parts: ControlRouteParts): void {
       onRequest: guard.only(),
       schema: {
         tags,
-        summary: 'Who paused, resumed, set a cap or put a rule set in force, when and why, the latest first',
+        summary:
+          'Who paused, resumed, set a cap, put a rule set in force or read personal data of many requests, the latest first',
         querystring: historyQuery,
         response: { 200: answered(orderPage, 'The latest orders'), ...problemResponses },
       },
     },
     async ({ query }) => {
       const { orders, more } = await controlHistory(parts, query.limit);
-      const none = { revision: null, name: null, limitCents: null, until: null, hash: null, liveAt: null };
+      const ofOthers = { revision: null, name: null, limitCents: null, until: null, hash: null, liveAt: null };
+      const none = { ...ofOthers, what: null, file: null, requests: null };
       const shown = orders.map((given) => {
         const { digest: _, ...order } = { digest: null, ...none, ...given, via: given.via ?? null };
         return order;
