@@ -2,6 +2,7 @@
  * What people may order of a desk, whichever way it is reached: through the operator API of a running process (`LANCE_URL` with
  * `LANCE_TOKEN`), with the token's identity, or beside the store, as *offline*. Both do the same and say the same.
  */
+import type { z } from 'zod';
 import type { Views } from '../bidding/ports.ts';
 import type { Place } from '../config.ts';
 import type { FlowKind, FlowStep } from '../domain/flow-records.ts';
@@ -10,6 +11,7 @@ import type { ApprovalOf } from '../domain/kept-book.ts';
 import type { Identity } from '../domain/roles.ts';
 import { Fault } from '../errors.ts';
 import type { BidPage, Decision } from '../http/api/bid-reader.ts';
+import type { flowSchema } from '../http/api/schemas.ts';
 import type { DismissOutcome, Letter, LetterPlace, LetterRange, Replay } from '../http/letters.ts';
 import {
   type CapUse,
@@ -110,6 +112,20 @@ export type DeskControl = {
 
 /** Of what the API shows of a flow, what the command line reads; the rest is passed on. */
 export type FlowToldByDesk = Pick<FlowState, 'flowId' | 'phase' | 'startedAt' | 'by' | 'steps'>;
+/** Latest first. `waitsFor`: `anybody`, or undefined for all. */
+export type FlowsAsked = {
+  phase: string | undefined;
+  waitsFor: string | undefined;
+  limit: number;
+  before: string | null;
+};
+/** Of winner events that no bid has: on the first page of events alone. */
+export type FlowsTold = {
+  flows: readonly FlowShown[];
+  next: string | null;
+  unknownWinners?: readonly unknown[] | undefined;
+};
+export type FlowShown = z.infer<typeof flowSchema>;
 /** `isNew`: nothing was asked under this key before. */
 type FlowAsked = { told: FlowToldByDesk; isNew: boolean };
 
@@ -128,6 +144,11 @@ export type RemoteDesk = DeskControl & {
   startFlow: (flow: FlowKind, key: string, body: string) => Promise<FlowAsked>;
   stepFlow: (flow: FlowKind, of: { flowId: string; step: FlowStep }, key: string, body: string) => Promise<FlowAsked>;
   flow: (flow: FlowKind, flowId: string) => Promise<FlowToldByDesk>;
+  flows: (flow: FlowKind, asked: FlowsAsked) => Promise<FlowsTold>;
+  /** Throws `not-found`. */
+  shownFlow: (flow: FlowKind, flowId: string) => Promise<FlowShown>;
+  /** Its records in log order. Throws `not-found`. */
+  flowHistory: (flow: FlowKind, flowId: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** What the service answered to an operation. Throws `not-found`. */
   result: (flow: FlowKind, of: { flowId: string; what: string }, reason: string) => Promise<ResultShown>;
   letters: (range: LetterRange) => Promise<LetterPage>;

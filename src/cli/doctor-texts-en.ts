@@ -61,6 +61,7 @@ export const doctorEn: Texts['doctor'] = {
     token: "service's token",
     service: 'service',
     clock: 'clock',
+    afar: 'from afar',
   },
   remedy: 'remedy',
   healthy: 'All is well.',
@@ -111,6 +112,21 @@ export const doctorEn: Texts['doctor'] = {
     'servers-refused': ({ text }) => [String(text), 'mend what is named'],
     'daemon-live': ({ count }) => [
       `running: ${count} process${count === 1 ? '' : 'es'} showed life in the last seconds`,
+    ],
+    'daemon-answers': ({ url, version }) => [`answers at ${url}, version ${version}`],
+    'daemon-unreachable': ({ url, text }) => [
+      `nobody answers at ${url} (${text})`,
+      'see LANCE_URL; where the process runs there and hangs, see its journal and restart it',
+    ],
+    'daemon-refuses': ({ url, text }) => [
+      `who answers at ${url} tells nothing of the desk (${text})`,
+      'see LANCE_URL, and whether LANCE_TOKEN is still one of its tokens: lance tokens list',
+    ],
+    'webhooks-refused': ({ text }) => [`webhooks are refused: ${text}`, 'see runbook LanceWebhooksRefused'],
+    'afar-refused': ({ text }) => [`could not be asked: ${text}`, 'use a token with a role that may see it'],
+    'afar-untried': () => [
+      "not tried from afar: configuration, directory or servers, disk, keys, chain, mapping, the service's token, clock",
+      'on the machine of the desk, without LANCE_URL and LANCE_TOKEN: lance doctor',
     ],
     'daemon-none': ({ lastAt, kind }) => [
       `no desk is running here (lock free); ${lastRecorded(lastAt)}`,
@@ -166,6 +182,10 @@ export const doctorEn: Texts['doctor'] = {
       `closed since ${since}: ${causeText(biddingEn, cause as ClosedCause, text === undefined ? null : String(text))} (${cause})${count === undefined ? '' : `, limit now ${count} of ${of} bids at once`}${until === undefined ? '' : `, until ${until}`}${detail === undefined ? '' : `: ${detail}`}`,
       remedyOf(biddingEn, cause as ClosedCause, text === undefined ? null : String(text)),
     ],
+    'bidding-token-taken': ({ since }) => [
+      `closed since ${since}, for the service refused the token; it takes the one that is given here by now`,
+      'where the process has this one, it tries it again within a minute and opens by itself; where it has another, restart it',
+    ],
     'bidding-unasked': ({ url, text }) => [
       `there is a process, but nobody answers at ${url} (${text}): whether bids flow is not known`,
       'set LANCE_URL if it is at another address; else see /readyz?verbose and its log',
@@ -184,6 +204,10 @@ export const doctorEn: Texts['doctor'] = {
     ],
     'rules-compiled': ({ count, hash, path }) => [`${count} rules in ${path}, set ${hash}`],
     'rules-followed': ({ hash }) => [`set ${hash} decides, the one in the folder`],
+    'rules-other': ({ hash, folder }) => [
+      `set ${hash} decides; the one in the folder, ${folder}, does not`,
+      'see lance rules history; lance rules activate follows it, else put the folder right',
+    ],
     'rules-kept': ({ hash, path }) => [`set ${hash} decides on; ${path} is refused`, 'mend the file that is named'],
     'rules-back': ({ hash, from, by, until, folder, ...figures }) => [
       `set ${hash} decides: ${by} went back to it from ${from}, and nobody else has looked at that${folder === undefined ? '' : `; the folder holds ${folder}, which does not decide${alsoTaken(figures)}`}`,
@@ -277,6 +301,7 @@ export const doctorEn: Texts['doctor'] = {
       'see their journal; restart them if they hang',
     ],
     'caps-none': () => ['none by hand is in force; none of the rules kept bids back today'],
+    'caps-none-by-hand': () => ['none by hand is in force'],
     'cap-of-rules': ({ name, count, used, limit }) => [
       `${name} (of the rules) had no room for ${count} of the last requests of today${used === undefined ? '' : `; at the last of them ${used} of ${limit} were used`}`,
     ],

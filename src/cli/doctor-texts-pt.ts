@@ -62,6 +62,7 @@ export const doctorPt = {
     token: 'token do serviço',
     service: 'serviço',
     clock: 'relógio',
+    afar: 'à distância',
   },
   remedy: 'remédio',
   healthy: 'Tudo em ordem.',
@@ -121,6 +122,27 @@ export const doctorPt = {
         ? 'rodando: 1 processo deu sinal nos últimos segundos'
         : `rodando: ${count} processos deram sinal nos últimos segundos`,
     ],
+    'daemon-answers': ({ url, version }: DoctorFigures) => [`responde em ${url}, versão ${version}`],
+    'daemon-unreachable': ({ url, text }: DoctorFigures) => [
+      `ninguém responde em ${url} (${text})`,
+      'veja LANCE_URL; se o processo roda lá e travou, veja o diário dele e reinicie-o',
+    ],
+    'daemon-refuses': ({ url, text }: DoctorFigures) => [
+      `quem responde em ${url} nada diz da mesa (${text})`,
+      'veja LANCE_URL e se LANCE_TOKEN ainda é um dos tokens dela: lance tokens list',
+    ],
+    'webhooks-refused': ({ text }: DoctorFigures) => [
+      `webhooks são recusados: ${text}`,
+      'veja o runbook LanceWebhooksRefused',
+    ],
+    'afar-refused': ({ text }: DoctorFigures) => [
+      `não pôde ser perguntado: ${text}`,
+      'use um token com um papel que possa ver isso',
+    ],
+    'afar-untried': () => [
+      'não testados à distância: configuração, diretório ou servidores, disco, chaves, cadeia, mapeamento, token do serviço, relógio',
+      'na máquina da mesa, sem LANCE_URL e LANCE_TOKEN: lance doctor',
+    ],
     'daemon-none': ({ lastAt, kind }: DoctorFigures) => [
       `nenhuma mesa está rodando aqui (trava livre); ${lastRecorded(lastAt)}`,
       kind === 'refused'
@@ -175,6 +197,10 @@ export const doctorPt = {
       `fechados desde ${since}: ${causeText(biddingPt, cause as ClosedCause, text === undefined ? null : String(text))} (${cause})${count === undefined ? '' : `, limite agora ${count} de ${of} lances de cada vez`}${until === undefined ? '' : `, até ${until}`}${detail === undefined ? '' : `: ${detail}`}`,
       remedyOf(biddingPt, cause as ClosedCause, text === undefined ? null : String(text)),
     ],
+    'bidding-token-taken': ({ since }: DoctorFigures) => [
+      `fechada desde ${since}, porque o serviço recusou o token; agora ele aceita o que está dado aqui`,
+      'se o processo tem este, ele o tenta de novo em até um minuto e abre sozinho; se tem outro, reinicie-o',
+    ],
     'bidding-unasked': ({ url, text }: DoctorFigures) => [
       `há um processo, mas ninguém responde em ${url} (${text}): não se sabe se há lances`,
       'dê LANCE_URL se ele está em outro endereço; senão, veja /readyz?verbose e o diário dele',
@@ -193,6 +219,10 @@ export const doctorPt = {
     ],
     'rules-compiled': ({ count, hash, path }: DoctorFigures) => [`${count} regras em ${path}, conjunto ${hash}`],
     'rules-followed': ({ hash }: DoctorFigures) => [`o conjunto ${hash} decide, o mesmo da pasta`],
+    'rules-other': ({ hash, folder }: DoctorFigures) => [
+      `o conjunto ${hash} decide; o da pasta, ${folder}, não`,
+      'veja lance rules history; lance rules activate passa a segui-lo; senão, acerte a pasta',
+    ],
     'rules-kept': ({ hash, path }: DoctorFigures) => [
       `o conjunto ${hash} continua decidindo; ${path} foi recusado`,
       'corrija o arquivo nomeado',
@@ -301,6 +331,7 @@ export const doctorPt = {
       'veja o diário deles; se parados, reinicie',
     ],
     'caps-none': () => ['nenhum à mão em vigor; nenhum das regras segurou lances hoje'],
+    'caps-none-by-hand': () => ['nenhum à mão está em vigor'],
     'cap-of-rules': ({ name, count, used, limit }: DoctorFigures) => [
       `${name} (das regras) não teve espaço para ${count} das últimas solicitações de hoje${used === undefined ? '' : `; na última delas, ${used} de ${limit} usados`}`,
     ],

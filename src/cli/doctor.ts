@@ -18,7 +18,6 @@ import type { ChainVerdict } from '../domain/audit.ts';
 import { dayOf } from '../domain/clock.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
-import type { DaemonStatus } from '../http/api/status.ts';
 import { countLetters } from '../http/letters.ts';
 import { economicsStanding } from '../operating/economics.ts';
 import { living } from '../operating/living.ts';
@@ -27,17 +26,14 @@ import { confirmRules, reasonsAgainst } from '../rules/verdict.ts';
 import { reportsErrors } from '../wire/link-queries.ts';
 import { readOutcomeTable } from '../wire/outcomes.ts';
 import { remedyOf } from './audit.ts';
-import { capsThatEnded, lastEnd, useOf, withUse } from './full-caps.ts';
+import { biddingFindings } from './doctor-bidding.ts';
+import { type Finding, type FindingName, found, hashLength, type Level } from './doctor-finding.ts';
+import { capsThatEnded, lastEnd, useOf } from './full-caps.ts';
 import { reasonTexts } from './rules-files.ts';
 import { detailText } from './status.ts';
 import { labelledText } from './terminal.ts';
 import type { DoctorFigures, Texts } from './texts.ts';
 import type { CommandWorld, DeskReader, TokenTrial } from './world.ts';
-
-type Check = keyof Texts['doctor']['checks'];
-type FindingName = keyof Texts['doctor']['findings'];
-type Level = 'ok' | 'warn' | 'fail';
-type Finding = { check: Check; level: Level; finding: FindingName; figures: DoctorFigures };
 
 const leastNode: readonly [major: number, minor: number] = [24, 12];
 const connectTimeoutMs = 3_000;
@@ -45,7 +41,6 @@ const connectTimeoutMs = 3_000;
 const shownReasons = 5;
 /** Enough for some gigabytes on a disk of today. */
 const quickCheckTimeoutMs = 30_000;
-const hashLength = 12;
 /** With less left, an evening of webhooks may fill the disk. */
 const littleBytes = 1e9;
 /** Requests without a bid that are looked at for a full cap, the latest first. */
@@ -62,10 +57,6 @@ const usualBodyBytes = 5_000_000;
 const databaseFile = 'lance.sqlite';
 const earliestYear = 2025;
 const latestYear = 2100;
-
-function found(check: Check, level: Level, finding: FindingName, figures: DoctorFigures = {}): Finding {
-  return { check, level, finding, figures };
-}
 
 /** What a desk has folded is stored within this time, also where its disk is slow. */
 const longestStoreMs = 6_000;
@@ -549,48 +540,7 @@ async function checkBidding(world: CommandWorld, reader: DeskReader | null, mayR
     const text = answer.kind === 'silent' ? answer.reason : `HTTP ${answer.httpStatus}`;
     return [found('bidding', 'warn', 'bidding-unasked', { url: place.url, text })];
   }
-  const { bidding } = answer.status;
-  if (bidding === null) return [];
-  const since = world.format.minute(bidding.since);
-  const { unknownRefusals, linkQueryRefusals, slowAnswers, caps, partitions } = answer.status;
-  if (bidding.cause === null) {
-    const ill: Finding[] = [];
-    if (partitions.closed.length > 0)
-      ill.push(found('bidding', 'fail', 'bidding-partition-closed', { since, text: partitions.closed.join('; ') }));
-    if (unknownRefusals != null)
-      ill.push(found('bidding', 'warn', 'bidding-refused', { since, count: unknownRefusals }));
-    if (linkQueryRefusals != null)
-      ill.push(found('bidding', 'warn', 'bidding-links-refused', { since, count: linkQueryRefusals }));
-    if (slowAnswers != null) {
-      const { medianMs, of, windowMs } = slowAnswers;
-      ill.push(found('bidding', 'warn', 'bidding-slow', { since, durationMs: medianMs, count: of, windowMs }));
-    }
-    if (caps != null) ill.push(await cappedFinding(world, reader, caps, since));
-    return ill.length > 0 ? ill : [found('bidding', 'ok', 'bidding-open', { since })];
-  }
-  // Why somebody paused is told by the process only to those with a token.
-  const pause = bidding.cause === 'paused' && reader !== null ? toldPause(await reader.control.read()) : null;
-  const detail = bidding.detail ?? pause?.reason;
-  const until = bidding.until == null ? {} : { until: world.format.minute(bidding.until) };
-  const { sendLimit: count, sendLimitMost: of } = answer.status.requests ?? {};
-  const limit = bidding.cause === 'service-throttled' && count !== undefined && of !== undefined ? { count, of } : {};
-  const figures = { cause: bidding.cause, since, ...until, ...limit, ...(detail == null ? {} : { text: detail }) };
-  return [found('bidding', bidding.cause === 'paused' ? 'warn' : 'fail', 'bidding-closed', figures)];
-}
-
-async function cappedFinding(
-  { format }: CommandWorld,
-  reader: DeskReader | null,
-  told: NonNullable<DaemonStatus['caps']>,
-  since: string,
-): Promise<Finding> {
-  const { cap, ended, of } = reader === null ? told : await withUse(reader, told);
-  const { used, limit } = useOf(format, cap);
-  return found('bidding', 'warn', 'bidding-capped', {
-    ...{ since, name: cap.name, kind: cap.byHand ? 'by-hand' : 'of-rules', count: ended, of },
-    ...(used === null || limit === null ? {} : { used, limit }),
-    ...(cap.windowHours == null ? {} : { hours: cap.windowHours }),
-  });
+  return biddingFindings(world, answer.status, reader);
 }
 
 async function checkDaemon(
@@ -884,6 +834,9 @@ function checkRoots({ service }: Config): Finding[] {
 }
 
 async function examine(world: CommandWorld): Promise<Finding[]> {
+  const remote = world.remote();
+  // As every other command with both settings: of the desk that runs there, and nothing of what this machine has.
+  if (remote !== null) return (await import('./doctor-afar.ts')).examineAfar(world, remote);
   const findings = [checkNode()];
   const result = world.readConfig();
   if (result.kind === 'config')
@@ -909,7 +862,17 @@ async function examine(world: CommandWorld): Promise<Finding[]> {
   if (result.kind === 'config') {
     findings.push(...(await checkService(world, result.config)), ...checkRoots(result.config));
   }
-  return findings;
+  return asTried(findings);
+}
+
+/** A process shows a refused token again once a minute. What was tried here just now is newer than what it says. */
+function asTried(findings: readonly Finding[]): Finding[] {
+  const isTaken = findings.some(({ finding }) => finding === 'token-taken');
+  return findings.map((each) =>
+    isTaken && each.finding === 'bidding-closed' && each.figures.cause === 'service-unauthorised'
+      ? { ...each, finding: 'bidding-token-taken' }
+      : each,
+  );
 }
 
 /** With the detail of a closed desk in words. Why somebody paused is said as it was written. */

@@ -1,12 +1,15 @@
-/** Starts and steps of flows, and what the service answered, through the operator API of a running desk: in the name of the token. */
+/** Flows through the operator API of a running desk, in the name of the token: started, taken a step, listed and shown. */
 import { randomUUID } from 'node:crypto';
-import type { FlowStep } from '../domain/flow-records.ts';
+import type { FlowKind, FlowStep } from '../domain/flow-records.ts';
+import { flowPhases } from '../domain/flow-states.ts';
 import { Fault } from '../errors.ts';
+import { waitsForAnybody } from '../http/api/schemas.ts';
 import { wait } from '../operating/living.ts';
 import { askedLast } from '../origination/steps.ts';
-import type { FlowToldByDesk, RemoteDesk } from './desk-control.ts';
+import type { FlowShown, FlowsTold, FlowToldByDesk, RemoteDesk } from './desk-control.ts';
 import type { StartedKind } from './flows.ts';
-import { proseText } from './terminal.ts';
+import type { Format } from './format.ts';
+import { labelledText, proseText, tableText } from './terminal.ts';
 import type { CommandWorld } from './world.ts';
 
 /** How long a command waits for what becomes of its step. */
@@ -81,4 +84,114 @@ function refuseOther(
   const said = texts.askedLast(last.by, format.minute(last.at), asked);
   const typed = /^[\w.@-]+$/.test(last.by) ? last.by : JSON.stringify(last.by);
   throw new Fault('not-allowed', `${texts.cancelsOther(told.flowId, texts.phases[told.phase], said)} --of ${typed}`);
+}
+
+/** The latest first, at most `limit`. Throws `not-allowed` for a search by CPF, which no address carries. */
+export async function listThere(
+  { terminal, format }: CommandWorld,
+  desk: RemoteDesk,
+  flow: FlowKind,
+  asked: { json: boolean; limit: number; phase: string | null; waiting: boolean; cpf?: string },
+): Promise<void> {
+  const { flows: texts, list } = format.texts;
+  if (asked.cpf !== undefined) throw new Fault('not-allowed', list.cpfNotAsked);
+  const found: FlowShown[] = [];
+  const winners: unknown[] = [];
+  for (let before: string | null = null; found.length < asked.limit; ) {
+    const limit = Math.min(asked.limit - found.length, mostAtOnce);
+    const phase = asked.phase ?? undefined;
+    // Events wait for nobody but for the one who closes them.
+    const waitsFor = asked.waiting && flow !== 'event' ? waitsForAnybody : undefined;
+    const page: FlowsTold = await desk.flows(flow, { phase, waitsFor, limit, before });
+    found.push(...page.flows.filter((told) => flow !== 'event' || !asked.waiting || told.waitsFor.length > 0));
+    winners.push(...(page.unknownWinners ?? []));
+    before = page.next;
+    if (before === null) break;
+  }
+  if (asked.json) {
+    for (const told of found) terminal.write(JSON.stringify(told));
+    for (const winner of winners.slice(0, asked.limit)) terminal.write(JSON.stringify({ unknownWinner: winner }));
+    return;
+  }
+  if (found.length === 0) terminal.write(flow === 'event' ? texts.noEvents : texts.empty);
+  else {
+    const { columns } = texts;
+    const names = ['flow', 'phase', 'waits', 'begun', 'by', 'worker', 'amount', 'about'] as const;
+    const rows = found.map((told) => {
+      const cells = cellsOf(format, told);
+      return names.map((name) => cells[name] ?? format.texts.none);
+    });
+    terminal.write(
+      tableText(
+        names.map((name) => columns[name]),
+        rows,
+        { whole: [0], spare: [4, 7] },
+      ),
+    );
+  }
+  if (winners.length > 0) terminal.say(proseText(texts.winnersThere(winners.length)));
+}
+
+/** Of events there is a list alone, so one is looked for in it. Throws `not-found`. */
+export async function showThere(
+  { terminal, format }: CommandWorld,
+  desk: RemoteDesk,
+  flow: FlowKind,
+  { flowId, json }: { flowId: string; json: boolean },
+): Promise<void> {
+  const { flows: texts } = format.texts;
+  const told = flow === 'event' ? await eventThere(format, desk, flowId) : await desk.shownFlow(flow, flowId);
+  if (json) return terminal.write(JSON.stringify(told));
+  const cells = cellsOf(format, told);
+  const { columns, facts } = texts;
+  terminal.write(
+    labelledText([
+      ...(['flow', 'phase', 'waits', 'begun', 'by', 'worker', 'amount', 'about'] as const).map(
+        (name) => [columns[name], cells[name]] as const,
+      ),
+      [facts.errors!, told.errors.join('; ') || null],
+      [facts.breaches!, told.breaches.join('; ') || null],
+      ...told.steps.map(
+        ({ step, by, at, outcome }) =>
+          [
+            format.minute(at),
+            `${texts.step(step)}, ${by}: ${texts.endings[outcome as keyof typeof texts.endings]}`,
+          ] as const,
+      ),
+    ]),
+  );
+  terminal.say(proseText(texts.toldThere));
+}
+
+async function eventThere(format: Format, desk: RemoteDesk, flowId: string): Promise<FlowShown> {
+  for (const phase of flowPhases.event) {
+    for (let before: string | null = null; ; ) {
+      const page: FlowsTold = await desk.flows('event', { phase, waitsFor: undefined, limit: mostAtOnce, before });
+      const found = page.flows.find((told) => told.flowId === flowId);
+      if (found !== undefined) return found;
+      before = page.next;
+      if (before === null) break;
+    }
+  }
+  throw new Fault('not-found', format.texts.flows.notFound(flowId));
+}
+
+/** What the API takes at most. */
+const mostAtOnce = 200;
+
+/** Null: nothing is to be said. */
+function cellsOf(format: Format, told: FlowShown) {
+  const { flows: texts } = format.texts;
+  const cents = told.releasedCents ?? told.amountCents;
+  return {
+    flow: told.flowId,
+    phase:
+      told.frozen === null ? texts.phases[told.phase] : `${texts.phases[told.phase]} (${format.texts.freeze.mark})`,
+    waits: told.waitsFor.map((step) => texts.step(step)).join(', ') || null,
+    begun: format.minute(told.startedAt),
+    by: told.by,
+    worker: told.worker,
+    amount: cents === null ? null : format.money(cents),
+    about: told.requestId ?? told.closedContract ?? told.proposalCode ?? told.requestCode,
+  };
 }

@@ -346,6 +346,10 @@ export const flowsEn: Texts['flows'] = {
       payment: 'About the payment',
     },
   },
+  toldThere:
+    'As the desk tells it; --json has all of it. What was handed in and not read yet is seen beside the store.',
+  winnersThere: (count) => `And winner events whose bid nobody knows: ${count}; --json has them.`,
+  noEventHistory: 'The running desk tells no records of events. Look beside its store, without LANCE_URL.',
   notFound: (flowId) => `There is no flow ${flowId} of this kind.`,
   exampleOf: (requestId) => `Of request ${requestId}, the latest with a proposal.`,
   madeUp: 'There is no bid with a proposal here: requestId and terms are left open.',

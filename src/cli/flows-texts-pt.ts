@@ -359,6 +359,10 @@ export const flowsPt = {
       payment: 'Retorno do pagamento',
     },
   },
+  toldThere:
+    'Como a mesa conta; --json traz tudo. O que foi entregue e ainda não foi lido se vê junto do armazenamento.',
+  winnersThere: (count: number) => `E eventos de vencedor cujo lance ninguém conhece: ${count}; --json os traz.`,
+  noEventHistory: 'A mesa em execução não conta registros de eventos. Veja junto do armazenamento dela, sem LANCE_URL.',
   notFound: (flowId: string) => `Não há fluxo ${flowId} deste tipo.`,
   exampleOf: (requestId: string) => `Da solicitação ${requestId}, a última com proposta.`,
   madeUp: 'Não há lance com proposta aqui: requestId e condições ficam em aberto.',

@@ -71,7 +71,7 @@ import { parseJson } from '../wire/json.ts';
 import { sealedText } from '../wire/plain-ids.ts';
 import { workerKeyIn } from './cpf-option.ts';
 import { remoteDesk } from './desk-control.ts';
-import { startThere, stepThere } from './flows-remote.ts';
+import { listThere, showThere, startThere, stepThere } from './flows-remote.ts';
 import type { Format } from './format.ts';
 import { withFigures } from './refusal-figures.ts';
 import { labelledText, proseText, tableText } from './terminal.ts';
@@ -91,6 +91,8 @@ export async function listFlows(
 ): Promise<void> {
   const { terminal, format } = world;
   const { texts } = format;
+  const desk = await remoteDesk(world, {});
+  if (desk !== null) return listThere(world, desk, flow, options);
   await withReader(world, async ({ flows: stored, log, views, ruleBook }, place) => {
     const flows = withLostBids(stored, views);
     const open = openWith(world, place);
@@ -275,6 +277,8 @@ export function phasesOf(flow: FlowKind): readonly string[] {
 /** Throws `not-found`. */
 export async function showFlow(world: CommandWorld, flow: FlowKind, flowId: string, json: boolean): Promise<void> {
   const { terminal, format } = world;
+  const desk = await remoteDesk(world, {});
+  if (desk !== null) return showThere(world, desk, flow, { flowId, json });
   await withReader(world, async ({ flows: stored, log, views }, place) => {
     const flows = withLostBids(stored, views);
     const open = openWith(world, place);
@@ -769,21 +773,27 @@ function joined(lines: readonly string[], by = '\n'): string | null {
 /** Its records in log order; with the key, what was written in them. Throws `not-found`. */
 export async function showHistory(world: CommandWorld, flow: FlowKind, flowId: string, json: boolean): Promise<void> {
   const { terminal, format } = world;
-  await withReader(world, async ({ flows, log }, place) => {
-    const open = openWith(world, place);
-    const state = (await flows.read([flowId])).get(flowId);
-    if (state?.flow !== flow) throw await notFound(format, flows, flow, flowId);
-    const records = (await log.readKey('flows', flowId, state.places)).map(({ record }) => shownRecord(record, open));
-    if (json) {
-      for (const record of records) terminal.write(JSON.stringify(record));
-      return;
-    }
-    const { records: kinds } = format.texts.flows;
-    const rows = records.map(({ kind, flowId: _id, at, ...facts }) => [
-      ...[format.time(Number(at)), kinds[kind as FlowRecord['kind']], factsText(format, facts)],
-    ]);
-    terminal.write(tableText(format.texts.flows.historyHeader, rows));
-  });
+  const desk = await remoteDesk(world, {});
+  // Of events the API tells a list alone.
+  if (desk !== null && flow === 'event') throw new Fault('not-allowed', format.texts.flows.noEventHistory);
+  const records =
+    desk !== null
+      ? await desk.flowHistory(flow, flowId)
+      : await withReader(world, async ({ flows, log }, place) => {
+          const open = openWith(world, place);
+          const state = (await flows.read([flowId])).get(flowId);
+          if (state?.flow !== flow) throw await notFound(format, flows, flow, flowId);
+          return (await log.readKey('flows', flowId, state.places)).map(({ record }) => shownRecord(record, open));
+        });
+  if (json) {
+    for (const record of records) terminal.write(JSON.stringify(record));
+    return;
+  }
+  const { records: kinds, historyHeader } = format.texts.flows;
+  const rows = records.map(({ kind, flowId: _id, at, ...facts }) => [
+    ...[format.time(Number(at)), kinds[kind as FlowRecord['kind']], factsText(format, facts)],
+  ]);
+  terminal.write(tableText(historyHeader, rows));
 }
 
 /** Of machines: `--json` has them. */

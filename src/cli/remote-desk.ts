@@ -18,6 +18,7 @@ import {
   decisionSchema,
   dismissedSchema,
   flowSchema,
+  historySchema,
   letterPage,
   replaySchema,
   workerSchema,
@@ -226,6 +227,13 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
     startFlow: (flow, key, body) => flowAsked(pathOf[flow], key, body),
     stepFlow: (flow, { flowId, step }, key, body) => flowAsked(`${pathOf[flow]}/${part(flowId)}/${step}`, key, body),
     flow: async (flow, flowId) => (await read(flowTold, `${pathOf[flow]}/${part(flowId)}`)) as never,
+    flows: async (flow, { limit, ...asked }) => {
+      const query = new URLSearchParams({ limit: String(limit) });
+      for (const [name, value] of Object.entries(asked)) if (value != null) query.set(name, value);
+      return (await read(flowsTold, `${pathOf[flow]}?${query}`)) as never;
+    },
+    shownFlow: async (flow, flowId) => (await read(flowTold, `${pathOf[flow]}/${part(flowId)}`)) as never,
+    flowHistory: async (flow, flowId) => (await read(historySchema, `${pathOf[flow]}/${part(flowId)}/history`)).records,
     result: async (flow, { flowId, what }, reason) => {
       const path = `${pathOf[flow]}/${part(flowId)}/results/${part(what)}`;
       const answer = await asked(resultTold, 'POST', path, { reason });
@@ -268,6 +276,11 @@ function commented(comment: string | null): { comment?: string } {
 /** What the command line reads of a flow; the rest of it is passed on as it came. */
 const { flowId, phase, startedAt, by: begunBy, steps } = flowSchema.shape;
 const flowTold = z.looseObject({ flowId, phase, startedAt, by: begunBy, steps });
+const flowsTold = z.looseObject({
+  flows: z.array(flowTold),
+  next: z.string().nullable(),
+  unknownWinners: z.array(z.json()).optional(),
+});
 const resultTold = z.object({ at: z.number(), refused: z.boolean(), answer: z.json() });
 const identityTold = z.object({ name: z.string() });
 

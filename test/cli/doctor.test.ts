@@ -1,7 +1,7 @@
 /** What the doctor tries beside a real desk: each thing that may be wrong is made wrong, and found with its remedy in both languages. */
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { lockDirectory } from '../../src/state/sqlite.ts';
 import { bidPath } from '../../src/wire/bid.ts';
 import { noSmallDisk, withSmallDisk } from '../hostile/small-disk.ts';
-import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
+import { type Daemon, freePort, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
 type Finding = { check: string; level: string; finding: string } & Record<string, unknown>;
 type Environment = Record<string, string>;
@@ -55,10 +55,10 @@ function named(found: readonly Finding[], ...checks: string[]): string[] {
 }
 
 /** A service that answers everything the same way. */
-async function serviceOf(answer: (response: ServerResponse) => void): Promise<string> {
+async function serviceOf(answer: (response: ServerResponse, request: IncomingMessage) => void): Promise<string> {
   const server = createServer((request, response) => {
     request.resume();
-    request.on('end', () => answer(response));
+    request.on('end', () => answer(response, request));
   }).listen(0, '127.0.0.1');
   servers.push(server);
   await new Promise((resolve) => server.once('listening', resolve));
@@ -106,6 +106,35 @@ describe('what is wrong with the token', { concurrency: 2 }, () => {
       /falha +token do serviço +o serviço o recusa \(401\)\n +remédio: ponha um LANCE_ACCESS_TOKEN novo e reinicie; se o serviço voltar a aceitar este, a mesa reabre sozinha/,
       /fail +service's token +the service refuses it \(401\)\n +remedy: set a new LANCE_ACCESS_TOKEN and restart; once the service takes this one again, the desk opens by itself/,
     );
+  });
+
+  test('a token that is taken again is not called refused, though the process has not tried it yet (issue 21, line 5)', async () => {
+    // The process shows a refused token again only after a while: it has another one here, which is refused for ever.
+    const service = await serviceOf((response, { headers }) =>
+      response
+        .writeHead(headers.authorization?.includes('refused') ? 401 : 400, { 'content-type': 'application/json' })
+        .end('{}'),
+    );
+    const port = await freePort();
+    const own = {
+      ...{ LANCE_BASE_URL: service, LANCE_HTTP_PORT: `${port}`, LANCE_DATA_DIR: join(played.directory, 'again') },
+    };
+    const refused = { ...own, LANCE_ACCESS_TOKEN: 'refused' };
+    const other = await startDaemon({ ...environment, ...refused });
+    try {
+      const closed = async (more: Environment) => named(await findings(more), 'bidding', 'token');
+      for (let looks = 0; !(await closed(refused)).includes('fail bidding-closed'); looks += 1) assert.ok(looks < 20);
+      assert.deepEqual(await closed(refused), ['ok token-given', 'fail bidding-closed', 'fail token-refused']);
+      const taken = { ...own, LANCE_ACCESS_TOKEN: 'taken' };
+      assert.deepEqual(await closed(taken), ['ok token-given', 'fail bidding-token-taken', 'ok token-taken']);
+      await assertSaid(
+        taken,
+        /fechada desde .*, porque o serviço\s+recusou o token; agora ele aceita/,
+        /closed since .*, for the service\s+refused the token; it takes the one that is\s+given here/,
+      );
+    } finally {
+      await other.stop();
+    }
   });
 
   test('a token command is run: one that fails, and one that prints what works', async () => {

@@ -55,7 +55,7 @@ await describeOnStack('commands on Kafka', (stack) => {
     { words: ['letters', 'list'], codes: [0] },
     { words: ['rules', 'history'], codes: [0] },
     // Personal data is read on record: by nobody who may not write one.
-    { words: ['audit', 'export', `${file}.ndjson`], codes: requestId === '1' ? [0] : [69, 75, 77] },
+    { words: ['audit', 'export', `${file}.ndjson`], codes: requestId === '1' ? [0] : [74] },
   ];
   const furtherReaders: readonly Reading[] = [
     { words: ['bids', 'list'], codes: [0] },
@@ -158,6 +158,31 @@ await describeOnStack('commands on Kafka', (stack) => {
         assert.notEqual(code, 0);
         assert.match(stderr, /registry/i);
       });
+
+      await context.test(
+        'personal data is exported and searched on record, by somebody who may write one (issue 21, line 7)',
+        async () => {
+          const file = join(stage.directory, 'on-record.ndjson');
+          for (const words of [
+            ['audit', 'export', file, '--by', 'ana'],
+            ['bids', 'list', '--cpf', '529.982.247-25', '--by', 'bia'],
+          ]) {
+            const { code, stderr } = await lance(asWriter, ...words);
+            assert.equal(code, 0, stderr);
+          }
+          type Order = { kind: string; what?: string; by: string; via?: string; requests?: number };
+          const told = jsonLines<Order>((await lance(asReader, 'controls', 'history', '--json')).stdout);
+          assert.deepEqual(
+            told
+              .filter(({ kind }) => kind === 'personal-read')
+              .map(({ what, by, via, requests: many }) => [what, by, via, many]),
+            [
+              ['worker-searched', 'bia', 'offline', undefined],
+              ['requests-exported', 'ana', 'offline', requests],
+            ],
+          );
+        },
+      );
 
       await context.test('an operator ends requests of every partition (defect line 24)', async () => {
         const reader = openKafkaReader({
