@@ -303,7 +303,7 @@ function processFacts({ texts: { now: words }, format }: Shown, status: DaemonSt
   const { version, roles, startedAt, instance, ready, ruleSet, rulesFolder, partitions } = status;
   const { yes, no, none } = format.texts;
   return html`<dl class="facts">
-<dt>${words.version}</dt><dd>${version} (${roles.join(' + ')})</dd>
+<dt>${words.version}</dt><dd>${version} (${format.texts.status.roles(roles)})</dd>
 <dt>${words.started}</dt><dd>${timeText(startedAt, format)}</dd>
 <dt>${words.instance}</dt><dd><code>${instance}</code></dd>
 <dt>${words.ready}</dt><dd>${ready ? yes : no} <code>/readyz</code></dd>

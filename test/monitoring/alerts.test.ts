@@ -131,6 +131,11 @@ const cases: readonly { what: string; change: Series; fires: readonly string[]; 
   { what: 'misses', change: like('lance_passes_total', '0+2x40'), fires: ['LanceDeadlineMisses'] },
   { what: 'a rare miss', change: like('lance_passes_total', '0x25 1x15'), fires: [] },
   { what: 'slow answers', change: answersWithin(4, 6), fires: ['LanceServiceSlow'] },
+  {
+    what: 'requests that end for the slow answers of the service',
+    change: { ...answersWithin(4, 6), ...like('lance_passes_total', '0+2x40') },
+    fires: ['LanceServiceSlow', 'LanceServiceSlowMisses'],
+  },
   { what: 'some slow answers', change: answersWithin(6, 4), fires: [] },
   { what: 'every bid refused', change: like('lance_unknown_refusals', '0x28 6x12'), fires: ['LanceBidsRefused'] },
   { what: 'bids refused until a moment ago', change: like('lance_unknown_refusals', '0x20 6x8 0x12'), fires: [] },
