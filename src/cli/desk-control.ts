@@ -113,7 +113,7 @@ export type DeskControl = {
 /** Of what the API shows of a flow, what the command line reads; the rest is passed on. */
 export type FlowToldByDesk = Pick<FlowState, 'flowId' | 'phase' | 'startedAt' | 'by' | 'steps'>;
 /** Latest first. `waitsFor`: `anybody`, or undefined for all. */
-export type FlowsAsked = {
+type FlowsAsked = {
   phase: string | undefined;
   waitsFor: string | undefined;
   limit: number;

@@ -105,7 +105,7 @@ export type RuleBookEntry =
 
 /** `requests-exported`: requests as they came in; `desk-exported`: a whole desk, sealed as it is; `worker-searched`: what there is of a CPF. */
 export const personalReadings = ['requests-exported', 'desk-exported', 'worker-searched'] as const;
-export type PersonalReading = (typeof personalReadings)[number];
+type PersonalReading = (typeof personalReadings)[number];
 
 /** What two persons may have to stand for: a set of rules, where it is not said; a cap by hand that is raised; other economics in the settings. */
 export type ApprovalOf = 'caps' | 'economics';
