@@ -2,7 +2,7 @@
  * What became of the last bids that were to be, and of the last link queries: refusals that nobody understands, slow answers, and caps
  * without room. It closes nothing.
  */
-import { operatorPrefix, usageUnder } from '../domain/cap-book.ts';
+import { isWindowKey, operatorPrefix, usageUnder, windowHoursOf } from '../domain/cap-book.ts';
 import { dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { type BidOutcome, refusedInDoubt } from '../domain/offer.ts';
@@ -221,16 +221,14 @@ export function capEndOf({ code, reasons, trace }: Passed): CapEnd | null {
   const used = usageUnder(cap, (each) => trace.usage[each]);
   return {
     ...capOfKey(key),
-    // A rolling window is summed from one bucket more than it has hours. The cap's own keys come before any for what cannot be read.
-    windowHours: isHourly(key) ? cap.keys.filter(isHourly).length - 1 : null,
+    // The cap's own keys come before any for what cannot be read.
+    windowHours: isWindowKey(key) ? windowHoursOf(cap.keys) : null,
     usedCents: used.amountCents,
     limitCents: cap.limitAmountCents,
     usedCount: used.count,
     limitCount: cap.limitCount,
   };
 }
-
-const isHourly = (key: string) => /\|hour-\d+$/.test(key);
 
 /** The cap that a key counts under, without the values that it counts by. */
 export function capOfKey(key: string): Pick<CapEnd, 'name' | 'byHand'> {

@@ -40,6 +40,14 @@ export function isWindowKey(key: string): boolean {
   return bucketPattern.test(key);
 }
 
+/** How many hours the window of these keys covers, beyond a week rounded up to whole wide buckets; null: it is a day, not a window. */
+export function windowHoursOf(keys: readonly string[]): number | null {
+  const buckets = keys.filter(isWindowKey);
+  const [, width] = bucketPattern.exec(buckets[0] ?? '') ?? [];
+  if (width === undefined) return null;
+  return (buckets.length - 1) * (width === 'hour' ? 1 : wideBucketHours);
+}
+
 /**
  * From when on no cap reads the bucket, however long a window is: rules may make the window of a cap longer while its bids stand.
  * `-Infinity`: it is no bucket of a window.

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLatelyWatch } from '../../src/bidding/lately.ts';
+import { windowKeys } from '../../src/domain/cap-book.ts';
 import type { Answered, Claimed, Passed } from '../../src/domain/records.ts';
 
 function answered(requestId: string, at: number, outcome: object): Answered {
@@ -183,6 +184,14 @@ test('a cap of a rolling window is told with its hours, until they are over', ()
   assert.equal(capsOf(watch)?.cap.windowHours, 2);
   assert.equal(capsOf(watch, {}, at + 2 * 3_600_000)?.ended, 5);
   assert.equal(capsOf(watch, {}, at + 2 * 3_600_000 + 1), null);
+});
+
+test('20, line 10: a cap of a window beyond a week is told with its hours too', () => {
+  const watch = createLatelyWatch(30_000);
+  const buckets = windowKeys('month', 720, at) as [string, ...string[]];
+  for (let each = 0; each < 5; each += 1) watch.note(endedBy(...buckets));
+  assert.equal(capsOf(watch)?.cap.windowHours, 720);
+  assert.equal(capsOf(watch, {}, at + 24 * 3_600_000)?.ended, 5, 'a new day gives it no room');
 });
 
 test('answers that were slow minutes ago are told no more', () => {
