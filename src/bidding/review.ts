@@ -86,10 +86,11 @@ export function waitingByQueue(
   waiting: ReadonlyMap<string, number>,
   queues: readonly string[],
 ): Record<string, number> {
-  const told: Record<string, number> = Object.fromEntries(queues.slice(0, queuesTold).map((queue) => [queue, 0]));
+  const named = queues.slice(0, queuesTold).map((queue) => [queue, 0]);
+  const told: Record<string, number> = Object.fromEntries([...named, ['other', 0]]);
   for (const [queue, count] of waiting) {
     const name = Object.hasOwn(told, queue) ? queue : 'other';
-    told[name] = (told[name] ?? 0) + count;
+    told[name]! += count;
   }
   return told;
 }

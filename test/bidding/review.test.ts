@@ -59,7 +59,7 @@ test('a request waits, and the answer `bid` makes the bid, once', async () => {
   assert.deepEqual([queue, rules, otherwise], ['large', ['Seen by a person'], 'pass']);
   assert.ok(until > askedAt && until <= askedAt + 60_000);
   await world.pass(3_000);
-  assert.deepEqual(world.status('a').reviews, { large: 1 });
+  assert.deepEqual(world.status('a').reviews, { large: 1, other: 0 });
   assert.deepEqual([world.state().phase, world.written.length, claims(world).length], ['requested', 0, 0]);
   await world.append(answer(world, 'bid'));
   await world.until(() => world.written.length === 1);
@@ -70,7 +70,7 @@ test('a request waits, and the answer `bid` makes the bid, once', async () => {
     at: world.state().review!.answer!.at,
   });
   assert.equal(world.records().filter(({ kind }) => kind === 'review-asked').length, 1);
-  assert.deepEqual(world.status('a').reviews, { large: 0 });
+  assert.deepEqual(world.status('a').reviews, { large: 0, other: 0 });
   assertReplays(world, claim!);
 });
 

@@ -144,6 +144,19 @@ const cases: readonly { what: string; change: Series; fires: readonly string[]; 
     change: like('lance_link_query_refusals', '0x28 6x12'),
     fires: ['LanceLinkQueriesRefused'],
   },
+  {
+    what: 'reviews that nobody answers',
+    change: {
+      ...like('lance_requests_received_total', '0+600x40'),
+      'lance_passes_total{job="lance",instance="a",code="review-expired"}': '0x15 1x5 2x5 4x15',
+    },
+    fires: ['LanceReviewsUnanswered'],
+  },
+  {
+    what: 'one review that nobody answered',
+    change: { 'lance_passes_total{job="lance",instance="a",code="review-expired"}': '0x15 1x25' },
+    fires: [],
+  },
   { what: 'a full cap', change: like('lance_capped_requests', '0x28 12x12'), fires: ['LanceBidsCapped'] },
   { what: 'a cap that was full a moment ago', change: like('lance_capped_requests', '0x20 12x8 0x12'), fires: [] },
   { what: 'slow answers to a bid now and then', change: answersWithin(0, 0.5), fires: [] },
