@@ -38,6 +38,14 @@ export type ClaimDesk = {
  */
 const mostRetrying = 32;
 
+const hourMs = 3_600_000;
+const longestDecisionAgeMs = 60_000;
+
+/** Days begin with an hour too, and so do the buckets of windows: `windowKeys`. */
+function isOfThisHour(decidedAt: EpochMs, now: EpochMs): boolean {
+  return Math.floor(decidedAt / hourMs) === Math.floor(now / hourMs);
+}
+
 export function createClaimDesk(world: {
   instance: string;
   clock: Clock;
@@ -125,11 +133,17 @@ export function createClaimDesk(world: {
     if (outdated.length > 0) world.decideAnew(outdated);
   }
 
-  /** An offer may have waited behind a pause while a cap was lowered, or a set of rules gave way to another. */
+  /**
+   * An offer may have waited, behind a pause or without the service, while a cap was lowered, a set of rules gave way to another, or a
+   * new day or hour began: a bid counts under the caps of the hour of its claim. Rules of certain hours or days, and facts of the
+   * time, are as old as the decision, so none of more than `longestDecisionAgeMs` is claimed.
+   */
   function currentAt(now: EpochMs): (waiting: WaitingOffer) => boolean {
     const policy = world.policy(now);
     const revision = gate.control()?.revision;
     return ({ trace, controlRevision }) =>
+      isOfThisHour(trace.decidedAt, now) &&
+      now - trace.decidedAt <= longestDecisionAgeMs &&
       controlRevision === revision &&
       trace.ruleSetHash === policy?.ruleSet.hash &&
       trace.settingsHash === policy.settingsHash;

@@ -18,9 +18,10 @@ async function play(
   heldMs: number,
   forMs: number,
   live = { ruleSetHash: trace.ruleSetHash, controlRevision: 1 },
+  { decidedAt, startsAt }: { decidedAt: number; startsAt: number } = { decidedAt: trace.decidedAt, startsAt: at },
 ) {
   const decidedAnew: string[] = [];
-  const clock = createManualClock(at);
+  const clock = createManualClock(startsAt);
   const queue = createOfferQueue(offers);
   let sending = 0;
   let sent = 0;
@@ -80,8 +81,17 @@ async function play(
     spawn: (work) => void work,
   });
   const far = at + 1e9;
+  const decided = { ...trace, decidedAt };
   for (let each = 0; each < offers; each += 1) {
-    queue.push({ requestId: `r${each}`, offer, trace, body: '{}', deadlineAt: far, queuedAt: at, controlRevision: 1 });
+    queue.push({
+      requestId: `r${each}`,
+      offer,
+      trace: decided,
+      body: '{}',
+      deadlineAt: far,
+      queuedAt: at,
+      controlRevision: 1,
+    });
   }
   desk.pump();
   for (let passed = 0; passed < forMs; passed += 5) {
@@ -123,4 +133,19 @@ test('offers that were decided before an order or under another set are decided 
     assert.equal(new Set(decidedAnew).size, offers);
     assert.equal(decidedAnew.length, offers);
   }
+});
+
+test('an offer of an hour ago, or of a minute, is decided anew, so that it counts under the caps of now (stranger, session 52)', async () => {
+  const hourMs = 3_600_000;
+  const startsAt = Math.ceil(at / hourMs) * hourMs + 30_000;
+  for (const decidedAt of [startsAt - 30_001, startsAt + 30_000 - hourMs]) {
+    const { records, decidedAnew } = await play(50, 50, 100, undefined, { decidedAt, startsAt });
+    assert.deepEqual([records.length, new Set(decidedAnew).size], [0, offers]);
+  }
+  const midHour = startsAt + hourMs / 2;
+  const old = await play(50, 50, 100, undefined, { decidedAt: midHour - 60_001, startsAt: midHour });
+  assert.deepEqual([old.records.length, new Set(old.decidedAnew).size], [0, offers]);
+  const fresh = await play(50, 50, 100, undefined, { decidedAt: midHour - 59_000, startsAt: midHour });
+  assert.ok(fresh.records.length > 0);
+  assert.deepEqual(fresh.decidedAnew, []);
 });
