@@ -18,21 +18,24 @@ export function operatorKeyStart(name: string): string {
 const hourMs = 3_600_000;
 /** The longest window that a cap may have. */
 export const longestWindowHours = 720;
-/** Up to so many hours a window is summed from buckets of an hour, beyond them from wide ones: a decision reads 169 keys at most. */
+/** Up to so many hours a window is summed from buckets of an hour, beyond them from wide ones: a decision reads 170 keys at most. */
 const narrowWindowHours = 168;
 const wideBucketHours = 6;
 const bucketPattern = /\|(hour|6h)-(\d+)$/;
 
 /**
  * The keys of a rolling window, the current bucket first. They cover the window, and up to a bucket more: a cap may close that much
- * early (an hour, or six beyond a week) and never late.
+ * early (an hour, or six beyond a week) and never late. The last one is the bucket that comes next: what was claimed by a clock that
+ * was ahead, of another process or of this one before it was corrected, counts too.
  */
 export function windowKeys(start: string, hours: number, at: EpochMs): readonly string[] {
   const isWide = hours > narrowWindowHours;
   const bucketHours = isWide ? wideBucketHours : 1;
   const bucket = Math.floor(at / (bucketHours * hourMs));
   const prefix = `${start}|${isWide ? '6h' : 'hour'}-`;
-  return Array.from({ length: Math.ceil(hours / bucketHours) + 1 }, (_, back) => `${prefix}${bucket - back}`);
+  const keys = Array.from({ length: Math.ceil(hours / bucketHours) + 1 }, (_, back) => `${prefix}${bucket - back}`);
+  keys.push(`${prefix}${bucket + 1}`);
+  return keys;
 }
 
 /** Whether it is the key of a bucket of a rolling window. */
@@ -45,7 +48,8 @@ export function windowHoursOf(keys: readonly string[]): number | null {
   const buckets = keys.filter(isWindowKey);
   const [, width] = bucketPattern.exec(buckets[0] ?? '') ?? [];
   if (width === undefined) return null;
-  return (buckets.length - 1) * (width === 'hour' ? 1 : wideBucketHours);
+  const numbers = buckets.map((key) => Number(bucketPattern.exec(key)![2]));
+  return (numbers[0]! - Math.min(...numbers)) * (width === 'hour' ? 1 : wideBucketHours);
 }
 
 /**
