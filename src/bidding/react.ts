@@ -152,6 +152,7 @@ function reactToRequest(state: RequestState, now: EpochMs, settings: BiddingSett
   const deadlineAt = deadlineOf(state, settings);
   const { review } = state;
   if (now >= deadlineAt) {
+    if (review?.answer?.decision === 'pass') return [pass(state, 'review-refused', refusedText(review), now)];
     // No process ran at the end of the wait.
     if (review?.answer === null && review.otherwise === 'pass')
       return [pass(state, 'review-expired', expiredText(review), now)];

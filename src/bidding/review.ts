@@ -69,11 +69,11 @@ export function withReviewAsked(state: RequestState, record: ReviewAsked): Reque
   return { ...state, review: { queue, rules, askedAt: at, until, otherwise, answer: null } };
 }
 
-/** Takes up an answer; the first one before the end of the wait counts. */
+/** Takes up an answer; the first one between the question and the end of the wait counts. One from before the question is of a wrong clock. */
 export function withReviewAnswered(state: RequestState, record: ReviewAnswered): RequestState {
   const { review, phase } = state;
-  if (phase !== 'requested' || review === undefined || review.answer !== null || record.at >= review.until)
-    return state;
+  if (phase !== 'requested' || review === undefined || review.answer !== null) return state;
+  if (record.at < review.askedAt || record.at >= review.until) return state;
   const { decision, by, via, reason, at } = record;
   return { ...state, review: { ...review, answer: { decision, by, ...(via && { via }), reason, at } } };
 }

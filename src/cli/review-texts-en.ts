@@ -21,7 +21,7 @@ export const reviewEn: Widened<typeof reviewPt> = {
     pass: (id) => `Answered. Request ${id} is not bid for.`,
   },
   stored: (id) =>
-    `Recorded. No desk runs; the next one that starts decides request ${id} with the answer, if its time is not over.`,
+    `Recorded. No desk runs; the next one that starts decides request ${id} with the first answer that was recorded in time, which may be an earlier one.`,
   late: (id) =>
     `The answer for request ${id} is recorded, and the desk has not taken it up in time: see lance bids show ${id}.`,
   notWaiting: (id, state) => `Request ${id} does not wait for a review: ${state}.`,

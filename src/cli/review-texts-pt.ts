@@ -18,7 +18,7 @@ export const reviewPt = {
     pass: (id: string) => `Respondida. A solicitação ${id} não recebe lance.`,
   },
   stored: (id: string) =>
-    `Gravado. Nenhuma mesa está em execução; a próxima que iniciar decide a solicitação ${id} com a resposta, se ainda houver tempo.`,
+    `Gravado. Nenhuma mesa está em execução; a próxima que iniciar decide a solicitação ${id} com a primeira resposta gravada a tempo, que pode ser uma anterior.`,
   late: (id: string) =>
     `A resposta da solicitação ${id} está gravada, e a mesa não a leu a tempo: veja lance bids show ${id}.`,
   notWaiting: (id: string, state: string) => `A solicitação ${id} não espera revisão: ${state}.`,

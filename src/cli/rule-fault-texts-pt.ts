@@ -295,6 +295,8 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
     'O campo {key} é {shown}; escreva palavras em minúsculas, como "rate-up".',
   'The queue is {shown}; write lower-case words, like "large-amounts", at most 40 characters.':
     'A fila é {shown}; escreva palavras em minúsculas, como "large-amounts", com no máximo 40 caracteres.',
+  'A rule that asks a person needs a name: the answer is kept under it. Add "name" to the rule.':
+    'Uma regra que pergunta a uma pessoa precisa de nome: a resposta fica guardada sob ele. Acrescente "name" à regra.',
   '"otherwise" is {shown}; write "pass" or "bid": what holds where nobody answers in time.':
     '"otherwise" é {shown}; escreva "pass" ou "bid": o que vale se ninguém responder a tempo.',
   'The queue is {shown}; write the name that a rule gives it.':

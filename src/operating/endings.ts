@@ -96,7 +96,8 @@ export async function resolveRequest(
   );
   if (folded === null) return (await livesSince(control, clock, record.at)) ? { kind: 'late' } : { kind: 'stored' };
   const after = (await stateOf(parts, requestId)) ?? before;
-  const isOurs = after.resolution?.at === record.at && after.resolution.by === who.by;
+  const said = after.resolution;
+  const isOurs = said?.at === record.at && said.by === who.by && said.as === record.as && said.reason === record.reason;
   return { kind: isOurs ? 'done' : 'overtaken', phase: after.phase };
 }
 

@@ -115,7 +115,8 @@ export async function decideReview(
   if (folded === null) return (await livesSince(control, clock, at)) ? { kind: 'late' } : { kind: 'stored' };
   const after = (await read()) ?? before;
   const answer = after.review?.answer ?? null;
-  if (answer?.at === at && answer.by === who.by) return { kind: 'done' };
+  const isOurs = answer?.at === at && answer.by === who.by && answer.decision === decision && answer.reason === reason;
+  if (isOurs) return { kind: 'done' };
   if (answer !== null) return { kind: 'answered', decision: answer.decision, by: answer.by };
   return { kind: 'overtaken', phase: after.phase };
 }

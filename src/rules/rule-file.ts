@@ -217,6 +217,8 @@ function readRule(place: Place, value: Json, known: Known, tableName: string | n
   const ownName = tableName ?? ('name' in object ? name : null);
   const share = 'share' in object ? readShare(place, object.share!, ownName) : null;
   if (share !== null && event !== null) refuseShared(place, event);
+  if (event?.type === 'review' && ownName === null)
+    refuse(place, 'A rule that asks a person needs a name: the answer is kept under it. Add "name" to the rule.');
   const written = share === null ? object.conditions! : sharedText(share, object.conditions!);
   if (name === null || description === null || priority === null || stage === null) return null;
   if (conditions === null || event === null || place.faults.length > before) return null;

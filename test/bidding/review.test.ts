@@ -214,6 +214,8 @@ test('the fold: an answer needs a question before it, the first question counts,
   assert.deepEqual(folded(requested(), reviewAsked, again), folded(requested(), reviewAsked));
   assert.equal(folded(requested(), passed(null), reviewAsked).review, undefined);
   assert.equal(folded(requested(), reviewAsked, claimed(), said).review!.answer, null);
+  const before = { ...said, at: reviewAsked.at - 1 };
+  assert.equal(folded(requested(), reviewAsked, before).review!.answer, null, 'by a clock that was wrong');
   // Strayed in before the request.
   assert.equal(evolve(null, reviewAsked, foldSettings).review, undefined);
 });
@@ -233,6 +235,7 @@ test('no process ran until the deadline: it ends by what holds without an answer
   assert.equal(codeOf(folded(requested(), reviewAsked)), 'review-expired');
   assert.equal(codeOf(folded(requested(), { ...reviewAsked, otherwise: 'bid' })), 'deadline');
   assert.equal(codeOf(folded(requested(), reviewAsked, { ...said, decision: 'bid' })), 'deadline');
+  assert.equal(codeOf(folded(requested(), reviewAsked, { ...said, decision: 'pass' })), 'review-refused');
 });
 
 test('an answer `pass` that the log has before a claim keeps the claim back, whoever made it', () => {

@@ -226,6 +226,12 @@ for (const otherwise of ['ask', null, true])
     `${inParams}/otherwise`,
     /write "pass" or "bid"/,
   );
+refused(
+  'a review that has no name (stranger, session 52)',
+  [{ conditions: always, event: { type: 'review', params: review } }],
+  '/rules/0',
+  /needs a name/,
+);
 refused('a review after pricing', [event('review', review, { stage: 'offer' })], '/rules/0/event/type', /too late/);
 refused(
   'a review that ignores what is missing',
