@@ -114,6 +114,8 @@ const commands = (): Record<string, string[]> => ({
   'controls show': [],
   'controls history': [],
   'loan quote': ['--amount', '5000', '--installments', '12', '--rate', '3'],
+  'review list': [],
+  'review decide': [requestId, '--pass', ...asAna],
   'rules check': [],
   'rules test': [],
   'rules reasons': [],
