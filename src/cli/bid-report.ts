@@ -254,7 +254,7 @@ export function changeWithoutPersonal(change: FactChange, facts: Facts): FactCha
 /** Pseudonyms, and free text of a request, which might be a name. */
 function isHidden(name: string, facts: Facts): boolean {
   if (name === 'worker.key') return true;
-  if (name === 'employer.key') return facts['employer.idType'] !== 'cnpj';
+  if (name === 'employer.key' || name === 'employer.rootKey') return facts['employer.idType'] !== 'cnpj';
   return name.startsWith('extra.') && typeof facts[name] === 'string';
 }
 

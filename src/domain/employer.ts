@@ -5,12 +5,14 @@ type EmployerNamed = { employerId: string; employerIdType: number | null };
 
 const rootLength = 8;
 const cnpjLength = 14;
+const cpfLength = 11;
+const companyPrefix = 'cnpj:';
 
 /** The same for all identifiers of one employer: `cnpj:` and the root, or `cpf:` and 11 digits. */
 export function employerKeyOf(employer: EmployerNamed): string {
   const bare = bareId(employer);
-  if (isCpf(employer)) return `cpf:${bare.padStart(11, '0')}`;
-  return `cnpj:${bare.length <= rootLength ? bare.padStart(rootLength, '0') : rootOf(bare)}`;
+  if (isCpf(employer)) return `cpf:${bare.padStart(cpfLength, '0')}`;
+  return `${companyPrefix}${bare.length <= rootLength ? bare.padStart(rootLength, '0') : rootOf(bare)}`;
 }
 
 /**
@@ -22,6 +24,17 @@ export function otherEmployerKeyOf(employer: EmployerNamed): string | null {
   const whole = bareId(employer).padStart(cnpjLength, '0');
   const key = `cnpj:${rootOf(whole)}`;
   return hasCheckDigits(whole) && key !== employerKeyOf(employer) ? key : null;
+}
+
+/**
+ * The root of a company's CNPJ, 8 characters: the same for all its establishments. Null for a person, and where in doubt: a number whose
+ * kind nobody told may be a CPF, and a short one may be that of another company.
+ */
+export function companyRootOf(employer: EmployerNamed): string | null {
+  const { length } = bareId(employer);
+  const isCompany = employer.employerIdType === 1 || (employer.employerIdType === null && length > cpfLength);
+  if (!isCompany || length === 0 || length > cnpjLength || otherEmployerKeyOf(employer) !== null) return null;
+  return employerKeyOf(employer).slice(companyPrefix.length);
 }
 
 /** By the root of the CNPJ, or as one number where leading zeros may have been lost. */
@@ -39,7 +52,7 @@ function bareId({ employerId }: EmployerNamed): string {
 function isCpf(employer: EmployerNamed): boolean {
   const { length } = bareId(employer);
   const { employerIdType } = employer;
-  return employerIdType === 2 || (employerIdType !== 1 && length >= 9 && length <= 11);
+  return employerIdType === 2 || (employerIdType !== 1 && length >= 9 && length <= cpfLength);
 }
 
 /** Whether leading zeros may be missing that would tell a root from a whole CNPJ. */

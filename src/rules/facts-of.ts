@@ -1,5 +1,6 @@
 /** Values of the facts, from a request, the detail of its employment link and an offer. Called for every decision. */
 import { dayOf, hourOfDay } from '../domain/clock.ts';
+import { companyRootOf } from '../domain/employer.ts';
 import type { AmountCents, Day, EpochMs } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
 import type { LinkDetail, LoanRequest, RequestField } from '../domain/request.ts';
@@ -66,6 +67,14 @@ export function employerKeyOf(request: LoanRequest): string | undefined {
   return company ? request.employerId : (request.linkKey ?? request.workerKey ?? undefined);
 }
 
+/** A person has one place, known by its pseudonym. Of a number whose kind nobody told it is not sure that it is a person's. */
+function employerRootKeyOf(request: LoanRequest): string | undefined {
+  const { employerId, employerIdType } = request;
+  if (employerId === null) return undefined;
+  if (employerIdType === 2) return employerKeyOf(request);
+  return companyRootOf({ employerId, employerIdType }) ?? undefined;
+}
+
 function idTypeOf(code: number | null): string | undefined {
   if (code === 1) return 'cnpj';
   return code === 2 ? 'cpf' : undefined;
@@ -125,6 +134,7 @@ export function factsOf({ request, link, marginCents, ledger, joining = 'worse',
     'link.eligible': link?.eligible ?? undefined,
     'link.ineligibilityCode': link?.ineligibilityCode ?? undefined,
     'employer.key': employerKeyOf(request),
+    'employer.rootKey': employerRootKeyOf(request),
     'employer.idType': idTypeOf(request.employerIdType),
     'employer.ageStated': link !== null || employerStartDate !== null || isUnread(request, 'employerStartDate'),
     'employer.ageMonths': monthsSince(employerStartDate, cachedMonths),

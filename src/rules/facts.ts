@@ -234,6 +234,12 @@ export const catalogue: readonly FactDefinition[] = [
     '12ABC34501DE35',
     null,
   ),
+  text(
+    'employer.rootKey',
+    'when the request names the employer without doubt; the same for every branch of one company: the 8 characters its CNPJ begins with, or a pseudonym when the employer is a person',
+    '12ABC345',
+    null,
+  ),
   numeric('employer.exposureReais', {
     unit: 'R$',
     min: 0,

@@ -9,6 +9,7 @@ const pseudonym = 'pseudonym-of-a-worker';
 const facts = {
   'worker.key': pseudonym,
   'employer.key': 'of-a-person',
+  'employer.rootKey': 'of-a-person-too',
   'employer.idType': 'cpf',
   'extra.name': name,
   'extra.points': 7,
@@ -51,6 +52,7 @@ test('a name and a pseudonym are told nowhere in the account of a rule; a figure
         seen: 100,
         from: [
           { fact: 'employer.key', seen: 'of-a-person' },
+          { fact: 'employer.rootKey', seen: 'of-a-person-too' },
           { fact: 'extra.name', seen: name },
         ],
       },

@@ -1,7 +1,7 @@
 /** Which identifiers name one employer: roots, whole CNPJs and numbers that have lost their leading zeros. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { employerKeyOf, isSameEmployer, otherEmployerKeyOf } from '../../src/domain/employer.ts';
+import { companyRootOf, employerKeyOf, isSameEmployer, otherEmployerKeyOf } from '../../src/domain/employer.ts';
 
 const cnpj = (employerId: string) => ({ employerId, employerIdType: 1 });
 const cpf = (employerId: string) => ({ employerId, employerIdType: 2 });
@@ -60,4 +60,27 @@ test('the key of an identifier stays as earlier versions stored it; only a short
     assert.equal(otherEmployerKeyOf(cnpj(employerId)), other, employerId);
   }
   assert.deepEqual([employerKeyOf(cpf('191')), otherEmployerKeyOf(cpf('191'))], ['cpf:00000000191', null]);
+});
+
+test('a company has one root for all its branches, and none where its number is in doubt', () => {
+  for (const [employerId, employerIdType, root] of [
+    ['11222333000181', 1, '11222333'],
+    ['11.222.333/0002-62', 1, '11222333'],
+    ['11222333000262', null, '11222333'],
+    ['11222333', 1, '11222333'],
+    ['00000191', 1, '00000191'],
+    ['12345', 1, '00012345'],
+    ['12345000199', 1, '00012345'],
+    ['12abc345000100', 1, '12ABC345'],
+    // The root 191, or the whole number 00000000000191.
+    ['191', 1, null],
+    // A CPF, or a CNPJ without its leading zeros.
+    ['52998224725', null, null],
+    ['529.982.247-25', null, null],
+    ['11222333', null, null],
+    ['52998224725', 2, null],
+    ['', 1, null],
+    ['112223330001811', 1, null],
+  ] as const)
+    assert.equal(companyRootOf({ employerId, employerIdType }), root, employerId);
 });

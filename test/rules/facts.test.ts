@@ -224,6 +224,21 @@ test('an employer who is a person is keyed by a pseudonym, never by the CPF', ()
   assert.equal(facts(nobody)['employer.key'], undefined);
 });
 
+test('all branches of a company have one root; a person has the pseudonym, and a number in doubt none', () => {
+  const rootOf = (employerId: string | null, employerIdType: number | null, more: Partial<LoanRequest> = {}) =>
+    facts({ employerId, employerIdType, ...more })['employer.rootKey'];
+  assert.deepEqual([rootOf('11222333000181', 1), rootOf('11222333000262', null)], ['11222333', '11222333']);
+  assert.equal(rootOf('52998224725', 2), 'link-pseudonym');
+  for (const [id, type] of [
+    ['191', 1],
+    ['52998224725', null],
+    [null, 1],
+  ] as const)
+    assert.equal(rootOf(id, type), undefined, String(id));
+  assert.equal(rootOf('11222333000181', 1, { unread: ['employerId'] }), undefined);
+  assert.equal(rootOf('11222333000181', null, { unread: ['employerIdType'] }), undefined);
+});
+
 test('unmapped keys become extra facts; a null says nothing', () => {
   const found = facts({ extra: { 'score.value': 700, channel: 'app', vip: true, empty: null, ['__proto__']: 1 } });
   assert.equal(found['extra.score.value'], 700);
