@@ -117,8 +117,8 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
     '{what} é {shown}; escreva o número {number}, sem aspas.',
   '{what} is {shown}; write a number ({unit}).': '{what} é {shown}; escreva um número ({unit}).',
   '{what} is {value}; write a whole number ({unit}).': '{what} é {value}; escreva um número inteiro ({unit}).',
-  '{what} is {value}; write at most {decimals} decimals ({unit}).':
-    '{what} é {value}; escreva no máximo {decimals} casas decimais ({unit}).',
+  '{what} is {value}; write at most {decimals} decimals ({unit}).{hint}':
+    '{what} é {value}; escreva no máximo {decimals} casas decimais ({unit}).{hint}',
   '{what} is {value}, outside {min} … {max} ({unit}).{hint}': '{what} é {value}, fora de {min} … {max} ({unit}).{hint}',
 
   // Computed facts

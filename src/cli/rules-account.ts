@@ -10,7 +10,7 @@ import {
 import { evaluateOffer, evaluateRequest } from '../rules/evaluate.ts';
 import type { FactValue } from '../rules/facts.ts';
 import { linesOf, parseJson } from '../rules/json.ts';
-import { isObject, type RuleFault, within } from '../rules/place.ts';
+import { isObject, type RuleFault, refuseGrouped, within } from '../rules/place.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { factMaps, readAt, readFacts } from '../rules/test-file.ts';
 import { changeWithoutPersonal, withoutPersonal } from './bid-report.ts';
@@ -89,6 +89,7 @@ function readFactsFile(
   const faults: RuleFault[] = [];
   const place = { file: path, pointer: '', faults };
   const { value } = parsed;
+  refuseGrouped(place, text);
   const now = world.clock.now();
   // The facts alone, or beside the time that they were seen at, as in a test.
   const isWrapped = isObject(value) && 'facts' in value;

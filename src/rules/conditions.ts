@@ -22,7 +22,18 @@ import {
   type ValueType,
   valueTypes,
 } from './operators.ts';
-import { isObject, type Place, readNumber, readObject, readText, refuse, shown, suggestion, within } from './place.ts';
+import {
+  decimalsOf,
+  isObject,
+  type Place,
+  readNumber,
+  readObject,
+  readText,
+  refuse,
+  shown,
+  suggestion,
+  within,
+} from './place.ts';
 import type { Comparison, Condition, Scalar } from './rule.ts';
 import { createVocabulary, definitionOf, isTooLong, maxLeaves, type Vocabulary } from './vocabulary.ts';
 
@@ -32,12 +43,18 @@ const maxDecorators = 4;
 export type Scope = { stage: Stage; vocabulary: Vocabulary };
 
 /** What a compared value, or each member of a compared list, must be. */
-type Wanted = { what: string; type: ScalarType; definition: FactDefinition | null; isPrefix: boolean };
+type Wanted = { what: string; type: ScalarType; definition: FactDefinition | null; isPrefix: boolean; stored: boolean };
 
-function readScalar(place: Place, value: Json, { what, type, definition, isPrefix }: Wanted): Scalar | null {
+function readScalar(place: Place, value: Json, { what, type, definition, isPrefix, stored }: Wanted): Scalar | null {
   if (type === 'number') {
-    const range = definition?.range ?? { min: -Number.MAX_VALUE, max: Number.MAX_VALUE };
-    return readNumber(place, value, what, { unit: definition?.unit ?? 'number', decimals: null, ...range });
+    const { unit = null, range = null } = definition ?? {};
+    // Of what is computed there are parts of a cent.
+    const decimals = range === null ? null : decimalsOf(unit, stored);
+    return readNumber(place, value, what, {
+      unit: unit ?? 'number',
+      decimals,
+      ...(range ?? { min: -Number.MAX_VALUE, max: Number.MAX_VALUE }),
+    });
   }
   if (type === 'boolean') {
     if (typeof value === 'boolean') return value;
@@ -169,7 +186,13 @@ function refuseExtra(place: Place, name: string, { written, operator, around }: 
 
 type LeftSide = { name: string; definition: FactDefinition | null };
 
-function readWithValue(place: Place, left: LeftSide, operator: OperatorName, value: Json): Comparison | null {
+function readWithValue(
+  place: Place,
+  left: LeftSide,
+  operator: OperatorName,
+  value: Json,
+  stored: boolean,
+): Comparison | null {
   const { name, definition } = left;
   const sides = sidesOf(definition?.type ?? null, value, operator);
   if (sides === null) {
@@ -182,7 +205,7 @@ function readWithValue(place: Place, left: LeftSide, operator: OperatorName, val
   const type = member ?? (sides.value as ScalarType);
   const at = within(place, 'value');
   const isPrefix = operator.operator === 'startsWith' || operator.operator === 'doesNotStartWith';
-  const wanted: Wanted = { what: name, type, definition, isPrefix };
+  const wanted: Wanted = { what: name, type, definition, isPrefix, stored };
   const read = member === null ? readScalar(at, value, wanted) : readList(at, value, wanted);
   if (read === null) return null;
   return { kind: 'comparison', fact: name, ...operator, types: sides, value: read, valueFact: null };
@@ -263,7 +286,7 @@ function readComparison(place: Place, value: JsonObject, scope: Scope): Comparis
   const comparison =
     isObject(right) && 'fact' in right
       ? readWithFact(place, left, operator, right, scope)
-      : readWithValue(place, left, operator, right);
+      : readWithValue(place, left, operator, right, scope.vocabulary.stored);
   if (comparison !== null && neverHolds(comparison)) {
     const range = left.definition?.range;
     const why = range ? ` (it lies within ${range.min} … ${range.max})` : '';

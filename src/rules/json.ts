@@ -163,6 +163,25 @@ export function linesOf(text: string, pointers: readonly string[]): ReadonlyMap<
   return lines;
 }
 
+/**
+ * Numbers as they are written that JSON reads as fractions and a reader of Portuguese as thousands: `30.000`. Three digits behind the
+ * point, the last of them a zero that no fraction needs. The text has been read without a fault.
+ */
+export function groupedNumbers(text: string): readonly { pointer: string; written: string }[] {
+  if (!anyGrouped.test(text)) return [];
+  const found: { pointer: string; written: string }[] = [];
+  const onValue = (pointer: string, index: number) => {
+    grouped.lastIndex = index;
+    const written = grouped.exec(text)?.[0];
+    if (written !== undefined) found.push({ pointer, written });
+  };
+  parse({ text, index: 0, fault: null, onValue });
+  return found;
+}
+
+const grouped = /-?[1-9]\d{0,2}\.\d\d0(?![\d.eE])/y;
+const anyGrouped = new RegExp(grouped.source);
+
 /** Which line a place of the text is on; the text is read once for all places. */
 function lineCounter(text: string): (index: number) => number {
   const ends: number[] = [];

@@ -1,6 +1,6 @@
 /** Where in the rule files the reader stands, and how it refuses what it finds there. */
 import { nearestWord } from '../domain/nearest-word.ts';
-import { type Json, type JsonObject, pointerTo } from './json.ts';
+import { groupedNumbers, type Json, type JsonObject, pointerTo } from './json.ts';
 
 /** One thing to mend: the file, a JSON pointer into it, its line, and a sentence that says what to write instead. */
 export type RuleFault = {
@@ -103,6 +103,22 @@ export function readText(place: Place, value: Json, what: string, maxLength: num
 /** What a number means. `decimals` null: any. */
 export type Measure = { unit: string; min: number; max: number; decimals: number | null };
 
+/** Of money nobody has less than a cent. Sets of earlier versions may say it, so those in the store are read as they are. */
+export function decimalsOf(unit: string | null, stored: boolean): number | null {
+  return !stored && (unit?.startsWith('R$') ?? false) ? 2 : null;
+}
+
+/** Refuses numbers of a file that can be read in two ways, each at its place. `text`: of the whole file. */
+export function refuseGrouped(file: Place, text: string): void {
+  for (const { pointer, written } of groupedNumbers(text)) {
+    const [one, other] = [written.replace('.', ''), String(Number(written))];
+    refuse(
+      { ...file, pointer },
+      `"${written}" can be read in two ways; write ${one} or ${other}, without signs for thousands.`,
+    );
+  }
+}
+
 function fits(value: number, { min, max, decimals }: Measure): boolean {
   if (value < min || value > max) return false;
   if (decimals === null) return true;
@@ -118,6 +134,13 @@ function probable(value: number, measure: Measure): string {
   return guess === undefined ? '' : ` Did you mean ${guess}?`;
 }
 
+/** The amount that somebody probably meant who wrote a point between thousands. */
+function thousands(value: number, measure: Measure): string {
+  const guess = Number((value * 1_000).toPrecision(12));
+  const isMeant = measure.unit.startsWith('R$') && Math.abs(value) >= 1 && Math.abs(value) < 1_000;
+  return isMeant && Number.isInteger(guess) && fits(guess, measure) ? ` Did you mean ${guess}?` : '';
+}
+
 export function readNumber(place: Place, value: Json, what: string, measure: Measure): number | null {
   if (typeof value !== 'number') {
     const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN;
@@ -128,7 +151,7 @@ export function readNumber(place: Place, value: Json, what: string, measure: Mea
   const { unit, min, max, decimals } = measure;
   if (value >= min && value <= max) {
     const grain = decimals === 0 ? 'a whole number' : `at most ${decimals} decimals`;
-    return refuse(place, `${what} is ${value}; write ${grain} (${unit}).`);
+    return refuse(place, `${what} is ${value}; write ${grain} (${unit}).${thousands(value, measure)}`);
   }
   return refuse(place, `${what} is ${value}, outside ${min} … ${max} (${unit}).${probable(value, measure)}`);
 }

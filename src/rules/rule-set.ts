@@ -18,7 +18,7 @@ import { holidayAsFact, holidayFact, readHolidays } from './holidays.ts';
 import { canonicalJson, type Json, type JsonObject, linesOf, parseJson } from './json.ts';
 import { type CompiledCap, compileCap, compileSegment, type ReadNumber } from './keys.ts';
 import { listAsFact, listNameOf, type RuleList, readList } from './lists.ts';
-import { isObject, type Place, type RuleFault, refuse, shown, within } from './place.ts';
+import { isObject, type Place, type RuleFault, refuse, refuseGrouped, shown, within } from './place.ts';
 import type { Condition, ExperimentRule, LimitByFact, Rule, RuleEvent, Validity } from './rule.ts';
 import { type Known, type PassCode, readCodes, readEventWords, readRuleFile, readTableFile } from './rule-file.ts';
 import { readScorecard, scoreAsFacts, testsOfBins } from './scorecards.ts';
@@ -224,8 +224,10 @@ function parseFiles(files: readonly RuleFile[], faults: RuleFault[]): ParsedFile
     const result: ReturnType<typeof parseJson> = path.endsWith(rowsEnding)
       ? { kind: 'parsed', value: text }
       : parseJson(text);
-    if (result.kind === 'parsed') parsed.push(fileOf(path, result.value));
-    else refuse({ file: path, pointer: result.pointer, faults }, result.text);
+    if (result.kind === 'parsed') {
+      parsed.push(fileOf(path, result.value));
+      if (!path.endsWith(rowsEnding)) refuseGrouped(placeIn(path, faults), text);
+    } else refuse({ file: path, pointer: result.pointer, faults }, result.text);
   }
   return parsed.sort((left, right) => (left.path < right.path ? -1 : 1));
 }

@@ -12,6 +12,7 @@ import { economicsParameters, limitParameters, type Parameter, reviewAnswers, re
 import { catalogue, extraPrefix, type FactDefinition, type Facts, type FactValue, type Stage } from './facts.ts';
 import type { Json, JsonObject } from './json.ts';
 import {
+  decimalsOf,
   isObject,
   type Place,
   type RuleFault,
@@ -71,7 +72,13 @@ function typeRemedy(definition: FactDefinition): string {
   return definition.type === 'boolean' ? 'true or false' : definition.type === 'number' ? 'a number' : 'a text';
 }
 
-function readFactValue(place: Place, name: string, value: Json, definition: FactDefinition | null): FactValue | null {
+function readFactValue(
+  place: Place,
+  name: string,
+  value: Json,
+  definition: FactDefinition | null,
+  stored: boolean,
+): FactValue | null {
   if (definition === null) {
     if (typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean') return value;
     return refuse(place, `"${name}" is ${shown(value)}; write a number, a text, true, false, or null to take it away.`);
@@ -83,7 +90,8 @@ function readFactValue(place: Place, name: string, value: Json, definition: Fact
   }
   if (list !== null) return list;
   if (typeof value === 'number') {
-    const measure = { unit: definition.unit ?? 'number', decimals: definition.whole ? 0 : null };
+    const { unit, whole } = definition;
+    const measure = { unit: unit ?? 'number', decimals: whole ? 0 : decimalsOf(unit, stored) };
     return definition.range === null ? value : readNumber(place, value, name, { ...measure, ...definition.range });
   }
   if (
@@ -105,7 +113,11 @@ function readFactValue(place: Place, name: string, value: Json, definition: Fact
 type Draft = Map<string, FactValue | null>;
 
 /** Facts by name; null: taken away. Shared with `lance rules explain`. */
-export function readFacts(place: Place, value: Json, { derived }: Pick<Vocabulary, 'derived'>): Draft {
+export function readFacts(
+  place: Place,
+  value: Json,
+  { derived, stored = false }: Pick<Vocabulary, 'derived'> & { stored?: boolean },
+): Draft {
   const facts: Draft = new Map();
   if (!isObject(value)) {
     refuse(place, `The facts are ${shown(value)}; write an object {"worker.ageYears": 30}.`);
@@ -128,7 +140,7 @@ export function readFacts(place: Place, value: Json, { derived }: Pick<Vocabular
       refuse(at, `"${name}" is made by the desk, of ${made}; write those facts instead.`);
     } else if (given === null) facts.set(name, null);
     else {
-      const read = readFactValue(at, name, given, definition);
+      const read = readFactValue(at, name, given, definition, stored);
       if (read !== null) facts.set(name, read);
     }
   }
@@ -243,7 +255,7 @@ function readReviewExpected(place: Place, value: Json): Expectation['review'] {
   return place.faults.length > before ? undefined : review;
 }
 
-function readMadeFacts(place: Place, value: Json, { derived }: Vocabulary): Record<string, FactValue | null> {
+function readMadeFacts(place: Place, value: Json, { derived, stored }: Vocabulary): Record<string, FactValue | null> {
   const read: Record<string, FactValue | null> = {};
   if (!isObject(value)) refuse(place, `This is ${shown(value)}; write an object {"computed.debtRatio": 0.3}.`);
   for (const [name, given] of Object.entries(isObject(value) ? value : {})) {
@@ -254,7 +266,7 @@ function readMadeFacts(place: Place, value: Json, { derived }: Vocabulary): Reco
       refuse(at, `${shown(name)} is no fact that this set makes; what a request says is not expected. ${hint}`);
     } else if (given === null) read[name] = null;
     else {
-      const made = readFactValue(at, name, given, source.definition);
+      const made = readFactValue(at, name, given, source.definition, stored);
       if (made !== null) read[name] = made;
     }
   }

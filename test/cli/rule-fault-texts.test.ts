@@ -96,10 +96,6 @@ const composed: Readonly<Record<string, readonly string[]>> = {
     'priority is "x"; write a number (higher wins).',
     'The inputs is "7"; write the number 7, without quotes.',
   ],
-  'X is X; write X (X).': [
-    'share is 0.123456; write at most 4 decimals (share of the workers, 0.1 is 10 %).',
-    'hours is 1.5; write a whole number (hours).',
-  ],
   'X lacks X; add X.': ['A rule lacks "name"; add it.', 'A rule lacks "name", "event"; add them.'],
   'X is compared with X; write X.': [
     '"employer.cnae" is compared with "a"; write 1 to 7 digits.',
@@ -130,6 +126,12 @@ const composed: Readonly<Record<string, readonly string[]>> = {
   'X is X, outside X … X (X).X': [
     'share is 7, outside 0 … 1 (share, 0.6 is 60 %). Did you mean 0.07?',
     'share is 7, outside 0 … 1 (share, 0.6 is 60 %).',
+  ],
+  'X is X; write X (X).X': [
+    'maxAmountReais is 5.125; write at most 2 decimals (R$). Did you mean 5125?',
+    'maxAmountReais is 5.125; write at most 2 decimals (R$).',
+    'share is 0.123456; write at most 4 decimals (share of the workers, 0.1 is 10 %).',
+    'hours is 1.5; write a whole number (hours).',
   ],
   '"X" asks for "X", which can never come: X': [
     '"a" asks for "score.b", which can never come: the mapping knows no score of this name, its scores are bureau; add it under "scores" (LANCE_MAPPING). Did you mean "score.bureau"?',

@@ -138,6 +138,19 @@ refused(
   `${inCondition}/value`,
   /true or false, without quotes/,
 );
+// Of money.
+refused(
+  'thousandths of a real in a condition',
+  [test1('request.amountReais', 'greaterThan', 12.345)],
+  `${inCondition}/value`,
+  /^request\.amountReais is 12\.345; write at most 2 decimals \(R\$\)\. Did you mean 12345\?$/,
+);
+refused(
+  'thousandths of a real as a margin',
+  [test1('margin.availableReais', 'lessThan', 0.005)],
+  `${inCondition}/value`,
+  /at most 2 decimals \(R\$ a month\)\.$/,
+);
 refused('a text as number', [test1('employer.key', 'equal', 12)], `${inCondition}/value`, /a text in quotes/);
 refused('null', [test1('worker.ageYears', 'equal', null)], `${inCondition}/value`, /write a number/);
 refused(

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { groupedNumbers } from '../../src/rules/json.ts';
 import type { RuleFault } from '../../src/rules/place.ts';
 import { compileRuleSet, openRuleSet, type RuleFile } from '../../src/rules/rule-set.ts';
 import { always, codesFile, compiled, filesOf, ruleOf } from './sample-request.ts';
@@ -119,4 +120,44 @@ test('a file may hold one rule, a list, or an object with rules', () => {
     const result = compileRuleSet([codesFile, { path: 'a/b.json', text: JSON.stringify(content) }]);
     assert.ok(result.kind === 'compiled' && result.ruleSet.rules.length === 1);
   }
+});
+
+test('a number that reads as thousands to some is refused in JSON as in CSV, wherever it stands', () => {
+  const rule = (params: string) =>
+    `{"rules": [{"name": "a", "conditions": {"all": [{"fact": "request.amountReais", "operator": "greaterThan", "value": 30.000}]},
+      "event": {"type": "limit", "params": {"maxAmountReais": ${params}}}}]}`;
+  const tests = `{"base": {"request.amountReais": 1.500}, "tests": [{"name": "one", "expect": {"limits": {"maxAmountReais": 10.00}}}]}`;
+  const faultsOf = (texts: Readonly<Record<string, string>>) => {
+    const result = compileRuleSet(Object.entries(texts).map(([path, text]) => ({ path, text })));
+    assert(result.kind === 'refused', 'it was not refused');
+    return result.faults.map(({ file, pointer, line, text }) => `${file}:${line} ${pointer}: ${text}`);
+  };
+  assert.deepEqual(faultsOf({ 'a.json': rule('-5.000'), 'a.test.json': tests }).slice(0, 3), [
+    'a.json:1 /rules/0/conditions/all/0/value: "30.000" can be read in two ways; write 30000 or 30, without signs for thousands.',
+    'a.json:2 /rules/0/event/params/maxAmountReais: "-5.000" can be read in two ways; write -5000 or -5, without signs for thousands.',
+    'a.test.json:1 /base/request.amountReais: "1.500" can be read in two ways; write 1500 or 1.5, without signs for thousands.',
+  ]);
+  for (const plain of ['30', '30.00', '30.5', '30000', '0.100', '1234.500', '30.000e1'])
+    assert.deepEqual(groupedNumbers(`{"a": [${plain}], "b": "30.000"}`), [], plain);
+});
+
+test('thousandths of a real are refused in the facts of a test, and stay good in a set of an earlier version', () => {
+  const rules = filesOf([
+    ruleOf({ conditions: { all: [{ fact: 'request.amountReais', operator: 'lessThan', value: 9.5 }] } }),
+  ]);
+  const test = { name: 'one', facts: { 'request.amountReais': 1.234 }, expect: { pass: null } };
+  const result = compileRuleSet([...rules, { path: 'rules.test.json', text: JSON.stringify({ tests: [test] }) }]);
+  assert(result.kind === 'refused', 'it was not refused');
+  assert.deepEqual(
+    result.faults.map(({ pointer, text }) => [pointer, text]),
+    [
+      [
+        '/tests/0/facts/request.amountReais',
+        'request.amountReais is 1.234; write at most 2 decimals (R$). Did you mean 1234?',
+      ],
+    ],
+  );
+  const good = compileRuleSet(rules);
+  assert(good.kind === 'compiled', 'it was refused');
+  assert.equal(openRuleSet(good.ruleSet.source.replaceAll('9.5', '9.125')).kind, 'compiled');
 });
