@@ -12,7 +12,8 @@ export const reviewEn: Widened<typeof reviewPt> = {
     pass: 'it is not bid for',
   },
   oneOfTwo: 'Write --bid or --pass.',
-  queueForm: 'A queue is written in lower-case words, like large-amounts, at most 40 characters.',
+  queueForm:
+    'A queue is written with a to z without accents, digits and hyphens, a letter first, at most 40 characters, like large-amounts.',
   header: ['request', 'queue', 'until', 'otherwise', 'amount', 'terms', 'rules'],
   empty: 'No request waits for a review.',
   decisions: { bid: 'bid', pass: 'no bid' },

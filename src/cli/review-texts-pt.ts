@@ -9,7 +9,8 @@ export const reviewPt = {
     pass: 'não há lance',
   },
   oneOfTwo: 'Escreva --bid ou --pass.',
-  queueForm: 'Uma fila se escreve em palavras minúsculas, como large-amounts, com no máximo 40 caracteres.',
+  queueForm:
+    'Uma fila se escreve com letras de a a z sem acento, dígitos e hifens, começando por uma letra, com no máximo 40 caracteres, como large-amounts.',
   header: ['solicitação', 'fila', 'até', 'senão', 'valor', 'parcelas', 'regras'],
   empty: 'Nenhuma solicitação espera revisão.',
   decisions: { bid: 'lance', pass: 'sem lance' },

@@ -284,17 +284,17 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
   'This is {shown}; write the name of a fact.': 'Isto é {shown}; escreva o nome de um fato.',
   '"{name}" is a list; a key needs a fact with one value.':
     '"{name}" é uma lista; uma chave precisa de um fato com um só valor.',
-  'The cap\'s name is {shown}; write lower-case words, like "employer-day".':
-    'O nome do teto é {shown}; escreva palavras em minúsculas, como "employer-day".',
+  'The cap\'s name is {shown}; write a to z without accents, digits and hyphens, a letter first, at most 60 characters, like "employer-day".{hint}':
+    'O nome do teto é {shown}; escreva letras de a a z sem acento, dígitos e hifens, começando por uma letra, com no máximo 60 caracteres, como "employer-day".{hint}',
   'A cap without maxAmountReais and maxCount limits nothing; add one.':
     'Um teto sem maxAmountReais e sem maxCount não limita nada; acrescente um.',
   'paced is {shown}; write true or false.': 'paced é {shown}; escreva true ou false.',
   "Only a day's amount can be paced; write {remedy}, or leave paced out.":
     'Só o valor de um dia pode ser dosado (paced); escreva {remedy}, ou omita paced.',
-  'The {key} is {shown}; write lower-case words, like "rate-up".':
-    'O campo {key} é {shown}; escreva palavras em minúsculas, como "rate-up".',
-  'The queue is {shown}; write lower-case words, like "large-amounts", at most 40 characters.':
-    'A fila é {shown}; escreva palavras em minúsculas, como "large-amounts", com no máximo 40 caracteres.',
+  'The {key} is {shown}; write a to z without accents, digits and hyphens, a letter first, at most 60 characters, like "rate-up".{hint}':
+    'O campo {key} é {shown}; escreva letras de a a z sem acento, dígitos e hifens, começando por uma letra, com no máximo 60 caracteres, como "rate-up".{hint}',
+  'The queue is {shown}; write a to z without accents, digits and hyphens, a letter first, at most 40 characters, like "large-amounts".{hint}':
+    'A fila é {shown}; escreva letras de a a z sem acento, dígitos e hifens, começando por uma letra, com no máximo 40 caracteres, como "large-amounts".{hint}',
   'A rule that asks a person needs a name: the answer is kept under it. Add "name" to the rule.':
     'Uma regra que pergunta a uma pessoa precisa de nome: a resposta fica guardada sob ele. Acrescente "name" à regra.',
   '"otherwise" is {shown}; write "pass" or "bid": what holds where nobody answers in time.':

@@ -44,3 +44,10 @@ export function nearestWord(word: string, known: readonly string[]): string | nu
   }
   return nearest;
 }
+
+/** The word in a to z without accents, digits and hyphens, a letter first; empty where nothing of it is left. */
+export function plainWord(word: string, maxLength: number): string {
+  const letters = word.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
+  const joined = letters.replaceAll(/[^a-z0-9]+/g, '-').replace(/^[^a-z]+/, '');
+  return joined.slice(0, maxLength).replace(/-$/, '');
+}

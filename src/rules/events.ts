@@ -1,5 +1,6 @@
 /** The closed set of events, read strictly. Files speak reais and percent; from here on it is cents and hundredths. */
 import { longestWindowHours } from '../domain/cap-book.ts';
+import { plainWord } from '../domain/nearest-word.ts';
 import { queueShape } from '../domain/offer.ts';
 import type { Economics, Limits, Strategy } from '../domain/policy.ts';
 import { catalogue, extraPrefix, type FactDefinition, factNamed, type Stage } from './facts.ts';
@@ -281,6 +282,12 @@ function readStrategy(place: Place, params: Json): RuleEvent | null {
   return { type: 'strategy', strategy };
 }
 
+/** What was meant by a name that has accents, capitals or blanks. */
+function plainly(value: Json, maxLength: number): string {
+  const plain = typeof value === 'string' ? plainWord(value, maxLength) : '';
+  return plain === '' ? '' : ` Did you mean "${plain}"?`;
+}
+
 export const capName = /^[a-z][a-z0-9-]{0,59}$/;
 
 function readWindow(place: Place, value: Json): { hours: number | null } | null {
@@ -333,7 +340,7 @@ function readCap(place: Place, params: Json, scope: FactScope): RuleEvent | null
   if (typeof name !== 'string' || !capName.test(name)) {
     return refuse(
       within(place, 'name'),
-      `The cap's name is ${shown(name)}; write lower-case words, like "employer-day".`,
+      `The cap's name is ${shown(name)}; write a to z without accents, digits and hyphens, a letter first, at most 60 characters, like "employer-day".${plainly(name, 60)}`,
     );
   }
   if (!('maxAmountReais' in object) && !('maxCount' in object)) {
@@ -377,7 +384,10 @@ function readExperiment(place: Place, params: Json): RuleEvent | null {
   for (const key of ['name', 'layer'] as const) {
     const value = object[key]!;
     if (typeof value === 'string' && capName.test(value)) continue;
-    return refuse(within(place, key), `The ${key} is ${shown(value)}; write lower-case words, like "rate-up".`);
+    return refuse(
+      within(place, key),
+      `The ${key} is ${shown(value)}; write a to z without accents, digits and hyphens, a letter first, at most 60 characters, like "rate-up".${plainly(value, 60)}`,
+    );
   }
   const measure = { unit: 'share of the workers, 0.1 is 10 %', min: 0.001, max: 0.999, decimals: null };
   const share = readNumber(within(place, 'share'), object.share!, 'share', measure);
@@ -414,7 +424,7 @@ function readReview(place: Place, params: Json): RuleEvent | null {
   if (typeof queue !== 'string' || !queueShape.test(queue)) {
     return refuse(
       within(place, 'queue'),
-      `The queue is ${shown(queue)}; write lower-case words, like "large-amounts", at most 40 characters.`,
+      `The queue is ${shown(queue)}; write a to z without accents, digits and hyphens, a letter first, at most 40 characters, like "large-amounts".${plainly(queue, 40)}`,
     );
   }
   const minutes = readNumber(within(place, 'minutes'), object.minutes!, 'minutes', reviewMinutes);

@@ -194,6 +194,13 @@ test('what lance rules import finds in a CSV file is said in Portuguese', () => 
   }
 });
 
+test('what a queue may be called is said in Portuguese, with the word that was meant', () => {
+  const said = ruleFaultPt(
+    'The queue is "alçada"; write a to z without accents, digits and hyphens, a letter first, at most 40 characters, like "large-amounts". Did you mean "alcada"?',
+  );
+  assert.match(said, /^A fila é "alçada"; escreva letras de a a z sem acento, .* no máximo 40 .*\. Seria "alcada"\?$/);
+});
+
 test('why a set is no good is said in Portuguese', () => {
   const uncovered = [
     { rule: 'a', condition: 'b', missing: ['true'] },

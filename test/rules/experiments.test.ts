@@ -71,7 +71,7 @@ test('what is no experiment is refused, with what to write instead', () => {
   assert.match(refusal({ ...up, share: 20 }), /\/params\/share .*0\.1 is 10 %/);
   assert.match(refusal({ ...up, economics: undefined }), /exactly one of economics, strategy/);
   assert.match(refusal({ ...up, strategy: { optimise: true } }), /2 changes/);
-  assert.match(refusal({ ...up, name: 'Rate up' }), /\/params\/name .*lower-case words/);
+  assert.match(refusal({ ...up, name: 'Rate up' }), /\/params\/name .*without accents/);
   assert.match(refusal({ ...up, economics: { maxRatePercent: 3 } }), /maxRatePercent/);
   assert.match(refusal({ ...up, limits: {} }), /limits/);
   assert.match(refusal(up, { stage: 'offer' }), /too late after pricing/);

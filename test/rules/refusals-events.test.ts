@@ -111,7 +111,7 @@ refused(
 );
 const cap = (change: object) => event('cap', { name: 'desk', keyFacts: [], window: 'day', maxCount: 5, ...change });
 refused('a cap without a limit', [cap({ maxCount: undefined })], inParams, /limits nothing/);
-refused('a cap name with blanks', [cap({ name: 'The desk' })], `${inParams}/name`, /lower-case words/);
+refused('a cap name with blanks', [cap({ name: 'The desk' })], `${inParams}/name`, /without accents/);
 refused('an unknown window', [cap({ window: 'week' })], `${inParams}/window`, /"day" or \{"hours": 24\}/);
 refused('a window too long', [cap({ window: { hours: 1000 } })], `${inParams}/window/hours`, /outside 1 … 720/);
 refused('an unknown key fact', [cap({ keyFacts: ['employer.id'] })], `${inParams}/keyFacts/0`, /employer\./);
@@ -210,7 +210,7 @@ for (const queue of ['', 'Large', 'large amounts', 'large\u001b[31m', 'a'.repeat
     `a queue called ${JSON.stringify(queue)}`,
     [event('review', { ...review, queue })],
     `${inParams}/queue`,
-    /lower-case words/,
+    /without accents/,
   );
 for (const minutes of [0, 0.5, -1, 10_081, '20'])
   refused(
@@ -238,4 +238,23 @@ refused(
   [event('review', review, { onMissing: 'ignore' })],
   '/rules/0/onMissing',
   /./,
+);
+
+refused(
+  'a queue with accents',
+  [event('review', { queue: 'Alçada 2', minutes: 20 })],
+  `${inParams}/queue`,
+  /write a to z without accents, digits and hyphens, a letter first, at most 40 characters, .* Did you mean "alcada-2"\?$/,
+);
+refused(
+  'a queue without a letter',
+  [event('review', { queue: '…1', minutes: 20 })],
+  `${inParams}/queue`,
+  /amounts"\.$/,
+);
+refused(
+  'the name of a cap with accents',
+  [event('cap', { name: 'São Paulo', keyFacts: [], window: 'day', maxCount: 1 })],
+  `${inParams}/name`,
+  /without accents.* Did you mean "sao-paulo"\?$/,
 );
