@@ -6,9 +6,9 @@
 import { dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { escapeMarkup } from '../domain/markup.ts';
-import type { Economics, Limits } from '../domain/policy.ts';
 import { createFrame, isFalse, isTrue, type Truth } from './compile.ts';
 import { evaluateOffer, evaluateRequest, joinedReview, type OfferVerdict, type RequestVerdict } from './evaluate.ts';
+import { economicsParameters, limitParameters, type Parameter } from './events.ts';
 import { comparisonsOf, factsIn, neverHolds } from './extents.ts';
 import { isAlwaysPresent } from './facts.ts';
 import type { Comparison, Condition } from './rule.ts';
@@ -40,14 +40,18 @@ function shown(value: unknown): string {
   return JSON.stringify(value ?? null);
 }
 
-function compareFields(
+/** In the words and units of the files. */
+function compareFields<Field extends string>(
   what: string,
-  expected: Partial<Record<string, number | null>> | undefined,
-  actual: Partial<Limits> | Partial<Economics>,
+  expected: Partial<Record<Field, number | null>> | undefined,
+  actual: Partial<Record<Field, number | null>>,
+  parameters: Readonly<Record<string, Parameter<Field>>>,
 ): TestFailure[] {
-  return Object.entries(expected ?? {}).flatMap(([field, value]) => {
-    const found = (actual as Partial<Record<string, number | null>>)[field] ?? null;
-    return found === value ? [] : [{ field: `${what}.${field}`, expected: shown(value), actual: shown(found) }];
+  return Object.entries(parameters).flatMap(([key, { field, scale }]) => {
+    const [wanted, found] = [expected?.[field], actual[field] ?? null];
+    if (wanted === undefined || wanted === found) return [];
+    const written = (value: number | null) => shown(value === null ? null : value / scale);
+    return [{ field: `${what}.${key}`, expected: written(wanted), actual: written(found) }];
   });
 }
 
@@ -76,8 +80,8 @@ function failuresOf(
     failures.push({ field: 'pass', expected: shown(expect.pass), actual: shown(code) });
   }
   failures.push(...compareReview(expect.review, joinedReview(verdict.reviews)));
-  failures.push(...compareFields('limits', expect.limits, verdict.limits));
-  failures.push(...compareFields('economics', expect.economics, verdict.economics));
+  failures.push(...compareFields('limits', expect.limits, verdict.limits, limitParameters));
+  failures.push(...compareFields('economics', expect.economics, verdict.economics, economicsParameters));
   for (const [name, wanted] of Object.entries(expect.facts ?? {})) {
     const found = ruleSet.derived.get(name)?.value(facts, offerFacts) ?? null;
     if (found !== wanted) failures.push({ field: `facts.${name}`, expected: shown(wanted), actual: shown(found) });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RuleFile } from '../../src/rules/rule-set.ts';
-import { judgeRules } from '../../src/rules/verdict.ts';
+import { judgeRules, reasonsAgainst } from '../../src/rules/verdict.ts';
 import { at, codesFile, ruleOf } from './sample-request.ts';
 
 const fileOf = (path: string, content: object): RuleFile => ({ path, text: JSON.stringify(content) });
@@ -68,4 +68,38 @@ test('a rule has to be shown up to its last day and before its first, and no lon
   assert.deepEqual(seen({ validUntil: '2026-11-19' }, null), nothing);
   // 02:30 in UTC is still the day before in São Paulo.
   assert.deepEqual(seen({ validUntil: '2026-11-19' }, Date.parse('2026-11-20T02:30:00Z')), nothing);
+});
+
+test('a test that fails says so in the words and units of the files', () => {
+  const economics = { type: 'economics', params: { contractCostReais: 12.34, fundingAnnualPercent: 13.65 } };
+  const params = { maxRatePercent: 1.99, maxAmountReais: 5000, maxInstallments: 24 };
+  const rules = [ruleOf({ event: { type: 'limit', params } }), ruleOf({ name: 'Costs', event: economics })];
+  const facts = { 'worker.ageYears': 17 };
+  const limits = {
+    maxRatePercent: 2.01,
+    maxAmountReais: 30_000,
+    maxInstallments: 36,
+    minProfitReais: 10,
+    minAmountReais: null,
+  };
+  const expect = { limits, economics: { contractCostReais: 12, fundingAnnualPercent: 13, spreadTaxPercent: 1 } };
+  const verdict = judgeRules(
+    [codesFile, fileOf('a.json', rules), fileOf('a.test.json', { tests: [{ name: 'one', facts, expect }] })],
+    100,
+  );
+  assert.equal(verdict.kind, 'tests-failed', JSON.stringify(verdict));
+  assert.deepEqual(
+    reasonsAgainst(verdict)
+      .map((text) => text.replace(/^.* "one": /, ''))
+      .sort(),
+    [
+      'economics.contractCostReais: expected 12, got 12.34',
+      'economics.fundingAnnualPercent: expected 13, got 13.65',
+      'economics.spreadTaxPercent: expected 1, got null',
+      'limits.maxAmountReais: expected 30000, got 5000',
+      'limits.maxInstallments: expected 36, got 24',
+      'limits.maxRatePercent: expected 2.01, got 1.99',
+      'limits.minProfitReais: expected 10, got null',
+    ],
+  );
 });
