@@ -260,8 +260,10 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
 
   // Events
   '{what} changes nothing. {hint}': '{what} não muda nada. {hint}',
-  '"{name}" is in {unit}, {param} in {unit2}; name a fact of that unit.':
-    '"{name}" está em {unit}, {param} em {unit2}; indique um fato dessa unidade.',
+  '"{name}" is in {unit}, {param} in {unit2}; name a fact of that unit.{hint}':
+    '"{name}" está em {unit}, {param} em {unit2}; indique um fato dessa unidade.{hint}',
+  '"{operation}" stands in facts.json; write {fact} there, and {"fact": "computed.NAME"} here.':
+    '"{operation}" fica em facts.json; escreva lá {fact}, e aqui {"fact": "computed.NAME"}.',
   '{low} {least} is above {high} {most}; swap them.': '{low} {least} está acima de {high} {most}; troque os dois.',
   'The code {shown} is not declared in codes.json. {hint}': 'O código {shown} não está declarado em codes.json. {hint}',
   'The cuts are {shown}; {remedy}.': 'Os cortes (cuts) são {shown}; {remedy}.',
@@ -560,6 +562,11 @@ export const ruleFaultHints: Readonly<Record<string, string>> = {
   'Did you mean {value}?': 'Seria {value}?',
   'Write one of: {words}.': 'Escreva um destes: {words}.',
   'Declare it there.': 'Declare-o lá.',
+  'If the column is in {wanted}, write "unit": "{same}" for it in {file}.':
+    'Se a coluna está em {wanted}, escreva para ela "unit": "{same}" em {file}.',
+  'In facts.json R$ a month times months is R$; a column of a value table is in the unit that its file gives it.':
+    'Em facts.json, R$ por mês vezes meses dá R$; a coluna de uma tabela de valores tem a unidade que o arquivo dela indica.',
+  'Make one in facts.json, by "mul" or "div".': 'Faça um em facts.json, com "mul" ou "div".',
   'Write its days in holidays.json.': 'Escreva os dias dele em holidays.json.',
   'See the catalogue of facts; unmapped keys of the request are "extra.<key>", scores "score.<name>".':
     'Veja o catálogo de fatos; chaves da solicitação sem mapeamento são "extra.<key>", scores "score.<name>".',

@@ -454,6 +454,15 @@ function readExpression(place: Place, value: Json, reader: Reader): Measured | n
   return object === null ? null : readOperation(place, key, object, reader);
 }
 
+/** An operation where a rule names a fact: it has to be made into one first. */
+export function refusedOperation(place: Place, value: JsonObject): boolean {
+  const operation = operations.find((known) => known in value);
+  if (operation === undefined) return false;
+  const fact = `{"facts": {"NAME": {"description": "…", "value": {"${operation}": … }}}}`;
+  refuse(place, `"${operation}" stands in facts.json; write ${fact} there, and {"fact": "computed.NAME"} here.`);
+  return true;
+}
+
 type Entry = {
   value: Json;
   place: Place;

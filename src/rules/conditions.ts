@@ -4,6 +4,7 @@
  * can never hold.
  */
 
+import { refusedOperation } from './computed.ts';
 import type { DerivedFacts } from './derived.ts';
 import { choices, neverHolds } from './extents.ts';
 import { catalogue, extraPrefix, type FactDefinition, type Stage } from './facts.ts';
@@ -283,6 +284,7 @@ function readComparison(place: Place, value: JsonObject, scope: Scope): Comparis
   const operator = readOperator(within(place, 'operator'), object.operator!);
   if (left === null || operator === null) return null;
   const right = object.value!;
+  if (isObject(right) && refusedOperation(within(place, 'value'), right)) return null;
   const comparison =
     isObject(right) && 'fact' in right
       ? readWithFact(place, left, operator, right, scope)

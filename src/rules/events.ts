@@ -3,6 +3,7 @@ import { longestWindowHours } from '../domain/cap-book.ts';
 import { plainWord } from '../domain/nearest-word.ts';
 import { queueShape } from '../domain/offer.ts';
 import type { Economics, Limits, Strategy } from '../domain/policy.ts';
+import { refusedOperation } from './computed.ts';
 import { catalogue, extraPrefix, type FactDefinition, factNamed, type Stage } from './facts.ts';
 import type { Json, JsonObject } from './json.ts';
 import {
@@ -19,6 +20,7 @@ import {
 } from './place.ts';
 import type { CapRule, Dimension, ExperimentRule, LimitByFact, RuleEvent } from './rule.ts';
 import { isSameUnit, unitOf } from './units.ts';
+import { valuesPrefix } from './value-tables.ts';
 
 /** A number in a file and the field it becomes: `field = value · scale`. */
 export type Parameter<Field> = { field: Field; scale: number; measure: Measure };
@@ -128,8 +130,21 @@ const opposites = [
 /** Limits that only a number can say. */
 const plainLimits = ['maxTermChange'];
 
+/** How a fact comes to be of the unit. A column of a value table has the unit that its file gives it. */
+function conversion(name: string, { type, unit }: FactDefinition, wanted: string): string {
+  if (type !== 'number') return '';
+  if (name.startsWith(valuesPrefix)) {
+    const file = `${name.slice(valuesPrefix.length).split('.')[0]}.values.json`;
+    return ` If the column is in ${wanted}, write "unit": "${wanted}" for it in ${file}.`;
+  }
+  if (unit === 'R$ a month' && wanted === 'R$')
+    return ' In facts.json R$ a month times months is R$; a column of a value table is in the unit that its file gives it.';
+  return ' Make one in facts.json, by "mul" or "div".';
+}
+
 /** `{"fact": …}` where a number could stand: the fact has to have its unit. */
 function readFactValue(place: Place, value: JsonObject, what: string, unit: string, scope: FactScope): string | null {
+  if (refusedOperation(place, value)) return null;
   const object = readObject(place, value, 'A fact as value', { required: ['fact'], optional: [] });
   if (object === null) return null;
   const at = within(place, 'fact');
@@ -148,7 +163,7 @@ function readFactValue(place: Place, value: JsonObject, what: string, unit: stri
   if (own !== null && isSameUnit(own, wanted)) return name;
   return refuse(
     at,
-    `"${name}" is in ${definition.unit ?? definition.type}, ${what} in ${unit}; name a fact of that unit.`,
+    `"${name}" is in ${definition.unit ?? definition.type}, ${what} in ${unit}; name a fact of that unit.${conversion(name, definition, unit)}`,
   );
 }
 

@@ -258,3 +258,34 @@ refused(
   `${inParams}/name`,
   /without accents.* Did you mean "sao-paulo"\?$/,
 );
+
+const operation = { mul: [{ fact: 'desk.volumeTodayReais' }, 0.2] };
+const ofFactsFile = /^"mul" stands in facts\.json; write .* there, and \{"fact": "computed\.NAME"\} here\.$/;
+refused(
+  'an operation in a limit',
+  [event('limit', { maxAmountReais: operation })],
+  `${inParams}/maxAmountReais`,
+  ofFactsFile,
+);
+refused(
+  'an operation in a cap',
+  [event('cap', { name: 'a', keyFacts: [], window: 'day', maxAmountReais: operation })],
+  `${inParams}/maxAmountReais`,
+  ofFactsFile,
+);
+refused(
+  'an operation in a condition',
+  [
+    ruleOf({
+      conditions: { all: [{ fact: 'request.amountReais', operator: 'lessThan', value: operation }] },
+    }),
+  ],
+  '/rules/0/conditions/all/0/value',
+  ofFactsFile,
+);
+refused(
+  'a limit in R$ by R$ a month',
+  [event('limit', { maxAmountReais: { fact: 'margin.availableReais' } })],
+  `${inParams}/maxAmountReais/fact`,
+  /name a fact of that unit\. In facts\.json R\$ a month times months is R\$; a column/,
+);

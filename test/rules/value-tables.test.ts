@@ -613,3 +613,15 @@ test('a key is found among keys that begin like it, of the whole range of charac
     }
   }
 });
+
+test('a column of another unit than the cap is told with the unit to write for it', () => {
+  const own = { ...declared, columns: { payroll: { type: 'number', unit: 'R$ a month' } }, rows: [] };
+  const params = { name: 'a', keyFacts: [], window: 'day', maxAmountReais: { fact: 'values.bureau.payroll' } };
+  const rule = ruleOf({ event: { type: 'cap', params } });
+  const result = compileRuleSet([codesFile, json('rules.json', { rules: [rule] }), json('bureau.values.json', own)]);
+  assert(result.kind === 'refused', 'it was not refused');
+  assert.equal(
+    result.faults[0]!.text,
+    '"values.bureau.payroll" is in R$ a month, maxAmountReais in R$; name a fact of that unit. If the column is in R$, write "unit": "R$" for it in bureau.values.json.',
+  );
+});
