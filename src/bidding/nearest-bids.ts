@@ -7,9 +7,11 @@ import { candidateValues, factSeen } from '../rules/account.ts';
 import type { Facts, FactValue } from '../rules/facts.ts';
 import { type Assessment, assess, checkCaps, draftOffer, judge } from './decide.ts';
 import { draftInput, type Replay, usageOf } from './explain.ts';
+import { wouldBeSent } from './review.ts';
 
-/** Facts whose change does more than rules see: what the loan costs, and what follows from it. */
+/** Facts whose change does more than rules see: what the loan costs, and what follows from it. `review`: its answer, in time. */
 type NamedFact =
+  | 'review'
   | 'margin'
   | 'amount'
   | 'installments'
@@ -33,17 +35,31 @@ export type NearestBid = {
 
 type Variation = Pick<NearestBid, 'fact' | 'from' | 'to'> & { assessment: () => Assessment };
 
-/** Tries one fact after another, each in steps away from what it was; facts that do not help are left out. */
+/**
+ * Tries one fact after another, each in steps away from what it was; facts that do not help are left out. The review of a person stays as it
+ * was: a change helps only where the bid would have been sent with that answer, or without one.
+ */
 export function nearestBids(replay: Replay, trace: DecisionTrace): NearestBid[] {
   const byPrior = replay.curve === null;
   const curve = replay.curve ?? priorCurve(replay);
   const found: NearestBid[] = [];
+  const rateOf = (assessment: Assessment): RateHundredths | null => {
+    const draft = draftOffer(draftInput({ ...replay, curve, assessment }, trace));
+    const checked = checkCaps(draft, usageOf(trace));
+    return checked.kind === 'offer' ? checked.offer.rateHundredths : null;
+  };
+  const { review, verdict } = replay.assessment;
+  const rateOfAnswered = wouldBeSent(review, verdict.reviews) ? null : rateOf(replay.assessment);
+  if (rateOfAnswered !== null) {
+    found.push({ fact: 'review', from: null, to: null, rateHundredths: rateOfAnswered, byPrior });
+  }
   for (const variations of variationsOf(replay)) {
     for (const { fact, from, to, assessment } of variations) {
-      const draft = draftOffer(draftInput({ ...replay, curve, assessment: assessment() }, trace));
-      const checked = checkCaps(draft, usageOf(trace));
-      if (checked.kind !== 'offer') continue;
-      found.push({ fact, from, to, rateHundredths: checked.offer.rateHundredths, byPrior });
+      const changed = assessment();
+      if (!wouldBeSent(changed.review, changed.verdict.reviews)) continue;
+      const rateHundredths = rateOf(changed);
+      if (rateHundredths === null) continue;
+      found.push({ fact, from, to, rateHundredths, byPrior });
       break;
     }
   }

@@ -44,6 +44,18 @@ export function heedReview(draft: Draft, review: Review | null, wanted: readonly
   return draft;
 }
 
+/**
+ * Whether an offer for other facts would be sent, with the review as it was. `wanted` is what the rules ask for on those facts: where they ask
+ * for nothing, nobody would have been asked; a rule that did not ask then is not answered.
+ */
+export function wouldBeSent(review: Review | null, wanted: readonly ReviewWanted[]): boolean {
+  const wasAsked = ({ rule }: ReviewWanted) => review?.rules.includes(rule) ?? false;
+  const answer = wanted.some(wasAsked) ? (review?.answer ?? null) : null;
+  if (answer !== null && answer.decision === 'pass') return false;
+  const unanswered = answer === null ? wanted : wanted.filter((each) => !wasAsked(each));
+  return joinedReview(unanswered)?.otherwise !== 'pass';
+}
+
 function passed(draft: Extract<Draft, { kind: 'offer' }>, reasons: readonly Reason[]): Draft {
   const { trace, offerFacts } = draft;
   return { kind: 'pass', code: reasons[0]!.code, reasons, trace: { ...trace, reasons }, offerFacts };

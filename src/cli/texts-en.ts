@@ -213,6 +213,7 @@ export const en: Texts = {
     exposed: 'not politically exposed',
     alerts: 'no alert',
     guarantee: 'without the FGTS guarantee',
+    review: 'the review answered “bid” in time',
   },
   events: {
     pass: 'pass',

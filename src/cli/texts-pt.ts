@@ -210,6 +210,7 @@ export const pt = {
     exposed: 'não ser pessoa politicamente exposta',
     alerts: 'nenhum alerta',
     guarantee: 'sem garantia do FGTS',
+    review: 'a revisão respondida a tempo com “lance”',
   },
   events: {
     pass: 'recusa',

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { evolve } from '../../src/bidding/evolve.ts';
-import { differencesOf, replayDecision } from '../../src/bidding/explain.ts';
+import { differencesOf, type Replay, replayDecision } from '../../src/bidding/explain.ts';
+import { type NearestBid, nearestBids } from '../../src/bidding/nearest-bids.ts';
 import { react } from '../../src/bidding/react.ts';
 import { waitingByQueue } from '../../src/bidding/review.ts';
 import type { Claimed, Passed, ReviewAnswered, ReviewAsked } from '../../src/domain/records.ts';
@@ -36,7 +37,7 @@ const claims = (world: World) => world.records().filter((record): record is Clai
 const passes = (world: World) => world.records().filter((record): record is Passed => record.kind === 'passed');
 
 /** The recorded decision, made again from the log and the stored inputs alone. */
-function assertReplays(world: World, recorded: Claimed | Passed): void {
+function replayOf(world: World, recorded: Claimed | Passed): Replay {
   const stored = (kind: string) => world.policy.stored.find((input) => input.kind === kind)!.content;
   const { trace } = recorded;
   assert.ok(trace !== null);
@@ -47,8 +48,17 @@ function assertReplays(world: World, recorded: Claimed | Passed): void {
   const curve = world.inputs().find(({ hash }) => hash === trace.curveHash)?.content ?? null;
   const shapes = world.inputs().find(({ hash }) => hash === trace.tailoring?.shapesHash)?.content ?? null;
   const contents = { ruleSet: stored('rule-set'), settings: stored('settings'), curve, shapes };
-  const replay = replayDecision({ request: request.request, trace, contents, encodeBid: encode });
-  assert.deepEqual(differencesOf(replay, recorded), []);
+  return replayDecision({ request: request.request, trace, contents, encodeBid: encode });
+}
+
+function assertReplays(world: World, recorded: Claimed | Passed): void {
+  assert.deepEqual(differencesOf(replayOf(world, recorded), recorded), []);
+}
+
+/** What would have made a bid of the only pass. */
+function nearestOf(world: World): NearestBid[] {
+  const [pass] = passes(world);
+  return nearestBids(replayOf(world, pass!), pass!.trace!);
 }
 
 test('a request waits, and the answer `bid` makes the bid, once', async () => {
@@ -255,4 +265,49 @@ test('series of waiting reviews are those of the set that decides, and one for a
   assert.deepEqual(waitingByQueue(waiting, ['compliance', 'large']), { compliance: 0, large: 2, other: 5 });
   const many = Array.from({ length: 500 }, (_, index) => `queue-${index}`);
   assert.equal(Object.keys(waitingByQueue(waiting, many)).length, 101);
+});
+
+test('where nobody answered, an answer was missing, and no change of a fact that leaves the review wanted', async () => {
+  const world = await createHandOver([reviewRule()]);
+  await world.arrive();
+  await world.until(() => world.state().phase === 'passed');
+  assert.deepEqual(
+    nearestOf(world).map(({ fact }) => fact),
+    ['review'],
+  );
+});
+
+test('a change helps by which nobody would have been asked', async () => {
+  for (const decision of [null, 'pass'] as const) {
+    const world = await createHandOver([reviewRule({}, large)]);
+    await world.arrive();
+    await world.until(() => world.state().review !== undefined);
+    if (decision !== null) await world.append(answer(world, decision));
+    await world.until(() => world.state().phase === 'passed');
+    assert.equal(passes(world)[0]!.code, decision === null ? 'review-expired' : 'review-refused');
+    const near = nearestOf(world);
+    assert.deepEqual(
+      near.map(({ fact }) => fact),
+      ['review', 'amount'],
+    );
+    assert.ok(Number(near[1]!.to) <= 500_000, String(near[1]!.to));
+  }
+});
+
+test('a review that only the change would bring has no answer: what it says otherwise holds', async () => {
+  const tooLarge = { all: [{ fact: 'request.amountReais', operator: 'greaterThan', value: 1000 }] };
+  const refusal = {
+    name: 'Too large',
+    conditions: tooLarge,
+    event: { type: 'pass', params: { code: 'politically-exposed', reason: 'Large.' } },
+  };
+  const nearOf = async (otherwise: string) => {
+    const small = { all: [{ fact: 'request.amountReais', operator: 'lessThanInclusive', value: 1000 }] };
+    const world = await createHandOver([refusal, reviewRule({ otherwise }, small)]);
+    await world.arrive();
+    await world.until(() => world.state().phase === 'passed');
+    return nearestOf(world).map(({ fact }) => fact);
+  };
+  assert.deepEqual(await nearOf('pass'), []);
+  assert.deepEqual(await nearOf('bid'), ['amount']);
 });

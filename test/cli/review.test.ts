@@ -133,4 +133,8 @@ test('killed between the answer and the bid: the bid is made after the start, on
   assert.match(over.stderr, /ended at/);
   const replayed = await lance({ ...environment, LANCE_LANG: 'en' }, 'bids', 'show', fourth.requestId);
   assert.match(replayed.stdout, /nobody answered in time, so: no bid/);
+  assert.match(
+    replayed.stdout,
+    /What was missing[^\n]*\n[ \t]*the review answered “bid” in time → a bid at [^\n]*\n\n/,
+  );
 });
