@@ -19,6 +19,8 @@ export type Format = {
   time: (at: number | null) => string;
   /** The same to the minute, for tables. */
   minute: (at: number) => string;
+  /** The same to the second, for what is over within minutes. */
+  second: (at: number) => string;
   /** What a process says of itself has times as its log has them, in UTC: on a screen all of them are of one clock. */
   localTimes: (text: string) => string;
   /** A day that the service wrote as YYYY-MM-DD, and what follows it. */
@@ -37,11 +39,15 @@ export function createFormat(language: Language): Format {
     return `${sign}${grouped}${part === undefined ? '' : point + part}`;
   };
   const percent = (hundredths: number) => `${number(hundredths / 100, 2)} %`;
-  const time = (at: number, toMinute: boolean) => {
+  const time = (at: number, grain: 'minute' | 'second' | 'thousandth') => {
     const local = formatWallClock(at);
     const [day = '', wall = ''] = local.split('T');
     const thousandths = String(((at % 1_000) + 1_000) % 1_000).padStart(3, '0');
-    const clock = toMinute ? wall.slice(0, 'hh:mm'.length) : `${wall}${point}${thousandths}`;
+    const clock = {
+      minute: wall.slice(0, 'hh:mm'.length),
+      second: wall,
+      thousandth: `${wall}${point}${thousandths}`,
+    }[grain];
     const hours = Math.round((Date.parse(`${local}Z`) - at) / 3_600_000);
     const zone = `${hours < 0 ? '-' : '+'}${String(Math.abs(hours)).padStart(2, '0')}`;
     return `${language === 'pt' ? day.split('-').reverse().join('/') : day} ${clock} ${zone}`;
@@ -56,9 +62,10 @@ export function createFormat(language: Language): Format {
     points: (hundredths) => `${number(hundredths / 100, 2)} p.p.`,
     share: (share) => `${number(share * 100, 1)} %`,
     number,
-    time: (at) => (at === null ? texts.none : time(at, false)),
-    minute: (at) => time(at, true),
-    localTimes: (text) => text.replace(isoTime, (found) => time(Date.parse(found), false)),
+    time: (at) => (at === null ? texts.none : time(at, 'thousandth')),
+    minute: (at) => time(at, 'minute'),
+    second: (at) => time(at, 'second'),
+    localTimes: (text) => text.replace(isoTime, (found) => time(Date.parse(found), 'thousandth')),
     day: (text) => (language === 'pt' ? text.replace(/^(\d{4})-(\d\d)-(\d\d)/, '$3/$2/$1') : text),
   };
 }

@@ -62,13 +62,13 @@ async function listReviews(world: CommandWorld, { queue, limit, json }: ListOpti
     const rows = reviews.map((review) => [
       review.requestId,
       review.queue,
-      format.minute(review.until),
+      format.second(review.until),
       texts.decisions[review.otherwise],
       review.requestedAmountCents === null ? none : format.money(review.requestedAmountCents),
       review.requestedInstallments === null ? none : String(review.requestedInstallments),
       review.rules.join(', '),
     ]);
-    terminal.write(tableText(texts.header, rows, { right: [4, 5], whole: [0, 1], spare: [6, 5] }));
+    terminal.write(tableText(texts.header, rows, { right: [4, 5], whole: [0, 1, 2], spare: [6, 5] }));
   }
   if (more) terminal.say(list.more(limit));
   for (const { partition, instance, why } of missing) {
