@@ -514,6 +514,8 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
   'a quote is opened here and never closed; close it.': 'aspas são abertas aqui e nunca fechadas; feche-as.',
   '"{cell}" can be read in two ways; write {one} or {other}, without signs for thousands.':
     '"{cell}" pode ser lido de dois modos; escreva {one} ou {other}, sem separador de milhar.',
+  '"{cell}" cannot be read; write {plain} without signs for thousands.':
+    '"{cell}" não pode ser lido; escreva {plain}, sem separador de milhar.',
 
   // lance rules import
   'a quote is opened here and never closed': 'aspas são abertas aqui e nunca fechadas',
@@ -533,8 +535,8 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
     'a célula é uma de várias mescladas; separe-as e preencha cada uma',
   '"{cell}" can be read in two ways; write {one} or {other}, without signs for thousands':
     '"{cell}" pode ser lido de dois modos; escreva {one} ou {other}, sem separador de milhar',
-  '"{cell}" can be read in two ways; write {plain}, without signs for thousands':
-    '"{cell}" pode ser lido de dois modos; escreva {plain}, sem separador de milhar',
+  '"{cell}" cannot be read; write {plain} without signs for thousands':
+    '"{cell}" não pode ser lido; escreva {plain}, sem separador de milhar',
   'the file is empty; begin with a line that names the columns':
     'o arquivo está vazio; comece com uma linha que dá nome às colunas',
   'the file is empty': 'o arquivo está vazio',

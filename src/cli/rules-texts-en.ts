@@ -100,7 +100,7 @@ export const rulesEn: Texts['rules'] = {
     `There is no rule "${name}". The rules are: ${rules}. Name one of them: lance rules try "${first}" --last 500.`,
   explainId: (id) => `There is no file ${id}; for a request with this id write --request ${id}.`,
   factsForBase: (facts, files) =>
-    `Tests pass for want of a fact that a rule looks at now: put ${facts} with a value into the "base" of ${files}.`,
+    `Requests of tests are passed on because a fact is missing that a rule looks at now: put ${facts} with a value into the "base" of ${files}.`,
   noTest: (name, hint) => `No test has a name with "${name}". ${hint}`,
   trying: 'requests',
   tried: (name, count, hits, unknown, misses) =>

@@ -7,6 +7,12 @@ const processes = counted('pt', 'processo', 'processos');
 const tests = counted('pt', 'teste', 'testes');
 const lines = counted('pt', 'linha', 'linhas');
 
+/** A comparison is in the words of the file; what else tests have to show is said in English. */
+function conditionPt(condition: string): string {
+  if (condition === 'any row, in a test that is not generated') return 'alguma linha, em um teste que não é gerado';
+  return condition.replace(/^(\S+) is known$/, '$1 conhecido');
+}
+
 export const rulesPt = {
   /** What is wrong in a file of rules, which is written in English. */
   fault: ruleFaultPt,
@@ -79,7 +85,7 @@ export const rulesPt = {
   warnings: (count: number) => `${count} ${count === 1 ? 'aviso' : 'avisos'}:`,
   testFailed: (field: string, expected: string, actual: string) => `${field}: esperava ${expected}, veio ${actual}`,
   uncovered: (rule: string, condition: string | null, missing: string) =>
-    `"${rule}"${condition === null ? '' : `, ${condition}`}: nunca ${missing} nos testes`,
+    `"${rule}"${condition === null ? '' : `, ${conditionPt(condition)}`}: nunca ${missing} nos testes`,
   tested: (count: number, failed: number, coverage: string, least: string) =>
     `${tests(count)}, ${failed} com falha; cobertura ${coverage}, mínimo ${least}.`,
   tooLittle: (share: string) => `Os testes mostram ${share} das regras, o que não basta.`,

@@ -130,7 +130,8 @@ function plainly(cell: string, decimal: '.' | ','): string | null {
 export function scalarOf(cell: string, separator: string, refuse: Refuse): Json {
   if (cell === 'true' || cell === 'false') return cell === 'true';
   const plain = plainly(cell, separator === ';' ? ',' : '.');
-  if (plain !== null) refuse(`"${cell}" can be read in two ways; write ${plain}, without signs for thousands`);
+  if (plain?.includes(' or ')) refuse(`"${cell}" can be read in two ways; write ${plain}, without signs for thousands`);
+  else if (plain !== null) refuse(`"${cell}" cannot be read; write ${plain} without signs for thousands`);
   const number = separator === ';' ? cell.replace(',', '.') : cell;
   return numberShape.test(number) ? Number(number) : cell;
 }

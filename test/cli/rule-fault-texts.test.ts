@@ -140,13 +140,18 @@ const composed: Readonly<Record<string, readonly string[]>> = {
   '"X": X': ['"x": This text is empty; what is not known is null, or an empty cell.'],
   'X; close it.': ['a quote is opened here and never closed; close it.'],
   'Column X: ': ['Column 3: This text is empty; what is not known is null, or an empty cell.'],
-  'X.': ['"1.234" can be read in two ways; write 1.234 or 1234, without signs for thousands.'],
+  'X.': [
+    '"1.234" can be read in two ways; write 1.234 or 1234, without signs for thousands.',
+    '"1.250.000,00" cannot be read; write 1250000,00 without signs for thousands.',
+    'Column 2: "1.250.000,00" cannot be read; write 1250000,00 without signs for thousands.',
+  ],
 };
 
 /** What stands in places other than a fault's. */
 const others = [
   // With its one or two ways to write it, below.
   '"X" can be read in two ways; write X, without signs for thousands',
+  '"X" cannot be read; write X without signs for thousands',
   // Ends of other sentences.
   ...Object.keys(ruleFaultWords),
   ...Object.keys(ruleFaultHints).map((hint) => hint.replaceAll(/\{\w+\}/g, 'X')),
@@ -205,6 +210,9 @@ test('why a set is no good is said in Portuguese', () => {
   const uncovered = [
     { rule: 'a', condition: 'b', missing: ['true'] },
     { rule: 'c', condition: null, missing: [] },
+    { rule: 'd', condition: 'computed.decimoDoDia is known', missing: ['true'] },
+    { rule: 'e', condition: 'any row, in a test that is not generated', missing: ['true'] },
+    { rule: 'f', condition: 'worker.ageYears lessThan 21', missing: ['unknown'] },
   ];
   const failed = {
     ...{ test: { file: 't.json', pointer: '/0', name: 'um' } },
@@ -221,6 +229,9 @@ test('why a set is no good is said in Portuguese', () => {
     'Os testes mostram 50,0 % das regras, o que não basta.',
     '"a", b: nunca verdadeira nos testes',
     '"c": nunca  nos testes',
+    '"d", computed.decimoDoDia conhecido: nunca verdadeira nos testes',
+    '"e", alguma linha, em um teste que não é gerado: nunca verdadeira nos testes',
+    '"f", worker.ageYears lessThan 21: nunca indefinida nos testes',
   ]);
   assert.deepEqual(reasons[1], ['t.json/0 "um": kind: esperava pass, veio offer']);
   assert.match(reasons[2]![0]!, /^a\.json:3: Não há o operador/);

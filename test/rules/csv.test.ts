@@ -12,7 +12,7 @@ function read(cell: string, separator: ',' | ';') {
 
 const remedyIn = (cell: string, separator: ',' | ';') => {
   const told = read(cell, separator);
-  return Array.isArray(told) ? /write (.*), without/.exec(told[0] as string)?.[1] : told;
+  return Array.isArray(told) ? /write (.*?),? without/.exec(told[0] as string)?.[1] : told;
 };
 
 test('a number that can be read in two ways is refused, with what to write (issue 20, line 2)', () => {

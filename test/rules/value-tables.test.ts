@@ -337,7 +337,7 @@ for (const [what, rows, line, says] of [
   ['half a point', ['11222333,1.5,,,,'], 2, /Column 2: score is 1\.5; write a whole number \(points\)\.$/],
   ['part of a cent', ['11222333,1,2.005,,,'], 2, /Column 3: payroll is 2\.005; write at most 2 decimals/],
   ['two ways to read', ['11222333,1,20.000,,,'], 2, /Column 3: "20\.000" can be read in two ways/],
-  ['two signs', ['11222333,1,"1.234,5",,,'], 2, /Column 3: "1\.234,5" can be read in two ways/],
+  ['two signs', ['11222333,1,"1.234,5",,,'], 2, /Column 3: "1\.234,5" cannot be read; write 1234\.5 without signs/],
   ['a rating that is none', ['11222333,1,,D,,'], 2, /Column 4: "rating" is never "D"/],
   ['a day that is none', ['', '11222333,1,,,,2026-02-30'], 3, /Column 6: "lookedAt" is "2026-02-30"; write a day/],
   ['a cell too few', ['11222333,1,,,'], 2, /5 cells where the first line names 6 columns/],
