@@ -1,8 +1,9 @@
 /** How a request ended, how its bid was sent, and the bids that were published: parts of the report in words. */
+
 import { isDeepStrictEqual } from 'node:util';
+import { limitingRules } from '../bidding/limiting-rules.ts';
 import { isLikePublished } from '../bidding/react.ts';
 import { differingBids } from '../bidding/settlement.ts';
-import type { Reason } from '../domain/offer.ts';
 import type { Ended } from '../domain/records.ts';
 import type { AuctionResult, RequestState } from '../domain/states.ts';
 import { type BidReport, isWon } from './bid-report.ts';
@@ -25,13 +26,13 @@ export function resultSection(page: Page, report: BidReport, format: Format): vo
   if (state.phase === 'passed' && state.pass !== null) {
     const { code } = state.pass;
     page.line(show.pass(code, codeText(code, format)));
-    reasonLines(page, report.reasons, format);
+    reasonLines(page, report, format);
   }
   // Why nobody bids for it (again), where it is not known whether a bid stands.
   if (state.phase === 'unknown' && state.pass !== null) {
     const { code } = state.pass;
     page.wrapped(`${codeText(code, format)} (${code})`);
-    reasonLines(page, report.reasons, format);
+    reasonLines(page, report, format);
   }
   const answered = state.answer?.outcome;
   if (state.phase === 'unknown') {
@@ -69,9 +70,12 @@ export function unknownReason(reason: string, { texts }: Format): string {
   return said === reason ? texts.deskReason(reason) : said;
 }
 
-function reasonLines(page: Page, reasons: readonly Reason[], { texts }: Format): void {
+function reasonLines(page: Page, { reasons, replay, state }: BidReport, { texts }: Format): void {
   for (const { code, rule, text } of reasons) {
-    page.line(`• ${rule === null ? code : `${code} – "${rule}"`}`);
+    const { request } = state;
+    const limited = replay === null || request === null ? [] : limitingRules(code, replay.assessment.verdict, request);
+    const by = rule === null ? limited : [rule];
+    page.line(`• ${by.length === 0 ? code : `${code} – ${by.map((name) => `"${name}"`).join(', ')}`}`);
     page.wrapped(texts.deskReason(text));
   }
 }

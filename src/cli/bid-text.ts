@@ -9,6 +9,7 @@ import { auctionSection, resultSection, sendingSection, unknownReason } from './
 import { type BidReport, shownFacts } from './bid-report.ts';
 import { wordOf } from './flows.ts';
 import type { Format } from './format.ts';
+import { limitText } from './limit-text.ts';
 import { createPage, type Page } from './page.ts';
 import { ruleLines } from './rules-account.ts';
 import { plotText } from './value-plot.ts';
@@ -160,32 +161,6 @@ function accountsSection(page: Page, { accounts }: BidReport, format: Format): v
   if (accounts.length === 0) return;
   page.section(format.texts.rules.conditions);
   for (const account of accounts) for (const line of ruleLines(account, format)) page.line(line);
-}
-
-function limitText(field: keyof Limits, value: number, format: Format): string {
-  switch (field) {
-    case 'minRateHundredths':
-    case 'maxRateHundredths':
-      return format.rate(value);
-    case 'minSpreadHundredths':
-      return format.points(value);
-    case 'maxCetAnnualHundredths':
-      return format.annualRate(value);
-    case 'maxMarginShare':
-      return format.share(value);
-    case 'minInstallments':
-    case 'maxInstallments':
-    case 'maxTermChange':
-      return String(value);
-    case 'minAmountCents':
-    case 'maxAmountCents':
-    case 'minInstallmentCents':
-    case 'maxInstallmentCents':
-    case 'minProfitCents':
-      return format.money(value);
-    default:
-      return field satisfies never;
-  }
 }
 
 function statisticsSection(page: Page, { decision, replay, price, learnt }: BidReport, format: Format): void {

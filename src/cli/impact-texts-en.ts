@@ -80,6 +80,7 @@ export const impactEn: Texts['impact'] = {
     'peak exposure',
     'candidate',
   ],
+  cap: (name) => `cap ${name}`,
   causeHeader: ['turn', 'from', 'to', 'rules', 'requests'],
   flipHeader: ['request', 'segment', 'turn', 'from', 'to', 'rules'],
   passHeader: ['code of the pass', 'current', 'candidate'],

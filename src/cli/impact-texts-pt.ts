@@ -81,6 +81,7 @@ export const impactPt = {
     'pico de exposição',
     'candidato',
   ],
+  cap: (name: string) => `teto ${name}`,
   causeHeader: ['virada', 'de', 'para', 'regras', 'solicitações'],
   flipHeader: ['solicitação', 'segmento', 'virada', 'de', 'para', 'regras'],
   passHeader: ['código da recusa', 'atual', 'candidato'],

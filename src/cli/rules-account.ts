@@ -1,4 +1,6 @@
 /** Rules in words, each condition with the value it saw: for `lance rules explain` and a decision's page. */
+
+import { refusingLimits } from '../bidding/limiting-rules.ts';
 import { Fault } from '../errors.ts';
 import {
   accountRules,
@@ -8,13 +10,14 @@ import {
   type SeenFact,
 } from '../rules/account.ts';
 import { evaluateOffer, evaluateRequest } from '../rules/evaluate.ts';
-import type { FactValue } from '../rules/facts.ts';
+import type { Facts, FactValue } from '../rules/facts.ts';
 import { linesOf, parseJson } from '../rules/json.ts';
 import { isObject, type RuleFault, refuseGrouped, within } from '../rules/place.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { factMaps, readAt, readFacts } from '../rules/test-file.ts';
 import { changeWithoutPersonal, withoutPersonal } from './bid-report.ts';
 import type { Format } from './format.ts';
+import { limitText } from './limit-text.ts';
 import { readNamed } from './named-file.ts';
 import { faultLine, requireRules } from './rules-files.ts';
 import { factsOfRequest } from './rules-try.ts';
@@ -64,6 +67,19 @@ export function ruleLines(account: RuleAccount, format: Format): string[] {
     ...madeOfLines(from, format, '        '),
   ]);
   return [head, ...conditionLines(account.condition, format, '    '), ...values];
+}
+
+function centsOf(reais: FactValue | undefined): number | null {
+  return typeof reais === 'number' ? Math.round(reais * 100) : null;
+}
+
+/** Amount and term of the request as the facts tell them. */
+function askedOf(facts: Facts): { requestedAmountCents: number | null; requestedInstallments: number | null } {
+  const term = facts['request.installments'];
+  return {
+    requestedAmountCents: centsOf(facts['request.amountReais']),
+    requestedInstallments: typeof term === 'number' ? term : null,
+  };
 }
 
 /** A request's id in place of a file is told where ids go. */
@@ -130,17 +146,24 @@ export async function explainRules(
   const nearest = nearestClear(ruleSet, facts, offer, at).map((change) =>
     requestId === undefined ? change : changeWithoutPersonal(change, facts),
   );
+  const refusing =
+    passes.length > 0 ? [] : refusingLimits(verdict, askedOf(facts), centsOf(facts['margin.availableReais']));
   if (json) {
     const { limits, limitRules, economics, strategy, segmentKeys, reviews } = verdict;
-    const decided = { passes, limits, limitRules, economics, strategy, segmentKeys, reviews };
+    const decided = { passes, limits, limitRules, refusingLimits: refusing, economics, strategy, segmentKeys, reviews };
     terminal.write(JSON.stringify({ ruleSet: ruleSet.hash, ...decided, rules: accounts, nearest }));
     return;
   }
   for (const account of accounts) for (const line of ruleLines(account, format)) terminal.write(line);
   terminal.write('');
-  if (passes.length === 0) terminal.write(rules.noPass);
+  for (const field of refusing) {
+    const { limits, limitRules } = verdict;
+    const value = limitText(field, limits[field]!, format);
+    terminal.write(rules.limitRefuses(limitRules[field] ?? '?', format.texts.limits[field], value));
+  }
+  if (passes.length === 0 && refusing.length === 0) terminal.write(rules.noPass);
   for (const { code, rule, text } of passes) terminal.write(`${code}${rule === null ? '' : ` – "${rule}"`}: ${text}`);
-  for (const { queue, rule, minutes, otherwise } of passes.length === 0 ? verdict.reviews : []) {
+  for (const { queue, rule, minutes, otherwise } of passes.length + refusing.length === 0 ? verdict.reviews : []) {
     terminal.write(rules.asksReview(rule, queue, minutes, format.texts.review.decisions[otherwise]));
   }
   for (const { fact, from, to } of nearest) {

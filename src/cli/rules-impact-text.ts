@@ -76,14 +76,18 @@ export function passRows({ current, candidate }: SegmentImpact, format: Format):
   return codes.map((code) => [code, count(current, code), count(candidate, code)]);
 }
 
+function causeNames(rules: readonly string[], caps: readonly string[] = [], { texts }: Format): string {
+  return [...rules, ...caps.map(texts.impact.cap)].join(', ');
+}
+
 export function causeRows({ causes }: ImpactReport, format: Format): string[][] {
   const { turns, bid } = format.texts.impact;
   const word = (code: string) => (code === 'bid' ? bid : code);
-  return causes.map(({ turn, from, to, rules, count }) => [
+  return causes.map(({ turn, from, to, rules, caps, count }) => [
     turns[turn],
     word(from),
     word(to),
-    rules.join(', '),
+    causeNames(rules, caps, format),
     format.number(count),
   ]);
 }
@@ -92,8 +96,9 @@ export function causeRows({ causes }: ImpactReport, format: Format): string[][] 
 export function flipRows({ flips }: ImpactReport, format: Format): string[][] {
   const { turns, bid } = format.texts.impact;
   const word = (code: string) => (code === 'bid' ? bid : code);
-  return flips.map(({ requestId, segment, turn, from, to, rules }) => [
-    ...[requestId, segmentText(segment, format), turns[turn], word(from), word(to), rules.join(', ')],
+  return flips.map(({ requestId, segment, turn, from, to, rules, caps }) => [
+    ...[requestId, segmentText(segment, format), turns[turn], word(from), word(to)],
+    causeNames(rules, caps, format),
   ]);
 }
 

@@ -91,6 +91,7 @@ export const rulesEn: Texts['rules'] = {
   snoozed: '(asleep)',
   conditions: 'Rules, condition by condition',
   noPass: 'No rule passes on these facts.',
+  limitRefuses: (rule, limit, value) => `The limit of "${rule}" refuses this request: ${limit} ${value}.`,
   asksReview: (rule, queue, minutes, otherwise) =>
     `"${rule}" asks the queue ${queue} before a bid, for ${minutes} min at most; without an answer: ${otherwise}.`,
   nearest: (fact, from, to) => `enough would be ${fact}: from ${from} to ${to}`,

@@ -98,6 +98,8 @@ export const rulesPt = {
   snoozed: '(suspensa)',
   conditions: 'Regras, condição por condição',
   noPass: 'Nenhuma regra recusa estes fatos.',
+  limitRefuses: (rule: string, limit: string, value: string) =>
+    `O limite de "${rule}" recusa esta solicitação: ${limit} ${value}.`,
   asksReview: (rule: string, queue: string, minutes: number, otherwise: string) =>
     `"${rule}" pergunta à fila ${queue} antes do lance, por no máximo ${minutes} min; sem resposta: ${otherwise}.`,
   nearest: (fact: string, from: string, to: string) => `bastaria ${fact}: de ${from} para ${to}`,

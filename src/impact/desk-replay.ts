@@ -4,28 +4,39 @@
  */
 import { createAuthorisations } from '../bidding/authorisations.ts';
 import { createCurves } from '../bidding/curves.ts';
-import type { OfferWorth, Policy } from '../bidding/decide.ts';
+import { assess, fullCapOf, type OfferWorth, type Policy } from '../bidding/decide.ts';
 import { type Decided, decideBatch } from '../bidding/decider.ts';
 import { deadlineOf, evolve, viewChanges } from '../bidding/evolve.ts';
+import { surroundingsOf } from '../bidding/explain.ts';
+import { limitingRules } from '../bidding/limiting-rules.ts';
 import { createOfferQueue, type WaitingOffer } from '../bidding/offer-queue.ts';
 import { createPacer } from '../bidding/pacer.ts';
 import type { ControlState, Snooze } from '../bidding/ports.ts';
 import { deskPass } from '../bidding/react.ts';
 import { readAuction } from '../bidding/settlement.ts';
 import type { BiddingSettings } from '../config/sections.ts';
-import { usageUnder } from '../domain/cap-book.ts';
+import { fullCap, usageUnder } from '../domain/cap-book.ts';
 import { type EpochMs, noRivalCell, type RequestId } from '../domain/glossary.ts';
 import type { CapReservation, Offer, PublishedBid, Reason, SnoozedRule } from '../domain/offer.ts';
-import type { AuctionRecord } from '../domain/records.ts';
+import type { AuctionRecord, Passed } from '../domain/records.ts';
 import type { LinkDetail } from '../domain/request.ts';
 import type { RequestState } from '../domain/states.ts';
+import { priceCodes } from '../pricing/mask.ts';
 import { wholeMarket } from '../rules/keys.ts';
 import type { MemoryViews } from './memory-views.ts';
 import type { RecordedCase } from './recorded-cases.ts';
 
 export type SetDecision = { segmentKeys: readonly string[] } & (
   | { kind: 'bid'; offer: Offer; worth: OfferWorth }
-  | { kind: 'pass'; code: string; reasons: readonly Reason[] }
+  | {
+      kind: 'pass';
+      code: string;
+      reasons: readonly Reason[];
+      /** Names of the caps that had no room; absent: it is no pass of a cap. */
+      caps?: readonly string[];
+      /** Rules that set the limits of a pass of the price, which its reasons do not name; absent: none did. */
+      limitRules?: readonly string[];
+    }
 );
 
 /** How full a cap was at its fullest. `share` of its limit, by amount or by count, whichever is fuller. */
@@ -77,8 +88,7 @@ function asSnooze(snoozed: SnoozedRule): Snooze {
   return { ...snoozed, until: Number.POSITIVE_INFINITY, by: '', reason: '', at: 0 };
 }
 
-function capNameOf({ keys }: CapReservation): string {
-  const key = keys[0] ?? '';
+function capNameOf(key: string): string {
   const end = key.indexOf('|');
   return end < 0 ? key : key.slice(0, end);
 }
@@ -165,7 +175,7 @@ export function createDeskReplay(options: {
       const ofAmount = cap.limitAmountCents ? amountCents / cap.limitAmountCents : 0;
       const ofCount = cap.limitCount ? count / cap.limitCount : 0;
       const share = Math.max(ofAmount, ofCount);
-      const name = capNameOf(cap);
+      const name = capNameOf(cap.keys[0] ?? '');
       if (share > (capPeaks.get(name)?.share ?? 0)) capPeaks.set(name, { share, amountCents, count });
     }
   }
@@ -201,19 +211,36 @@ export function createDeskReplay(options: {
     }
   }
 
+  /** What a pass goes back to that its reasons do not name: the full cap, the rules that set its limits. */
+  function causesOf({ requestId, code, reasons, trace }: Passed): { caps?: string[]; limitRules?: string[] } {
+    const full = fullCapOf(reasons);
+    if (full !== null) return { caps: [capNameOf(full)] };
+    const request = states.get(requestId)?.request ?? null;
+    if (trace === null || request === null || !(priceCodes as readonly string[]).includes(code)) return {};
+    const { verdict } = assess(request, surroundingsOf(trace), policy, trace.decidedAt);
+    const rules = limitingRules(code, verdict, request);
+    return rules.length === 0 ? {} : { limitRules: rules };
+  }
+
   /** Offers claim their place under the caps in the order in which the desk would send them. */
   function place(decided: readonly Decided[], paused: ReadonlySet<RequestId>): Map<RequestId, SetDecision> {
     const results = new Map<RequestId, SetDecision>();
     const queue = createOfferQueue(Number.POSITIVE_INFINITY);
     const worths = new Map<RequestId, OfferWorth>();
-    const pass = (requestId: RequestId, code: 'paused' | 'cap', segmentKeys: readonly string[], text: string) =>
-      results.set(requestId, { kind: 'pass', code, reasons: [{ code, rule: null, text }], segmentKeys });
+    const pass = (
+      requestId: RequestId,
+      code: 'paused' | 'cap',
+      segmentKeys: readonly string[],
+      text: string,
+      by = {},
+    ) => results.set(requestId, { kind: 'pass', code, reasons: [{ code, rule: null, text }], segmentKeys, ...by });
     for (const decision of decided) {
       if (decision.kind === 'pass') {
         const { record } = decision;
         const segmentKeys = record.trace?.segmentKeys ?? [wholeMarket];
+        const by = causesOf(record);
         fold(record);
-        results.set(record.requestId, { kind: 'pass', code: record.code, reasons: record.reasons, segmentKeys });
+        results.set(record.requestId, { kind: 'pass', code: record.code, reasons: record.reasons, segmentKeys, ...by });
       } else if (decision.kind === 'offer') {
         const { requestId } = decision.waiting;
         if (paused.has(requestId)) {
@@ -228,8 +255,12 @@ export function createDeskReplay(options: {
     for (let waiting = queue.pop(); waiting !== null; waiting = queue.pop()) {
       const { requestId, offer, trace } = waiting;
       const { segmentKeys } = trace;
+      const full = fullCap(trace.caps, { amountCents: offer.amountCents, count: 1 }, exposure.usageOf);
       if (claim(waiting)) results.set(requestId, { kind: 'bid', offer, worth: worths.get(requestId)!, segmentKeys });
-      else pass(requestId, 'cap', segmentKeys, 'a cap had no room left when the claim was made');
+      else {
+        const by = full === null ? {} : { caps: [capNameOf(full)] };
+        pass(requestId, 'cap', segmentKeys, 'a cap had no room left when the claim was made', by);
+      }
     }
     return results;
   }

@@ -13,9 +13,18 @@ export type Flip = {
   to: string;
   /** Rules that the pass names, of the set that passes (of the candidate where both do). */
   rules: readonly string[];
+  /** Caps without room, of the same set; absent: none. */
+  caps?: readonly string[];
 };
 
-export type FlipCause = { turn: Turn; from: string; to: string; rules: readonly string[]; count: number };
+export type FlipCause = {
+  turn: Turn;
+  from: string;
+  to: string;
+  rules: readonly string[];
+  caps?: readonly string[];
+  count: number;
+};
 
 function wordOf(decision: SetDecision): string {
   return decision.kind === 'bid' ? 'bid' : decision.code;
@@ -23,7 +32,8 @@ function wordOf(decision: SetDecision): string {
 
 function rulesOf(decision: SetDecision): string[] {
   if (decision.kind === 'bid') return [];
-  return [...new Set(decision.reasons.flatMap(({ rule }) => (rule === null ? [] : [rule])))];
+  const named = decision.reasons.flatMap(({ rule }) => (rule === null ? [] : [rule]));
+  return [...new Set([...named, ...(decision.limitRules ?? [])])];
 }
 
 function turnOf(was: SetDecision, is: SetDecision): Turn | null {
@@ -50,10 +60,12 @@ export function createFlips(): Flips {
       const turn = turnOf(was, is);
       if (turn === null) return;
       const [from, to] = [wordOf(was), wordOf(is)];
-      const rules = rulesOf(is.kind === 'pass' ? is : was);
-      flips.push({ requestId, segment: segmentKeys.at(-1) ?? '', turn, from, to, rules });
-      const key = JSON.stringify([turn, from, to, rules]);
-      const cause = causes.get(key) ?? { turn, from, to, rules, count: 0 };
+      const passing = is.kind === 'pass' ? is : was;
+      const rules = rulesOf(passing);
+      const caps = passing.kind === 'pass' && passing.caps !== undefined ? { caps: passing.caps } : {};
+      flips.push({ requestId, segment: segmentKeys.at(-1) ?? '', turn, from, to, rules, ...caps });
+      const key = JSON.stringify([turn, from, to, rules, caps]);
+      const cause = causes.get(key) ?? { turn, from, to, rules, ...caps, count: 0 };
       cause.count += 1;
       causes.set(key, cause);
     },

@@ -374,7 +374,8 @@ export function verdictsAlone(ruleSet: RuleSet, facts: Facts, offerFacts: Facts,
   return verdicts;
 }
 
-const opposites = [
+/** Least above most is a conflict. */
+export const oppositeLimits = [
   ['minRateHundredths', 'maxRateHundredths'],
   ['minAmountCents', 'maxAmountCents'],
   ['minInstallments', 'maxInstallments'],
@@ -383,7 +384,7 @@ const opposites = [
 
 function limitConflicts(limits: Limits, limitRules: Draft['limitRules']): Reason[] {
   const conflicts: Reason[] = [];
-  for (const [min, max] of opposites) {
+  for (const [min, max] of oppositeLimits) {
     const least = limits[min];
     const most = limits[max];
     if (least === null || most === null || least <= most) continue;

@@ -75,9 +75,12 @@ function failuresOf(
   offer: OfferVerdict | null,
 ): TestFailure[] {
   const failures: TestFailure[] = [];
-  const code = (verdict.passes[0] ?? offer?.passes[0])?.code ?? null;
+  const pass = verdict.passes[0] ?? offer?.passes[0];
+  const code = pass?.code ?? null;
   if (expect.pass !== undefined && expect.pass !== code) {
-    failures.push({ field: 'pass', expected: shown(expect.pass), actual: shown(code) });
+    // Both rules of the conflict: its text names them.
+    const why = pass?.code === 'limits-conflict' ? ` (${pass.text})` : '';
+    failures.push({ field: 'pass', expected: shown(expect.pass), actual: `${shown(code)}${why}` });
   }
   failures.push(...compareReview(expect.review, joinedReview(verdict.reviews)));
   failures.push(...compareFields('limits', expect.limits, verdict.limits, limitParameters));

@@ -1,6 +1,6 @@
 /** The `rules` commands as a risk team types them: check, test, explain, schema and import on folders of their own. */
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -136,6 +136,46 @@ test('explain names every condition with the value it saw, and the smallest chan
   writeFileSync(path, JSON.stringify({ 'worker.age': 4 }));
   const bad = await lance(english, 'rules', 'explain', path, '--dir', shipped);
   assert.deepEqual([bad.code, /:1 \/worker\.age: There is no fact/.test(bad.stderr)], [78, true]);
+});
+
+test('explain names the limits that refuse the request, which no rule passes on', async () => {
+  const directory = join(root, 'refusing-limits');
+  mkdirSync(directory);
+  const conditions = { all: [{ fact: 'desk.always', operator: 'equal', value: true }] };
+  const limit = (name: string, params: object) => ({ name, conditions, event: { type: 'limit', params } });
+  writeFileSync(join(directory, 'codes.json'), JSON.stringify({ codes: { unused: 'none' } }));
+  const written = (rules: object[]) => writeFileSync(join(directory, 'limits.json'), JSON.stringify({ rules }));
+  const path = join(root, 'asked.json');
+  writeFileSync(path, JSON.stringify({ 'request.amountReais': 8000, 'request.installments': 48 }));
+  const told = async () => {
+    const { stdout, stderr } = await lance(english, 'rules', 'explain', path, '--dir', directory);
+    assert.equal(stderr, '');
+    return stdout;
+  };
+  written([limit('Short', { maxInstallments: 24, maxAmountReais: 5000 }), limit('Large', { minAmountReais: 1 })]);
+  assert.match(await told(), /The limit of "Short" refuses this request: most instalments 24\./);
+  assert.doesNotMatch(await told(), /No rule passes|Large" refuses/);
+  written([limit('Short', { maxInstallments: 24, maxTermChange: 24 })]);
+  assert.match(await told(), /No rule passes on these facts\./);
+  written([limit('Large', { minAmountReais: 9000 })]);
+  assert.match(await told(), /The limit of "Large" refuses this request: least amount R\$.9,000\.00\./);
+});
+
+test('a test that fails by limits that exclude each other is told both rules', async () => {
+  const directory = join(root, 'limits-conflict');
+  mkdirSync(directory);
+  const conditions = { all: [{ fact: 'desk.always', operator: 'equal', value: true }] };
+  const limit = (name: string, params: object) => ({ name, conditions, event: { type: 'limit', params } });
+  const rules = [limit('Short', { maxInstallments: 24 }), limit('Long', { minInstallments: 36 })];
+  const tests = [{ name: 'goes through', facts: {}, expect: { pass: null } }];
+  writeFileSync(join(directory, 'codes.json'), JSON.stringify({ codes: { unused: 'none' } }));
+  writeFileSync(join(directory, 'limits.json'), JSON.stringify({ rules }));
+  writeFileSync(join(directory, 'limits.test.json'), JSON.stringify({ base: {}, tests }));
+  const { stdout, stderr } = await lance(english, 'rules', 'test', directory);
+  assert.match(
+    stdout + stderr,
+    /"limits-conflict" \("Long" wants minInstallments 36, "Short" wants maxInstallments 24\.\)/,
+  );
 });
 
 test('explain shows what a value table said, of a key or of a fact that the file names', async () => {

@@ -23,9 +23,9 @@ function bid(rateHundredths: number, amountCents: number): SetDecision {
   };
 }
 
-function pass(code: string, ...rules: string[]): SetDecision {
+function pass(code: string, ...rules: string[]) {
   const reasons = rules.map((rule) => ({ code, rule, text: '' }));
-  return { kind: 'pass', code, reasons, segmentKeys: ['all'] };
+  return { kind: 'pass' as const, code, reasons, segmentKeys: ['all'] };
 }
 
 const cell = (at: number, offGrid = false): BestRival => ({ cell: at, offGrid });
@@ -157,4 +157,18 @@ test('as many points are drawn as a plot can show, the last one among them', () 
   const { at } = series.close();
   assert.ok(at.length > 300 && at.length <= 401, `${at.length}`);
   assert.equal(at.at(-1), 1_001);
+});
+
+test('flips name caps and the rules that set limits beside the rules of the reasons', () => {
+  const flips = createFlips();
+  const reasons = [{ code: 'cap', rule: null, text: '' }];
+  flips.add('1', ['all'], [bid(200, 1), { ...pass('cap'), reasons, caps: ['three'] }]);
+  flips.add('2', ['all'], [bid(200, 1), { ...pass('limits-conflict', 'Least'), limitRules: ['Least', 'Most'] }]);
+  assert.deepEqual(
+    flips.close().flips.map(({ rules, caps }) => [rules, caps ?? []]),
+    [
+      [[], ['three']],
+      [['Least', 'Most'], []],
+    ],
+  );
 });

@@ -73,6 +73,9 @@ test('a cap on the number of bids holds', async () => {
   const replayed = await replay(open, policyWith(few));
   assert.equal(bidsIn(replayed), 3);
   assert.ok(codesIn(replayed).has('cap'));
+  const full = replayed.decisions.filter((decision) => decision.kind === 'pass' && decision.code === 'cap');
+  assert.ok(full.length > 10);
+  for (const decision of full) assert.deepEqual(decision.kind === 'pass' && decision.caps, ['three']);
   assert.equal(replayed.capPeaks.get('three')?.count, 3);
 });
 
@@ -164,4 +167,18 @@ test('requests that are set apart take no room under a cap and make no peaks, wh
       if (kind === 'impact') assert.equal(report.segments[0]!.candidate.bids, 3, asks);
     }
   }
+});
+
+test('a pass by a limit names the rules that set it', async () => {
+  const always = { all: [{ fact: 'desk.always', operator: 'equal', value: true }] };
+  const short = ruleFile('Short loans', always, { type: 'limit', params: { maxInstallments: 2 } });
+  const [first] = casesOf(10);
+  const asked = { ...first!, request: { ...first!.request, requestedInstallments: 48 } };
+  const by = async (...files: Parameters<typeof policyWith>) => {
+    const [decision] = (await replay([asked], policyWith(...files))).decisions;
+    return decision!.kind === 'pass' ? [decision!.code, decision!.limitRules] : decision;
+  };
+  assert.deepEqual(await by(short), ['installments-out-of-range', ['Short loans']]);
+  const long = ruleFile('Long loans', always, { type: 'limit', params: { minInstallments: 12 } });
+  assert.deepEqual(await by(short, long), ['limits-conflict', ['Long loans', 'Short loans']]);
 });
