@@ -63,7 +63,8 @@ function reais(cents: AmountCents | null | undefined): number | undefined {
 /** A person's number is a CPF, which may not become a key: the link's pseudonym stands for that employer instead. */
 export function employerKeyOf(request: LoanRequest): string | undefined {
   if (request.employerId === null) return undefined;
-  const company = request.employerIdType === 1 || (request.employerIdType === null && request.employerId.length >= 12);
+  const isLong = request.employerId.replace(/[^0-9A-Za-z]/g, '').length >= 12;
+  const company = request.employerIdType === 1 || (request.employerIdType === null && isLong);
   return company ? request.employerId : (request.linkKey ?? request.workerKey ?? undefined);
 }
 

@@ -220,6 +220,7 @@ test('an employer who is a person is keyed by a pseudonym, never by the CPF', ()
   assert.equal(facts({ employerIdType: null })['employer.key'], '12ABC34501DE35');
   assert.equal(facts({ employerId: '52998224725', employerIdType: 2 })['employer.key'], 'link-pseudonym');
   assert.equal(facts({ employerId: '52998224725', employerIdType: null })['employer.key'], 'link-pseudonym');
+  assert.equal(facts({ employerId: '529.982.247-25', employerIdType: null })['employer.key'], 'link-pseudonym');
   const nobody = { employerId: '52998224725', employerIdType: 2, linkKey: null, workerKey: null };
   assert.equal(facts(nobody)['employer.key'], undefined);
 });
