@@ -5,6 +5,7 @@
  * has all the work of as many lives as it has requests.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Ending, endingOf } from './endings.ts';
 import { median, quantile, type Report, rounded, type Say, type Until } from './figures.ts';
 import { createGenerator, type Generator, type Run } from './generator.ts';
@@ -105,6 +106,17 @@ function faultsOf({ loop, sink, ended }: Judged, kept: Kept, sent: ReadonlySet<s
   }
   if (sink.faults() > 0) faults.push(`the sink refused ${sink.faults()} bodies`);
   return faults.map((text) => `${loop.name}: ${text}`);
+}
+
+const patienceMs = 30_000;
+
+/** A loaded machine may be silent for longer than a run waits for its last bids: ends when all that was sent has an end, or after `patienceMs`. */
+export async function whenAllEnded({ loop }: Pick<Side, 'loop'>, sent: ReadonlySet<string>): Promise<void> {
+  for (const until = performance.now() + patienceMs; performance.now() < until; await sleep(100)) {
+    const { claimed, passed, answered } = await loop.kept();
+    const ended = new Set([...claimed.requestIds, ...passed.requestIds]);
+    if (ended.size >= sent.size && answered.requestIds.length >= claimed.requestIds.length) return;
+  }
 }
 
 /** Throws unless everything that was sent is whole in the logs. The loops have stopped. */

@@ -3,7 +3,7 @@
  * its file, has to stay as it is. Nothing of an embedded log is ever removed, so its file grows with the requests, each by as much.
  */
 import { rmSync } from 'node:fs';
-import { createBatches, type Side, sendLimit, sideOf, turnOver, verify } from './duel.ts';
+import { createBatches, type Side, sendLimit, sideOf, turnOver, verify, whenAllEnded } from './duel.ts';
 import { type Benchmark, quantile, rounded } from './figures.ts';
 import { startOurs } from './loops.ts';
 import { whenReady } from './ready.ts';
@@ -122,6 +122,7 @@ export const soak: Benchmark = {
       await whenReady(loop.origins[0]!);
       const { next, sent } = createBatches(Date.now());
       const { trends, p99Ms } = await play(side, next, { rate, lengthMs: minutes * 60_000 });
+      await whenAllEnded(side, sent);
       await side.generator.close();
       await loop.stop();
       await verify([side], sent);
