@@ -271,11 +271,14 @@ function environmentLayer(
   return { settings, unread };
 }
 
+/** What people write first, where the nearest word is another one. */
+const usualNames: Readonly<Record<string, string>> = { LANCE_PORT: 'LANCE_HTTP_PORT', LANCE_HOST: 'LANCE_HTTP_HOST' };
+
 function unknownVariables(environment: Environment): string[] {
   const known = [...Object.keys(variables), ...secrets.map(fileVariable), ...otherVariables];
   return Object.keys(environment)
     .filter((name) => name.startsWith('LANCE_') && !known.includes(name))
-    .map((name) => `${name} is not a setting: ${nearestName(name, known)}`);
+    .map((name) => `${name} is not a setting: ${nearestName(usualNames[name] ?? name, known)}`);
 }
 
 const isOf =

@@ -50,10 +50,16 @@ type BinKeys = { own: 'points' | 'name'; readOwn: (place: Place, value: Json) =>
 function readRanges(place: Place, list: readonly Json[], { own, readOwn }: BinKeys): Bin[] | null {
   const bins: Bin[] = [];
   let before = place.faults.length;
+  /** Where the one before was refused, nothing can be said of what begins after it. */
+  let isAfterFault = false;
   for (const [index, value] of list.entries()) {
     const at = within(place, index);
+    const known = place.faults.length;
     const object = readObject(at, value, 'A bin', { required: [own], optional: ['from', 'below'] });
-    if (object === null) continue;
+    if (object === null) {
+      isAfterFault = true;
+      continue;
+    }
     const bound = (key: 'from' | 'below') => {
       const given = object[key];
       if (given === undefined || typeof given === 'number') return given ?? null;
@@ -64,7 +70,7 @@ function readRanges(place: Place, list: readonly Json[], { own, readOwn }: BinKe
     const [isFirst, isLast] = [index === 0, index === list.length - 1];
     const last = bins.at(-1)?.below ?? null;
     if (isFirst && from !== null) refuse(within(at, 'from'), 'The first bin is open below; remove "from".');
-    else if (!isFirst && (from === null || from !== last)) {
+    else if (!isFirst && !isAfterFault && (from === null || from !== last)) {
       refuse(
         at,
         `This bin begins at ${from ?? 'nothing'}, the one before ends below ${last ?? 'nothing'}; write "from": ${last ?? 0}.`,
@@ -74,6 +80,7 @@ function readRanges(place: Place, list: readonly Json[], { own, readOwn }: BinKe
     else if (!isLast && (below === null || (from !== null && below <= from))) {
       refuse(at, `This bin has no end above its beginning; write "below" with the number that the next one begins at.`);
     }
+    isAfterFault = place.faults.length > known;
     if (!readOwn(within(at, own), object[own]!)) before = -1;
     const text =
       from === null && below === null

@@ -124,6 +124,9 @@ test('faults of file, environment and combinations come together', () => {
   assert.match(all, /LANCE_HTTP_PORT \(http\.port\) is a text: a whole number/);
   assert.match(all, /LANCE_BASE_URL \(service\.baseUrl\) is not an address.*https:\/\//);
   assert.match(all, /LANCE_DATADIR is not a setting: did you mean LANCE_DATA_DIR\?/);
+  const usual = faultsOf({ ...complete, LANCE_PORT: '8080', LANCE_HOST: '127.0.0.1' }, {}).join('\n');
+  assert.match(usual, /LANCE_PORT is not a setting: did you mean LANCE_HTTP_PORT\?/);
+  assert.match(usual, /LANCE_HOST is not a setting: did you mean LANCE_HTTP_HOST\?/);
   assert.match(all, /bidding\.retryFirstMs is above bidding\.retryMaxMs/);
   assert.match(all, /economics\.separationMonthly is 3\.5: .*did you mean 0\.035\?/);
   assert.match(all, /^biding is not a section of the settings: did you mean bidding\?$/m);

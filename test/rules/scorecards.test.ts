@@ -191,6 +191,19 @@ test('each edge of each bin is tested without anybody writing it; the rules stil
   assert.match(reasonsAgainst(wrong).join('\n'), /"A": facts\.score\.risk: expected 169, got 159/);
 });
 
+test('of bins after one that was refused it is not said where they would begin (stranger, session 52)', () => {
+  const bins = [
+    { below: 12, points: 1 },
+    { from: 12, to: 24, points: 2 },
+    { from: 24, points: 3 },
+  ];
+  const result = compileRuleSet(filesWith({ characteristics: [{ ...tenure, bins }] }));
+  assert.ok(result.kind === 'refused');
+  assert.match(result.faults[0]!.text, /"to"/);
+  const said = result.faults.filter(({ text }) => /begins at/.test(text));
+  assert.deepEqual(said, []);
+});
+
 const characteristic = (change: object) => ({ characteristics: [{ ...tenure, ...change }] });
 const refusals: readonly (readonly [what: string, change: object, pointer: string, says: RegExp])[] = [
   [
