@@ -42,6 +42,8 @@ function adviceOnBase(report: TestReport, { factsForBase }: CommandWorld['format
   for (const { test, failures } of report.results) {
     for (const { actual } of failures) {
       for (const [, fact] of actual.matchAll(/fact-missing:([\w.-]+)/g)) {
+        // A value in the base would change nothing.
+        if (test.removed?.includes(fact!)) continue;
         facts.add(`"${fact}"`);
         files.add(test.file);
       }

@@ -56,6 +56,8 @@ export type RuleTest = {
   facts: Facts;
   offerFacts: Facts;
   expect: Expectation;
+  /** Facts that the test itself takes away; left out: none. */
+  removed?: readonly string[];
   /** Not written by a person: shows the rule at its own place alone. */
   isGenerated?: boolean;
 };
@@ -330,7 +332,10 @@ function readTest(place: Place, value: Json, base: Draft, named: Named, names: R
   }
   const priced = object.stage === 'offer' || (!('stage' in object) && Object.keys(maps.offerFacts).length > 0);
   if (name === null || expect === null || place.faults.length > before) return null;
-  return { name, file: place.file, pointer: place.pointer, stage: priced ? 'offer' : 'request', at, ...maps, expect };
+  const stage = priced ? 'offer' : 'request';
+  const removed = [...change].flatMap(([fact, value]) => (value === null ? [fact] : []));
+  const told = removed.length === 0 ? {} : { removed };
+  return { name, file: place.file, pointer: place.pointer, stage, at, ...maps, expect, ...told };
 }
 
 function baseNamed(place: Place, value: Json, bases: Bases): Draft {

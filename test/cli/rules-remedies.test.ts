@@ -60,6 +60,30 @@ test('tests that fail for want of a fact are told to have it in their base', asy
   assert.match(advice[0]!, /"worker\.totalEarningsReais".*"base" of .*eligibility\.test\.json/);
 });
 
+test('a test that takes the fact away itself is not told to have it in its base (stranger, session 52)', async () => {
+  const young = {
+    name: 'Not too young',
+    conditions: { all: [{ fact: 'worker.ageYears', operator: 'lessThan', value: 18 }] },
+    event: { type: 'pass', params: { code: 'too-young', reason: 'x' } },
+  };
+  const tests = [
+    { name: 'without an age', facts: { 'worker.ageYears': null }, expect: { pass: null } },
+    { name: 'grown up', expect: { pass: null } },
+  ];
+  const files = [
+    { path: 'codes.json', text: JSON.stringify({ codes: { 'too-young': 'x' } }) },
+    { path: 'young.json', text: JSON.stringify(young) },
+    { path: 'young.test.json', text: JSON.stringify({ base: { 'worker.ageYears': 30 }, tests }) },
+  ];
+  const { world, said } = worldWith('en');
+  assert.equal(await checkRules({ ...world, readRules: () => files }, 'rules', { json: false, coverage: 0 }), 1);
+  assert.match(said.join('\n'), /fact-missing:worker\.ageYears/);
+  assert.deepEqual(
+    said.filter((text) => text.includes('"base"')),
+    [],
+  );
+});
+
 test('one fault is one, in both languages', async () => {
   for (const [language, one, two] of [
     ['en', /refused, 1 fault:/, /refused, 2 faults:/],
