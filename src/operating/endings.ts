@@ -9,7 +9,7 @@ import type { Clock } from '../domain/clock.ts';
 import type { FlowKind } from '../domain/flow-records.ts';
 import type { FlowPhase, FlowState } from '../domain/flow-states.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import type { Resolved, ThawAction, Topic } from '../domain/records.ts';
+import type { Resolved, ReviewAnswered, ThawAction, Topic } from '../domain/records.ts';
 import type { Identity } from '../domain/roles.ts';
 import type { FrozenMark, Phase, RequestState } from '../domain/states.ts';
 import { contractId } from '../origination/orders.ts';
@@ -54,6 +54,27 @@ async function stateOf({ views }: EndingParts, requestId: RequestId): Promise<Re
   return (await views.read([requestId])).get(requestId)?.state ?? null;
 }
 
+/**
+ * Writes what a person says of a request, and waits until the desk has folded it. `stored`: no process runs. `late`: a live desk has not
+ * folded it in time.
+ */
+export async function recordOfRequest(
+  { append, partitionOf, log, views, control, clock }: Omit<EndingParts, 'flows'>,
+  record: Resolved | ReviewAnswered,
+): Promise<'folded' | 'stored' | 'late'> {
+  const { requestId, at } = record;
+  await append([{ topic: 'auctions', key: requestId, record }]);
+  const partition = await partitionOf('auctions', requestId);
+  // Our record stands before it.
+  const end = (await log.ends('auctions')).get(partition) ?? 0;
+  if ((await living(control, clock)).length === 0) return 'stored';
+  const folded = await lookFor(clock, foldTimeoutMs, async () =>
+    (await views.applied(partition)) >= end ? true : null,
+  );
+  if (folded !== null) return 'folded';
+  return (await livesSince(control, clock, at)) ? 'late' : 'stored';
+}
+
 export type ResolveOrder = { requestId: RequestId; as: OperatorResolution; reason: string };
 
 export type ResolveOutcome =
@@ -75,7 +96,6 @@ export async function resolveRequest(
   who: Identity,
   { requestId, as, reason }: ResolveOrder,
 ): Promise<ResolveOutcome> {
-  const { clock, control } = parts;
   const before = await stateOf(parts, requestId);
   if (before === null) return { kind: 'unknown' };
   const allowed = allowedIn(before);
@@ -84,17 +104,9 @@ export async function resolveRequest(
   if (releases.has(as) && contract !== undefined && mayBeLent(contract)) {
     return { kind: 'under-contract', flowId: contract.flowId, flowPhase: contract.phase };
   }
-  const record: Resolved = { kind: 'resolved', requestId, at: clock.now(), as, ...who, reason };
-  await parts.append([{ topic: 'auctions', key: requestId, record }]);
-  const partition = await parts.partitionOf('auctions', requestId);
-  // Our record stands before it.
-  const end = (await parts.log.ends('auctions')).get(partition) ?? 0;
-  const live = (await living(control, clock)).length > 0;
-  if (!live) return { kind: 'stored' };
-  const folded = await lookFor(clock, foldTimeoutMs, async () =>
-    (await parts.views.applied(partition)) >= end ? true : null,
-  );
-  if (folded === null) return (await livesSince(control, clock, record.at)) ? { kind: 'late' } : { kind: 'stored' };
+  const record: Resolved = { kind: 'resolved', requestId, at: parts.clock.now(), as, ...who, reason };
+  const recorded = await recordOfRequest(parts, record);
+  if (recorded !== 'folded') return { kind: recorded };
   const after = (await stateOf(parts, requestId)) ?? before;
   const said = after.resolution;
   const isOurs = said?.at === record.at && said.by === who.by && said.as === record.as && said.reason === record.reason;

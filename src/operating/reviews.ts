@@ -10,8 +10,7 @@ import type { Review, ReviewAnswer } from '../domain/offer.ts';
 import type { ReviewAnswered } from '../domain/records.ts';
 import type { Identity } from '../domain/roles.ts';
 import type { Phase, RequestState } from '../domain/states.ts';
-import type { EndingParts } from './endings.ts';
-import { livesSince, living, lookFor } from './living.ts';
+import { type EndingParts, recordOfRequest } from './endings.ts';
 
 export type WaitingReview = Pick<Review, 'queue' | 'rules' | 'askedAt' | 'until' | 'otherwise'> & {
   requestId: RequestId;
@@ -89,14 +88,12 @@ export type ReviewOutcome =
   /** Another record came first, and this one changed nothing. */
   | { kind: 'overtaken'; phase: Phase };
 
-const foldTimeoutMs = 2_000;
-
 export async function decideReview(
   parts: Omit<EndingParts, 'flows'>,
   who: Identity,
   { requestId, decision, reason }: ReviewOrder,
 ): Promise<ReviewOutcome> {
-  const { clock, control, views } = parts;
+  const { clock, views } = parts;
   const read = async () => (await views.read([requestId])).get(requestId)?.state ?? null;
   const before = await read();
   if (before === null || before.request === null) return { kind: 'unknown' };
@@ -104,15 +101,8 @@ export async function decideReview(
   const refusal = refusalOf(before, at);
   if (refusal !== null) return refusal;
   const record: ReviewAnswered = { kind: 'review-answered', requestId, at, decision, ...who, reason };
-  await parts.append([{ topic: 'auctions', key: requestId, record }]);
-  const partition = await parts.partitionOf('auctions', requestId);
-  // Our record stands before it.
-  const end = (await parts.log.ends('auctions')).get(partition) ?? 0;
-  if ((await living(control, clock)).length === 0) return { kind: 'stored' };
-  const folded = await lookFor(clock, foldTimeoutMs, async () =>
-    (await views.applied(partition)) >= end ? true : null,
-  );
-  if (folded === null) return (await livesSince(control, clock, at)) ? { kind: 'late' } : { kind: 'stored' };
+  const recorded = await recordOfRequest(parts, record);
+  if (recorded !== 'folded') return { kind: recorded };
   const after = (await read()) ?? before;
   const answer = after.review?.answer ?? null;
   const isOurs = answer?.at === at && answer.by === who.by && answer.decision === decision && answer.reason === reason;

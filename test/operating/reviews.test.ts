@@ -16,12 +16,8 @@ type Parts = Parameters<typeof decideReview>[0];
 /** The desk lives, and has folded `first` before the answer that is given. */
 async function toldOf(first: { decision: 'pass' | 'bid'; reason: string }): Promise<string> {
   const clock = createManualClock(at + 10);
-  const answered = folded(requested(), {
-    ...{ kind: 'review-asked', requestId, at: at + 1, queue: 'large', rules: ['Large'], until: at + 60_000 },
-    ...{ otherwise: 'pass', ruleSetHash: 'a' },
-  });
   const answer = { ...first, by: 'ana', via: 'api' as const, at: at + 10 };
-  const states = [waiting, { ...answered, review: { ...answered.review!, answer } }];
+  const states = [waiting, { ...waiting, review: { ...waiting.review!, answer } }];
   const parts = {
     clock,
     views: {
