@@ -1,6 +1,7 @@
 /** From the queue of offers to claims in the log: appended for the send slots that are free, or will be by then; the most valuable offers first. */
 
 import type { BiddingSettings } from '../config/sections.ts';
+import { haveSameCapKeys } from '../domain/cap-book.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Answered, Claimed, Passed } from '../domain/records.ts';
@@ -38,13 +39,7 @@ export type ClaimDesk = {
  */
 const mostRetrying = 32;
 
-const hourMs = 3_600_000;
 const longestDecisionAgeMs = 60_000;
-
-/** Days begin with an hour too, and so do the buckets of windows: `windowKeys`. */
-function isOfThisHour(decidedAt: EpochMs, now: EpochMs): boolean {
-  return Math.floor(decidedAt / hourMs) === Math.floor(now / hourMs);
-}
 
 export function createClaimDesk(world: {
   instance: string;
@@ -142,7 +137,7 @@ export function createClaimDesk(world: {
     const policy = world.policy(now);
     const revision = gate.control()?.revision;
     return ({ trace, controlRevision }) =>
-      isOfThisHour(trace.decidedAt, now) &&
+      haveSameCapKeys(trace.decidedAt, now) &&
       now - trace.decidedAt <= longestDecisionAgeMs &&
       controlRevision === revision &&
       trace.ruleSetHash === policy?.ruleSet.hash &&

@@ -102,7 +102,7 @@ export async function decideBatch(
         acceptance,
       };
       const drafted = draftOffer(input);
-      // What waited for a person was seen when it came.
+      // A request that waited for a review was counted when it was decided first.
       if (price !== null && assessment.review === null && isComplete(input)) {
         const { amountCents, winProbability } = drafted.kind === 'offer' ? drafted.offer : noOffer;
         world.pacer.observe(assessment.verdict.caps, choiceInput(input), amountCents * winProbability, now);

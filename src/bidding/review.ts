@@ -81,7 +81,7 @@ export function withReviewAsked(state: RequestState, record: ReviewAsked): Reque
   return { ...state, review: { queue, rules, askedAt: at, until, otherwise, answer: null } };
 }
 
-/** Takes up an answer; the first one between the question and the end of the wait counts. One from before the question is of a wrong clock. */
+/** Takes up an answer; the first one between the question and the end of the wait counts. An earlier time can only come from a wrong clock. */
 export function withReviewAnswered(state: RequestState, record: ReviewAnswered): RequestState {
   const { review, phase } = state;
   if (phase !== 'requested' || review === undefined || review.answer !== null) return state;

@@ -38,6 +38,11 @@ export function windowKeys(start: string, hours: number, at: EpochMs): readonly 
   return keys;
 }
 
+/** Whether a bid of either time counts under the same keys: days and the buckets of windows all begin with an hour. */
+export function haveSameCapKeys(one: EpochMs, other: EpochMs): boolean {
+  return Math.floor(one / hourMs) === Math.floor(other / hourMs);
+}
+
 /** Whether it is the key of a bucket of a rolling window. */
 export function isWindowKey(key: string): boolean {
   return bucketPattern.test(key);
@@ -265,7 +270,7 @@ export type CapBook = {
   usage: (key: string, at: EpochMs) => Usage;
 };
 
-/** One promise, as far as it expires at one time. Whoever is told of a promise is not told of its parts. */
+/** The part of a promise that expires at one time. `Infinity`: it does not expire, and ends by a record. */
 type Part = { keys: readonly string[]; amountCents: AmountCents; expiresAt: EpochMs };
 
 function partsOf({ status, amountCents, keys, expiresAt }: Promised): readonly Part[] {

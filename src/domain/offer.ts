@@ -95,7 +95,7 @@ export type TableLook = {
 /** A field of the economics, whose word made it so, and the rule that says so; `rule` null: none, it is as where no rule says any. */
 export type WorseValue = { field: string; value: number; word: 'request' | 'link'; rule: string | null };
 
-/** How a queue of reviews is called. */
+/** What the name of a queue of reviews may look like. */
 export const queueShape = /^[a-z][a-z0-9-]{0,39}$/;
 
 /** What a person says in a review, or what holds where nobody says anything in time. */
