@@ -100,15 +100,25 @@ const cappedMs = 4_000;
 export const cappedCentsPerRequestASecond = 400_000;
 const afterMs = 2_500;
 
-/** Each kind of order once, while a desk bids; ends when it has bid again for a while. */
-export async function giveOrders(operator: Operator, files: RuleFiles, capByHandCents: number): Promise<void> {
+/**
+ * Each kind of order once, while a desk bids; ends when it has bid again for a while. `stand`: how long the cap and the pause
+ * hold, once the time is over in which they may go unheard.
+ */
+export async function giveOrders(
+  operator: Operator,
+  files: RuleFiles,
+  capByHandCents: number,
+  stand: () => Promise<unknown> = async () => undefined,
+): Promise<void> {
   const name = `by-hand-${operator.orders.caps.length}`;
   await operator.activate(files);
   await operator.cap(name, capByHandCents);
   await sleep(cappedMs);
+  await stand();
   await operator.pause();
   await operator.cap(name, null);
   await sleep(pausedMs);
+  await stand();
   await operator.resume();
   await sleep(afterMs);
 }
