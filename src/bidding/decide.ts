@@ -4,7 +4,15 @@
  */
 import assert from 'node:assert/strict';
 import type { BiddingSettings } from '../config/sections.ts';
-import { capKeysOf, fullCap, isLimiting, nothingUsed, operatorKeyStart } from '../domain/cap-book.ts';
+import {
+  capKeysOf,
+  eveCapsOf,
+  fullCap,
+  isLimiting,
+  nothingUsed,
+  operatorDayKeys,
+  operatorKeyStart,
+} from '../domain/cap-book.ts';
 import { dayOf } from '../domain/clock.ts';
 import type { AmountCents, EpochMs } from '../domain/glossary.ts';
 import type {
@@ -292,7 +300,8 @@ export function draftOffer(input: DraftInput): Draft {
   const offer: Offer = { ...choice.offer, validUntil: at + settings.bidValidityMs };
   const offerFacts = offerFactsOf({ offer, expectedProfitCents: choice.valueIfReleasedCents, marginCents });
   const onOffer = judgeOffer(assessment, policy, offerFacts);
-  const caps = [...verdict.caps, ...onOffer.caps, ...operatorCapsAt(input.operatorCaps, at)];
+  const ownCaps = [...verdict.caps, ...onOffer.caps, ...operatorCapsAt(input.operatorCaps, at)];
+  const caps = [...ownCaps, ...eveCapsOf(ownCaps, at)];
   const rulesFired = [...verdict.fired, ...onOffer.fired];
   const first = onOffer.passes[0];
   if (first !== undefined) {
@@ -375,7 +384,7 @@ function missingInput({ request, link, marginCents }: Assessment): Reason | null
 
 function operatorCapsAt(caps: Readonly<Record<string, number>>, at: EpochMs): CapReservation[] {
   return Object.entries(caps).map(([name, limitCents]) => ({
-    keys: [`${operatorKeyStart(name)}${dayOf(at)}`],
+    keys: operatorDayKeys(name, at),
     limitAmountCents: limitCents,
     limitCount: null,
   }));

@@ -1,6 +1,7 @@
 /** Decides a batch of requests: one read of margins, one of curves, one of caps; then offers wait and passes are written. */
 
 import type { BiddingSettings } from '../config/sections.ts';
+import { capKeysOf } from '../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { CapReservation } from '../domain/offer.ts';
 import type { Passed, ReviewAsked, StoredInput } from '../domain/records.ts';
@@ -166,7 +167,7 @@ async function updatePrices(world: DeciderWorld, priced: readonly Case[], now: n
     for (const cap of assessment.verdict.caps) if (cap.paced === true) caps.set(cap.keys[0]!, cap);
   }
   if (caps.size === 0) return;
-  world.pacer.update([...caps.values()], await world.views.usage([...caps.keys()], now), now);
+  world.pacer.update([...caps.values()], await world.views.usage(capKeysOf([...caps.values()]), now), now);
 }
 
 /** Rules first: what they refuse for certain needs no query of the link. */

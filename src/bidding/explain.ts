@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { BiddingSettings } from '../config/sections.ts';
+import { capsAsRecorded } from '../domain/cap-book.ts';
 import { type AmountCents, noRivalCell, type RateHundredths, type RequestId } from '../domain/glossary.ts';
 import type { DecisionTrace, Offer, Usage } from '../domain/offer.ts';
 import type { Economics } from '../domain/policy.ts';
@@ -120,7 +121,8 @@ export function replayDecision(options: {
   }
   const curve = curveOfStored(contents, trace);
   const assessment = assess(request, surroundingsOf(trace), policy, trace.decidedAt);
-  const drafted = draftOffer(draftInput({ policy, settings, curve, assessment }, trace));
+  const now = draftOffer(draftInput({ policy, settings, curve, assessment }, trace));
+  const drafted = { ...now, trace: { ...now.trace, caps: capsAsRecorded(now.trace.caps, trace.caps) } };
   const draft = heedReview(checkCaps(drafted, usageOf(trace)), assessment.review, assessment.verdict.reviews);
   const body = draft.kind === 'offer' ? options.encodeBid(request.requestId, draft.offer) : null;
   return { policy, settings, curve, assessment, draft, body };

@@ -189,7 +189,7 @@ function createRefusalRun(): RefusalRun {
 /** Whether a cap that had no room may have none still. One that is gone, was raised or counts anew is no reason any more. */
 function mayStand({ at, ruleSetHash }: WouldBe, end: CapEnd, holding: CapsNow): boolean {
   const { now, byHand } = holding;
-  if (end.windowHours === null ? dayOf(at) !== dayOf(now) : now - at > end.windowHours * hourMs) return false;
+  if (end.windowHours === null ? dayOf(at) < dayOf(now) : now - at > end.windowHours * hourMs) return false;
   if (!end.byHand) return ruleSetHash === null || holding.ruleSetHash === null || ruleSetHash === holding.ruleSetHash;
   if (byHand === null) return true;
   return Object.hasOwn(byHand, end.name) && (end.limitCents === null || byHand[end.name]! <= end.limitCents);

@@ -3,8 +3,7 @@
  * how often the desk wins. Each claim is counted under standing keys beside its caps, in the same views and the same fold,
  * so these sums are as durable as the caps.
  */
-import { capKeysOf, nothingUsed } from '../domain/cap-book.ts';
-import { dayOf } from '../domain/clock.ts';
+import { capKeysOf, dayKeys, nothingUsed, usageUnder } from '../domain/cap-book.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CapReservation, Usage } from '../domain/offer.ts';
 import type { LoanRequest } from '../domain/request.ts';
@@ -30,13 +29,13 @@ function employerStandingKey(request: LoanRequest): string | null {
   return key === undefined ? null : `standing:employer|${key}`;
 }
 
-function deskKey(at: EpochMs): string {
-  return `standing:desk|${dayOf(at)}`;
+function deskKeys(at: EpochMs): readonly string[] {
+  return dayKeys('standing:desk', at);
 }
 
 /** Keys that a claim is counted under, without any limit. `request` null: a claim that came before its request. */
 export function standingKeys(request: LoanRequest | null, at: EpochMs): CapReservation[] {
-  const keys = [deskKey(at)];
+  const keys = [deskKeys(at)[0]!];
   if (request !== null) {
     for (const key of [workerKeyOf(request), employerStandingKey(request)]) if (key !== null) keys.push(key);
   }
@@ -95,7 +94,7 @@ function factsFor(
   at: EpochMs,
   usage: ReadonlyMap<string, Usage>,
 ): Partial<Record<LedgerFact, number>> {
-  const desk = usage.get(deskKey(at)) ?? nothingUsed;
+  const desk = usageUnder({ keys: deskKeys(at) }, (key) => usage.get(key));
   const facts: Partial<Record<LedgerFact, number>> = {
     'desk.volumeTodayReais': desk.amountCents / 100,
     'desk.bidsToday': desk.count,
@@ -129,7 +128,7 @@ export async function readLedgerFacts(
 ): Promise<readonly (Readonly<Record<string, number>> | undefined)[]> {
   if (wanted.length === 0) return states.map(() => undefined);
   const requests = states.map((state) => state.request!);
-  const keys = new Set([deskKey(at)]);
+  const keys = new Set(deskKeys(at));
   for (const request of requests) {
     for (const key of [workerKeyOf(request), employerStandingKey(request)]) if (key !== null) keys.add(key);
   }

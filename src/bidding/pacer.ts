@@ -2,6 +2,7 @@
  * Spends a day's budget over the day: keeps, for each paced cap, what the requests of the last hours would have held at
  * every price, and prices the budget so that the rest of it lasts for the rest of the day. The cap itself still holds.
  */
+import { usageUnder } from '../domain/cap-book.ts';
 import { hourOfDay } from '../domain/clock.ts';
 import type { AmountCents, EpochMs } from '../domain/glossary.ts';
 import type { CapReservation, Usage } from '../domain/offer.ts';
@@ -130,10 +131,11 @@ export function createPacer(demandByHour: readonly number[]): Pacer {
 
   return {
     update: (caps, usage, now) => {
-      for (const { keys, limitAmountCents } of pacedOf(caps)) {
-        const budget = budgetOf(keys[0]!, now);
-        advance(budget, keys[0]!, usage.get(keys[0]!)?.amountCents ?? 0, now);
-        solve(budget, limitAmountCents ?? 0, now);
+      for (const cap of pacedOf(caps)) {
+        const key = cap.keys[0]!;
+        const budget = budgetOf(key, now);
+        advance(budget, key, usageUnder(cap, (each) => usage.get(each)).amountCents, now);
+        solve(budget, cap.limitAmountCents ?? 0, now);
       }
     },
     priceUnder: (caps) => {

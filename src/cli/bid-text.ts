@@ -1,7 +1,7 @@
 /** The report on one request in words that a risk analyst reads, why it ended so first. */
 import { listedBid } from '../bidding/bid-list.ts';
 import { hindrancesIn } from '../bidding/hindrances.ts';
-import { usageUnder } from '../domain/cap-book.ts';
+import { isLimiting, usageUnder } from '../domain/cap-book.ts';
 import type { Limits } from '../domain/policy.ts';
 import type { AuctionRecord, Hindrance } from '../domain/records.ts';
 import type { FactValue } from '../rules/facts.ts';
@@ -264,7 +264,7 @@ function capsSection(page: Page, { decision }: BidReport, format: Format): void 
   if (decision === null || decision.trace.caps.length === 0) return;
   const { show } = format.texts;
   page.section(show.capsTitle);
-  for (const cap of decision.trace.caps) {
+  for (const cap of decision.trace.caps.filter(isLimiting)) {
     const { keys, limitAmountCents, limitCount } = cap;
     const { amountCents, count } = usageUnder(cap, (key) => decision.trace.usage[key]);
     const limit = limitAmountCents === null ? null : format.money(limitAmountCents);

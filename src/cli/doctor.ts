@@ -15,6 +15,7 @@ import { mayFollow, proposalOf, rollbackFrom, rollbackIn } from '../bidding/rule
 import { modeForOthers, type StorePlace } from '../config/store-place.ts';
 import { type Config, economicsOf, type Place, secretsOf } from '../config.ts';
 import type { ChainVerdict } from '../domain/audit.ts';
+import { operatorDayKeys, usageUnder } from '../domain/cap-book.ts';
 import { dayOf } from '../domain/clock.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
@@ -445,19 +446,19 @@ async function checkCaps({ clock, format }: CommandWorld, reader: DeskReader): P
   const { caps, changes } = await control.read();
   const today = dayOf(now);
   const passes = (await views.query({ phase: 'passed', limit: recentPasses, before: null })).filter(
-    ({ state }) => state.pass?.code === 'cap' && dayOf(state.pass.at) === today,
+    ({ state }) => state.pass?.code === 'cap' && dayOf(state.pass.at) >= today,
   );
   const findings: Finding[] = [];
   const orders = lastChanges(changes);
-  const keyOf = (name: string) => `operator:${name}|${today}`;
-  const usage = await views.usage(Object.keys(caps).map(keyOf), now);
+  const keysOf = (name: string) => operatorDayKeys(name, now);
+  const usage = await views.usage(Object.keys(caps).flatMap(keysOf), now);
   const endedBy = await capsThatEnded(
     log,
     passes.map(({ state }) => state),
     Object.keys(caps),
   );
   for (const [name, limitCents] of Object.entries(caps)) {
-    const usedCents = usage.get(keyOf(name))?.amountCents ?? 0;
+    const usedCents = usageUnder({ keys: keysOf(name) }, (key) => usage.get(key)).amountCents;
     const order = orders.find((change) => change.kind === 'cap-set' && change.name === name);
     const setAt = order?.at ?? 0;
     // Of the caps that requests ended by, each for its own: another one that is full says nothing of this one.

@@ -4,7 +4,8 @@
  * on when it was asked before. So a replay with other reading times refuses the same requests.
  */
 import assert from 'node:assert/strict';
-import type { AmountCents, EpochMs, RequestId } from './glossary.ts';
+import { dayOf } from './clock.ts';
+import type { AmountCents, Day, EpochMs, RequestId } from './glossary.ts';
 import type { CapReservation, Usage } from './offer.ts';
 import type { ExposureStatus } from './states.ts';
 
@@ -16,6 +17,51 @@ export function operatorKeyStart(name: string): string {
 }
 
 const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/**
+ * The keys of a cap of a day, that of the day first. The others are for clocks that were wrong over midnight and were corrected: what one
+ * that was ahead had claimed on the day after, and what one that may have been behind had claimed in the last minutes of the day before.
+ */
+export function dayKeys(start: string, at: EpochMs): readonly string[] {
+  const day = dayOf(at);
+  return [`${start}|${day}`, `${start}|eve-${day}`, `${start}|${dayAfter(day)}`];
+}
+
+/** The same of a cap by hand. */
+export function operatorDayKeys(name: string, at: EpochMs): readonly string[] {
+  return dayKeys(`${operatorPrefix}${name}`, at);
+}
+
+/** So long before midnight a bid counts on the day that comes as well: a clock may be so far behind. */
+const eveMs = 600_000;
+
+/**
+ * What a bid of that time counts under beside its caps, where that is in the last minutes of a day: the eve of the next day, for each cap
+ * of a day. They limit nothing: a cap reads the eve of its own day.
+ */
+export function eveCapsOf(caps: readonly CapReservation[], at: EpochMs): readonly CapReservation[] {
+  const [day, next] = [dayOf(at), dayOf(at + eveMs)];
+  if (day === next) return [];
+  const end = `|${day}`;
+  return caps.flatMap(({ keys: [key = ''] }) =>
+    key.endsWith(end)
+      ? { keys: [`${key.slice(0, -end.length)}|eve-${next}`], limitAmountCents: null, limitCount: null }
+      : [],
+  );
+}
+
+let cachedDay = '';
+let cachedDayAfter = '';
+
+function dayAfter(day: Day): Day {
+  if (day !== cachedDay) {
+    cachedDay = day;
+    cachedDayAfter = new Date(Date.parse(day) + dayMs).toISOString().slice(0, 10);
+  }
+  return cachedDayAfter;
+}
+
 /** The longest window that a cap may have. */
 export const longestWindowHours = 720;
 /** Up to so many hours a window is summed from buckets of an hour, beyond them from wide ones: a decision reads 170 keys at most. */
@@ -38,9 +84,30 @@ export function windowKeys(start: string, hours: number, at: EpochMs): readonly 
   return keys;
 }
 
-/** Whether a bid of either time counts under the same keys: days and the buckets of windows all begin with an hour. */
+/**
+ * Whether a bid of either time counts under the same keys: days and the buckets of windows all begin with an hour, and the eve of a day
+ * with ten minutes of one.
+ */
 export function haveSameCapKeys(one: EpochMs, other: EpochMs): boolean {
-  return Math.floor(one / hourMs) === Math.floor(other / hourMs);
+  return Math.floor(one / eveMs) === Math.floor(other / eveMs);
+}
+
+/**
+ * The caps as the version read them that made `recorded`: earlier ones knew no eve, and read of a day its own key alone and of a window
+ * no bucket that was still to come. A replay of what they decided has to say the same.
+ */
+export function capsAsRecorded(
+  caps: readonly CapReservation[],
+  recorded: readonly CapReservation[],
+): readonly CapReservation[] {
+  const known = new Map(recorded.map(({ keys }) => [keys[0], keys]));
+  return caps.flatMap((cap) => {
+    const [first = '', ...others] = cap.keys;
+    const then = known.get(first);
+    if (then === undefined) return /\|eve-[^|]*$/.test(first) ? [] : cap;
+    const isOfClocks = (key: string) => (isWindowKey(first) ? key === cap.keys.at(-1) : others.includes(key));
+    return { ...cap, keys: cap.keys.filter((key) => then.includes(key) || !isOfClocks(key)) };
+  });
 }
 
 /** Whether it is the key of a bucket of a rolling window. */
@@ -114,7 +181,7 @@ export function isLimiting({ limitAmountCents, limitCount }: CapReservation): bo
 }
 
 /** What is used under all keys of a cap together; a key that stands in it twice counts once. `usedOf`: undefined for none. */
-export function usageUnder({ keys }: CapReservation, usedOf: (key: string) => Usage | undefined): Usage {
+export function usageUnder({ keys }: Pick<CapReservation, 'keys'>, usedOf: (key: string) => Usage | undefined): Usage {
   let amountCents = 0;
   let count = 0;
   /** Of a long window most keys have nothing under them: only the others are looked at for repetition. */

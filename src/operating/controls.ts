@@ -13,8 +13,8 @@ import {
   type Views,
 } from '../bidding/ports.ts';
 import { activations, isApprovalNeeded, isKnown, person, standsMs } from '../bidding/rule-book.ts';
-import { nothingUsed, operatorKeyStart } from '../domain/cap-book.ts';
-import { type Clock, dayOf } from '../domain/clock.ts';
+import { dayKeys, operatorDayKeys, usageUnder } from '../domain/cap-book.ts';
+import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { nearestWord } from '../domain/nearest-word.ts';
 import type { Identity, Via } from '../domain/roles.ts';
@@ -251,8 +251,9 @@ export async function capUse({ control, views, clock }: ControlParts, name: stri
   const limitCents = Object.hasOwn(caps, name) ? caps[name]! : null;
   const now = clock.now();
   // A cap of the rules without facts counts the whole desk under this key.
-  const key = `${limitCents === null ? `${name}|` : operatorKeyStart(name)}${dayOf(now)}`;
-  const { amountCents: usedCents, count: bids } = (await views.usage([key], now)).get(key) ?? nothingUsed;
+  const keys = limitCents === null ? dayKeys(name, now) : operatorDayKeys(name, now);
+  const usage = await views.usage(keys, now);
+  const { amountCents: usedCents, count: bids } = usageUnder({ keys }, (key) => usage.get(key));
   return limitCents === null && bids === 0 ? null : { name, usedCents, bids, limitCents };
 }
 

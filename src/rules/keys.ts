@@ -1,6 +1,5 @@
 /** Keys made from facts: under which segments an auction is learnt, and under which caps exposure is reserved. */
-import { windowKeys } from '../domain/cap-book.ts';
-import { dayOf } from '../domain/clock.ts';
+import { dayKeys, windowKeys } from '../domain/cap-book.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CapReservation } from '../domain/offer.ts';
 import { type Facts, type FactValue, keysOfFacts } from './facts.ts';
@@ -127,7 +126,7 @@ export function compileCap(rule: CapRule, read: ReadNumber): CompiledCap {
       key += `|${fact}=${fact.startsWith('offer.') ? keyPart(offerFacts[fact]) : clearPart(facts, fact)}`;
     }
     if (windowHours === null) {
-      const cap = { keys: [`${key}|${dayOf(at)}`], limitAmountCents, limitCount };
+      const cap = { keys: dayKeys(key, at), limitAmountCents, limitCount };
       return paced ? { ...cap, paced } : cap;
     }
     return { keys: windowKeys(key, windowHours, at), limitAmountCents, limitCount };

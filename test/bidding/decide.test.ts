@@ -301,6 +301,15 @@ test('replayed from its stored inputs the decision gives the same bytes', () => 
   const replay = replayDecision({ request: sampleRequest, trace: record.trace, contents, encodeBid: bytes });
   assert.equal(replay.body, body);
   assert.deepEqual(differencesOf(replay, record), []);
+  // Earlier versions read the key of the day alone, and noted no eve of the next one.
+  const before = { ...record.trace, caps: record.trace.caps.map((cap) => ({ ...cap, keys: cap.keys.slice(0, 1) })) };
+  const older = { ...record, trace: before };
+  const again = replayDecision({ request: sampleRequest, trace: before, contents, encodeBid: bytes });
+  assert.deepEqual([again.body, differencesOf(again, older)], [body, []]);
+  const [first, ...others] = before.caps;
+  const without = { ...before, caps: others };
+  const lessened = replayDecision({ request: sampleRequest, trace: without, contents, encodeBid: bytes });
+  assert.ok(first !== undefined && differencesOf(lessened, { ...record, trace: without }).includes('trace'));
   const forged = { ...record, offer: { ...record.offer, rateHundredths: record.offer.rateHundredths + 1 } };
   assert.deepEqual(differencesOf(replay, forged), ['offer']);
 });

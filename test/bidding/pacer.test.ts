@@ -110,6 +110,25 @@ function paced(day: readonly Asked[], limitCents: number, pacer: Pacer) {
   );
 }
 
+test('what counts on the day under another key of its cap, from a clock that was wrong, spends the budget too', () => {
+  const day = dayOfRequests(4).slice(0, 400);
+  const keys = ['desk-day|2026-11-20', 'desk-day|eve-2026-11-20', 'desk-day|2026-11-21'];
+  const caps = [{ ...capOf(100_000_000), keys }];
+  const priceWith = (key: string) => {
+    const pacer = createPacer(told);
+    for (const { at, input } of day) {
+      pacer.update(caps, new Map([[key, { amountCents: 90_000_000, count: 9 }]]), at);
+      pacer.observe(caps, input, 500_000, at);
+    }
+    return pacer.priceUnder(caps)!.perCent;
+  };
+  assert.ok(priceWith(keys[0]!) > 0);
+  assert.deepEqual(
+    keys.map(priceWith),
+    keys.map(() => priceWith(keys[0]!)),
+  );
+});
+
 test('under a binding daily budget the pacer earns at least 0.97 of the best price known in hindsight', (t) => {
   const shares: number[] = [];
   const unpacedShares: number[] = [];

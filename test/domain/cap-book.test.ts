@@ -2,7 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createCapBook, fullCap, type Reservation, type Reserve } from '../../src/domain/cap-book.ts';
+import {
+  capsAsRecorded,
+  createCapBook,
+  dayKeys,
+  eveCapsOf,
+  fullCap,
+  type Reservation,
+  type Reserve,
+  windowKeys,
+} from '../../src/domain/cap-book.ts';
 import type { Usage } from '../../src/domain/offer.ts';
 
 const start = Date.UTC(2026, 10, 20, 12);
@@ -178,4 +187,27 @@ test('the cap that is named as full is the first one without room', () => {
     { numRuns: 5_000, seed: 17 },
   );
   assert.ok(full > 500 && free > 500, `${full} full, ${free} free`);
+});
+
+test('the last ten minutes of a day are the eve of the next one, and the day after a day is told across months', () => {
+  const midnight = Date.parse('2026-12-01T03:00:00Z');
+  const cap = (keys: readonly string[]) => ({ keys, limitAmountCents: 5, limitCount: null });
+  const eveAt = (at: number) =>
+    eveCapsOf([cap(dayKeys('a|b=1', at)), cap(windowKeys('c', 2, at))], at).map((each) => each.keys);
+  assert.deepEqual(dayKeys('a', midnight - 1), ['a|2026-11-30', 'a|eve-2026-11-30', 'a|2026-12-01']);
+  assert.deepEqual(eveAt(midnight - 600_001), []);
+  for (const at of [midnight - 600_000, midnight - 1]) assert.deepEqual(eveAt(at), [['a|b=1|eve-2026-12-01']]);
+  assert.deepEqual(eveAt(midnight), []);
+});
+
+test('caps are read again as the version read them that made the record', () => {
+  const at = Date.parse('2026-12-01T02:55:00Z');
+  const cap = (keys: readonly string[]) => ({ keys, limitAmountCents: 5, limitCount: null });
+  const own = [cap(dayKeys('a', at)), cap(windowKeys('c', 200, at))];
+  const now = [...own, ...eveCapsOf(own, at)];
+  assert.deepEqual(capsAsRecorded(now, now), now);
+  const before = own.map(({ keys }) => cap(keys[0]!.startsWith('a') ? keys.slice(0, 1) : keys.slice(0, -1)));
+  assert.deepEqual(capsAsRecorded(now, before), before);
+  const short = [own[0]!, cap(own[1]!.keys.slice(0, -2))];
+  assert.notDeepEqual(capsAsRecorded(own, short), short, 'no version read fewer buckets back');
 });

@@ -169,6 +169,9 @@ test('strategy: the highest priority; optimise when none fires', () => {
   assert.deepEqual(verdictOf([fixed]).strategy, { kind: 'optimise' });
 });
 
+/** With the eve of the day and the day after, for clocks that were wrong. */
+const onDay = (start: string) => [`${start}|2026-11-20`, `${start}|eve-2026-11-20`, `${start}|2026-11-21`];
+
 test('all caps apply, unknown ones too, with the day of São Paulo in their key', () => {
   const rules = [
     fires('Desk', 'cap', { name: 'desk', keyFacts: [], window: 'day', maxAmountReais: 1000 }),
@@ -183,15 +186,15 @@ test('all caps apply, unknown ones too, with the day of São Paulo in their key'
   const ruleSet = compiled(rules);
   const caps = (facts: Facts) => evaluateRequest(ruleSet, { 'desk.always': true, ...facts }, lateEvening).caps;
   assert.deepEqual(caps({ 'employer.key': 'A|B=ç', 'guarantee.present': true }), [
-    { keys: ['desk|2026-11-20'], limitAmountCents: 100_000, limitCount: null },
+    { keys: onDay('desk'), limitAmountCents: 100_000, limitCount: null },
     {
-      keys: ['employer|employer.key=A%7CB%3D%C3%A7|guarantee.present=true|2026-11-20'],
+      keys: onDay('employer|employer.key=A%7CB%3D%C3%A7|guarantee.present=true'),
       limitAmountCents: null,
       limitCount: 2,
     },
   ]);
   // Without the key all share one bucket: that is the careful side.
-  assert.deepEqual(caps({})[1]?.keys, ['employer|employer.key=?|guarantee.present=?|2026-11-20']);
+  assert.deepEqual(caps({})[1]?.keys, onDay('employer|employer.key=?|guarantee.present=?'));
   assert.equal(caps({ 'worker.ageYears': 40 }).length, 1);
 });
 
@@ -209,14 +212,14 @@ test('two caps of one name are one reservation under the lesser limits', () => {
   const cap = (name: string, limit: object) =>
     fires(name, 'cap', { name: 'desk', keyFacts: [], window: 'day', ...limit });
   const { caps } = verdictOf([cap('A', { maxAmountReais: 1000 }), cap('B', { maxAmountReais: 500, maxCount: 3 })]);
-  assert.deepEqual(caps, [{ keys: ['desk|2026-11-20'], limitAmountCents: 50_000, limitCount: 3 }]);
+  assert.deepEqual(caps, [{ keys: onDay('desk'), limitAmountCents: 50_000, limitCount: 3 }]);
 });
 
 test('a paced cap says so, and so does the one reservation that it becomes with another of its name', () => {
   const budget = { name: 'desk', keyFacts: [], window: 'day' };
   const paced = fires('A', 'cap', { ...budget, maxAmountReais: 1000, paced: true });
   const plain = fires('B', 'cap', { ...budget, maxAmountReais: 500, paced: false });
-  const cap = { keys: ['desk|2026-11-20'], limitCount: null };
+  const cap = { keys: onDay('desk'), limitCount: null };
   assert.deepEqual(verdictOf([paced]).caps, [{ ...cap, limitAmountCents: 100_000, paced: true }]);
   assert.deepEqual(verdictOf([paced, plain]).caps, [{ ...cap, limitAmountCents: 50_000, paced: true }]);
   assert.deepEqual(verdictOf([plain]).caps, [{ ...cap, limitAmountCents: 50_000 }]);
@@ -245,7 +248,7 @@ test('rules of the offer stage see request and offer, and run only then', () => 
     verdict.passes.map((reason) => reason.code),
     ['too-young'],
   );
-  assert.deepEqual(verdict.caps[0]?.keys, ['high|offer.installments=24|2026-11-20']);
+  assert.deepEqual(verdict.caps[0]?.keys, onDay('high|offer.installments=24'));
   assert.deepEqual(evaluateOffer(ruleSet, facts, { 'offer.ratePercent': 3 }, at), {
     passes: [],
     caps: [],
