@@ -514,6 +514,7 @@ export const en: Texts = {
       'requests-exported': 'personal data read: requests exported',
       'desk-exported': 'personal data taken along: the desk was exported',
       'worker-searched': 'personal data read: search by CPF',
+      'margins-queried': 'personal data read: margins by CPF (said once a day; each query is a record)',
     },
     requests: (count) => `requests: ${count}`,
   },

@@ -523,6 +523,7 @@ export const pt = {
       'requests-exported': 'dados pessoais lidos: solicitações exportadas',
       'desk-exported': 'dados pessoais levados: a mesa foi exportada',
       'worker-searched': 'dados pessoais lidos: busca por CPF',
+      'margins-queried': 'dados pessoais lidos: margens por CPF (dito uma vez por dia; cada consulta é um registro)',
     },
     requests: (count: string) => `solicitações: ${count}`,
   },

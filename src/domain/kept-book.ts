@@ -103,8 +103,11 @@ export type RuleBookEntry =
       workerKey?: string;
     };
 
-/** `requests-exported`: requests as they came in; `desk-exported`: a whole desk, sealed as it is; `worker-searched`: what there is of a CPF. */
-export const personalReadings = ['requests-exported', 'desk-exported', 'worker-searched'] as const;
+/**
+ * `requests-exported`: requests as they came in; `desk-exported`: a whole desk, sealed as it is; `worker-searched`: what there is of a CPF.
+ * `margins-queried`: margins of workers named by CPF, from then on that day; each query is a record of its own in `callbacks`.
+ */
+export const personalReadings = ['requests-exported', 'desk-exported', 'worker-searched', 'margins-queried'] as const;
 type PersonalReading = (typeof personalReadings)[number];
 
 /** What two persons may have to stand for: a set of rules, where it is not said; a cap by hand that is raised; other economics in the settings. */

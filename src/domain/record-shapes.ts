@@ -385,6 +385,7 @@ const callbackRecord = byName('kind', {
     saysDone: added(isTrue),
     unread: added(isTrue),
   }),
+  'margin-read': object({ at: time, requestCode: nullable(text), by: text, via, workerKey: text, linkKey: text }),
   unreadable: object({ at: time, problem: text }),
 });
 

@@ -283,6 +283,11 @@ export type CallbackRecord =
       unread?: true;
       sealed: string;
     }
+  /**
+   * Somebody asked for the margin of a worker whom they named by CPF, whether or not one is known. Stands under the pseudonym of the
+   * worker, and changes nothing.
+   */
+  | { kind: 'margin-read'; at: EpochMs; requestCode: null; by: string; via: Via; workerKey: string; linkKey: string }
   | (Unreadable & { requestCode: null });
 
 export type ReplayOrder = { by: string; via: Via; reason: string | null };

@@ -2,8 +2,9 @@
  * Readings of personal data that are of no single request or flow, as entries of the book of orders, so that they are listed with
  * who ordered what. What is read of one request or flow is a record of that one.
  */
-import type { RuleBook, RuleBookEntry } from '../bidding/ports.ts';
-import type { Clock } from '../domain/clock.ts';
+import type { NewEntry, RuleBook, RuleBookEntry } from '../bidding/ports.ts';
+import { type Clock, dayOf } from '../domain/clock.ts';
+import type { Day } from '../domain/glossary.ts';
 import type { Identity } from '../domain/roles.ts';
 
 type Entry = Extract<RuleBookEntry, { kind: 'personal-read' }>;
@@ -16,6 +17,63 @@ export async function notePersonalRead(
   read: PersonalRead,
 ): Promise<void> {
   await ruleBook.append({ kind: 'personal-read', ...read, at: clock.now(), ...who });
+}
+
+export type MarginReads = { note: (who: Identity, link: { workerKey: string; linkKey: string }) => Promise<void> };
+
+/**
+ * Margins are asked for by CPF thousands of times a day, and the book of orders is held in memory. So each query is a record in
+ * `callbacks`, under the worker's pseudonym, and the book has one entry a day for each identity.
+ */
+export function createMarginReads({
+  append,
+  ruleBook,
+  clock,
+}: {
+  append: (entries: readonly NewEntry[]) => Promise<void>;
+  ruleBook: Pick<RuleBook, 'read' | 'append'>;
+  clock: Pick<Clock, 'now'>;
+}): MarginReads {
+  const what = 'margins-queried';
+  let day: Day = '';
+  /** Identities that have an entry of the day, or are being given one. */
+  const listed = new Map<string, Promise<void>>();
+
+  function list(who: Identity): Promise<void> {
+    const today = dayOf(clock.now());
+    if (today !== day) listed.clear();
+    day = today;
+    const name = `${who.via} ${who.by}`;
+    const known = listed.get(name);
+    if (known !== undefined) return known;
+    const done = listOnce(who, today).catch((fault: unknown) => {
+      if (listed.get(name) === done) listed.delete(name);
+      throw fault;
+    });
+    listed.set(name, done);
+    return done;
+  }
+
+  /** A process that was started again finds its entry; of two processes each may write one. */
+  async function listOnce(who: Identity, today: Day): Promise<void> {
+    const isListed = (await ruleBook.read()).some(
+      (entry) =>
+        entry.kind === 'personal-read' &&
+        entry.what === what &&
+        entry.by === who.by &&
+        entry.via === who.via &&
+        dayOf(entry.at) === today,
+    );
+    if (!isListed) await notePersonalRead({ ruleBook, clock }, who, { what });
+  }
+
+  return {
+    /** Before the margin is shown. Rejects with `log-unavailable`. */
+    note: async (who, { workerKey, linkKey }) => {
+      const record = { kind: 'margin-read', at: clock.now(), requestCode: null, ...who, workerKey, linkKey } as const;
+      await Promise.all([append([{ topic: 'callbacks', key: workerKey, record }]), list(who)]);
+    },
+  };
 }
 
 /** As it is listed: without the worker's pseudonym. */

@@ -176,7 +176,7 @@ const reading: readonly string[] = [
 /** Orders of the API without a command, and why. */
 const withoutCommand: Readonly<Record<string, string>> = {
   'POST /v1/logout': 'ends the session of a browser',
-  'POST /v1/margins/query': 'reads a margin; a POST so that no CPF stands in an address',
+  'POST /v1/margins/query': 'reads a margin, on record; a POST so that no CPF stands in an address',
 };
 
 function commandsOf(command: Command, words: readonly string[] = []): string[] {

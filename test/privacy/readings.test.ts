@@ -18,7 +18,10 @@ type Reading = { kind: string; by: string; via: string | undefined };
 test('what names a worker is read on record, whichever address shows it', async (context) => {
   const { call, sandbox, store, engine } = await startApi(context);
   await sandbox.run(25);
-  const won = sandbox.record.of('won').find(({ errors }) => errors.length === 0)!;
+  const hasMargin = async (id: string) => (await call('GET', `/v1/bids/${id}/margin`)).status === 200;
+  let won = sandbox.record.of('won')[0]!;
+  for (const each of sandbox.record.of('won'))
+    if (each.errors.length === 0 && (await hasMargin(each.requestId))) won = each;
   const { requestId, amountCents, installments, rateHundredths } = won;
   const readings = async (): Promise<Reading[]> => {
     const found: Reading[] = [];
@@ -26,12 +29,17 @@ test('what names a worker is read on record, whichever address shows it', async 
       for await (const { record } of readTopic(store.log, topic))
         if (record.kind === 'worker-read' || record.kind === 'shown')
           found.push({ kind: record.kind, by: record.by, via: record.via });
+    for await (const { record } of readTopic(store.log, 'callbacks'))
+      if (record.kind === 'margin-read') found.push({ kind: record.kind, by: record.by, via: record.via });
     return found;
   };
   const reason = { reason: 'ligação 123' };
   const worker = await call('POST', `/v1/bids/${requestId}/worker`, { role: 'operator', body: reason });
   assert.equal(worker.status, 200, worker.text);
-  const { cpf, name } = worker.body as { cpf: string; name: string };
+  const { cpf, name, registration, employerIdType, employerId } = worker.body as Record<
+    'cpf' | 'name' | 'registration' | 'employerId',
+    string
+  > & { employerIdType: number | null };
   const order = { requestId, workerAccepted: true, amountCents, installments, rateHundredths, agentCpf, account };
   const contract = await call('POST', '/v1/contracts', { key: 'c-1', body: order });
   assert.equal(contract.status, 201, contract.text);
@@ -85,10 +93,12 @@ test('what names a worker is read on record, whichever address shows it', async 
   assert.deepEqual(unrecorded, []);
   // What is read on record shows it whole, by each way there is, in the name of who asks.
   const payments = `contracts/${ids.contracts}/results/payments`;
+  const margin = { cpf, registration, employerIdType, employerId };
   const ways: readonly [what: string, show: () => Promise<{ status: number; text: string }>, personal: string][] = [
     ['POST worker', () => call('POST', `/v1/bids/${requestId}/worker`, { body: reason }), cpf],
     ['GET payments', () => call('GET', `/v1/${payments}`), account.account],
     ['POST payments', () => call('POST', `/v1/${payments}`, { body: reason }), account.account],
+    ['POST margin', () => call('POST', '/v1/margins/query', { body: margin }), 'availableMarginCents'],
     ['POST links', () => call('POST', `${lookupPath}/results/links`, { body: reason }), asNumber],
     [
       'console',
@@ -111,4 +121,24 @@ test('what names a worker is read on record, whichever address shows it', async 
       what,
     );
   }
+  // Machines ask for margins thousands of times a day. The book of orders is held in memory, so it says once a day who does.
+  const asks = Array.from({ length: 12 }, () => () => call('POST', '/v1/margins/query', { body: margin }));
+  const replies = await Promise.all(asks.map((ask) => ask()));
+  assert.deepEqual([...new Set(replies.map(({ status }) => status))], [200]);
+  const stranger = { ...margin, cpf: agentCpf };
+  const unknown = await call('POST', '/v1/margins/query', { role: 'operator', body: stranger });
+  assert.equal(unknown.status, 404, unknown.text);
+  const margins = (await readings()).filter(({ kind }) => kind === 'margin-read').map(({ by, via }) => `${by} ${via}`);
+  assert.deepEqual(margins, [...Array<string>(13).fill('admin api'), 'operator api']);
+  const { orders } = (await call('GET', '/v1/controls/history')).body as {
+    orders: { kind: string; by: string; via: string; what: string }[];
+  };
+  assert.deepEqual(
+    orders
+      .filter(({ kind }) => kind === 'personal-read')
+      .map(({ what, by, via }) => `${what} ${by} ${via}`)
+      .sort(),
+    ['margins-queried admin api', 'margins-queried operator api'],
+  );
+  assert.ok(!JSON.stringify(orders).includes(cpf));
 });

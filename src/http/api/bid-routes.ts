@@ -1,9 +1,10 @@
 /** Bids, decisions, margins and dead letters over HTTP. */
-import type { EventLog, MarginCache, Views } from '../../bidding/ports.ts';
+import type { EventLog, MarginCache, RuleBook, Views } from '../../bidding/ports.ts';
 import type { ReplayOrder } from '../../domain/records.ts';
+import { createMarginReads } from '../../operating/personal-reads.ts';
 import { readWorker } from '../../origination/worker-reading.ts';
 import { withoutCpf } from '../../wire/hidden-cpf.ts';
-import { linkKeyOf } from '../../wire/identity.ts';
+import { linkKeyOf, workerKeyOf } from '../../wire/identity.ts';
 import type { RequestMapping } from '../../wire/mapping-table.ts';
 import {
   dismissLetter,
@@ -43,6 +44,8 @@ export type BidRouteParts = ReplayParts & {
   views: Pick<Views, 'read'>;
   bids: BidReader;
   margins: Pick<MarginCache, 'read'>;
+  /** Has who reads personal data. */
+  ruleBook: Pick<RuleBook, 'read' | 'append'>;
   replayLimit: number;
   /** What dead letters are looked at with. */
   mapping: RequestMapping;
@@ -138,7 +141,10 @@ function addWorker(app: ApiApp, { guard, ...parts }: BidRouteParts): void {
   );
 }
 
-function addMargins(app: ApiApp, { views, margins, vault, clock, guard }: BidRouteParts): void {
+/** A margin that is asked for by CPF is recorded before it is shown, as is that nothing is known of one. */
+function addMargins(app: ApiApp, parts: BidRouteParts): void {
+  const { views, margins, vault, clock, guard } = parts;
+  const reads = createMarginReads(parts);
   const marginOf = async (linkKey: string | null) =>
     linkKey === null ? undefined : (await margins.read([linkKey], clock.now())).get(linkKey);
   const unknown = 'No margin of this link came within the last 24 hours.';
@@ -166,14 +172,16 @@ function addMargins(app: ApiApp, { views, margins, vault, clock, guard }: BidRou
       onRequest: guard.only('operator', 'admin'),
       schema: {
         tags: ['margins'],
-        summary: 'The margin of a link, named in the body so that no CPF stands in an address',
+        summary: 'The margin of a link, named in the body so that no CPF stands in an address; the query is recorded',
         body: linkSchema,
         response: { 200: answered(marginSchema, 'The margin, as the service told it last'), ...problemResponses },
       },
     },
     async (request, reply) => {
       const { cpf, registration, employerIdType, employerId } = request.body;
-      const detail = await marginOf(linkKeyOf(vault, cpf, registration, employerIdType, employerId));
+      const linkKey = linkKeyOf(vault, cpf, registration, employerIdType, employerId);
+      await reads.note(guard.identityOf(request), { workerKey: workerKeyOf(vault, cpf), linkKey });
+      const detail = await marginOf(linkKey);
       return detail === undefined ? problem(reply, 'not-found', unknown) : marginView(detail);
     },
   );

@@ -190,6 +190,15 @@ const callbackRecord: fc.Arbitrary<CallbackRecord> = fc.oneof(
     ...{ kind: kind('operation-event'), at, requestCode: text, endpoint: orNull(text) },
     ...{ errors: texts, sealed: text },
   }),
+  fc.record({
+    kind: kind('margin-read'),
+    at,
+    requestCode: fc.constant(null),
+    by: text,
+    via: kind('api'),
+    workerKey: text,
+    linkKey: text,
+  }),
 );
 
 const asked = {
@@ -244,7 +253,7 @@ const kindsOf = {
   } satisfies Record<AuctionRecord['kind'], true>,
   callbacks: {
     ...{ 'link-detail': true, 'link-list': true, contemplated: true, proposed: true, 'credit-note': true },
-    ...{ 'operation-event': true, unreadable: true },
+    ...{ 'operation-event': true, 'margin-read': true, unreadable: true },
   } satisfies Record<CallbackRecord['kind'], true>,
 };
 
