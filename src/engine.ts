@@ -559,6 +559,7 @@ function tellAlarm(
 function noteLasts(event: DeskEvent, tellers: Tellers): void {
   const { lasts, clock } = tellers;
   if (event.kind === 'would-be') tellRefusals('bids-refused', lasts.lately.note(event.record), tellers);
+  if (event.kind === 'earlier-bids') lasts.lately.noteEarlier(event.bids);
   if (event.kind === 'link-query') tellRefusals('link-queries-refused', lasts.lately.noteLinkQuery(event), tellers);
   if (event.kind === 'attempt' && event.durationMs !== null) lasts.lately.noteAnswerTime(event.durationMs, clock.now());
   if (event.kind === 'sending') lasts.sentAt = event.at;

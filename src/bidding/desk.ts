@@ -22,6 +22,7 @@ import type { Policy } from './decide.ts';
 import { type Decided, decideBatch } from './decider.ts';
 import { createDecisionQueue, type DecisionQueue } from './decision-queue.ts';
 import type { DeskStatus, DeskWorld } from './desk-world.ts';
+import { findEarlierBids } from './earlier-bids.ts';
 import { deadlineOf } from './evolve.ts';
 import { createFoldTeller } from './fold-events.ts';
 import { createFrozenAlarms } from './frozen-alarms.ts';
@@ -29,6 +30,7 @@ import { createGate, type Gate } from './gate.ts';
 import { hindered } from './hindrances.ts';
 import { createIntake, type Intake } from './intake.ts';
 import { mayDifferLate, tellLateDifference } from './late-differences.ts';
+import { mostWouldBe } from './lately.ts';
 import { createLedger, type Fold, type Ledger } from './ledger.ts';
 import { createLinkDesk, type LinkDesk } from './link-desk.ts';
 import { createMean } from './mean.ts';
@@ -173,7 +175,19 @@ export function createDesk(world: DeskWorld): Desk {
     // An end begun before may have been read back by another owner alone; one that is begun twice is absorbed by the fold.
     for (const requestId of [...rows.map(({ state }) => state.requestId), ...later]) ending.delete(requestId);
     act(rows);
-    if (!stopping) settledRows.begin(partition, later);
+    if (stopping) return;
+    settledRows.begin(partition, later);
+    spawn(tellEarlierBids());
+  }
+
+  /** Nothing depends on them but what people are told: where they cannot be read, they are not told. */
+  async function tellEarlierBids(): Promise<void> {
+    try {
+      observer({ kind: 'earlier-bids', bids: await findEarlierBids({ views, log }, mostWouldBe) });
+    } catch (fault) {
+      if (!(fault instanceof Fault)) throw fault;
+      observer({ kind: 'fault', code: fault.code, message: fault.message });
+    }
   }
 
   function onLogRefused(fault: unknown): void {

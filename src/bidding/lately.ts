@@ -4,10 +4,11 @@
  */
 import { isWindowKey, operatorPrefix, usageUnder, windowHoursOf } from '../domain/cap-book.ts';
 import { dayOf } from '../domain/clock.ts';
-import type { EpochMs } from '../domain/glossary.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { type BidOutcome, refusedInDoubt } from '../domain/offer.ts';
 import type { Answered, Claimed, Passed } from '../domain/records.ts';
 import { fullCapOf } from './decide.ts';
+import type { EarlierBid } from './earlier-bids.ts';
 
 /**
  * A cap that had no room. `name`: without the values of its key, which may stand for a worker. `byHand`: an operator's. `windowHours`: of
@@ -54,6 +55,8 @@ export type LinkQueryEnd = { linkKey: string; isRefused: boolean; at: EpochMs };
 type LatelyWatch = {
   /** Null: what `unknownRefusals` tells begins and ends with another record. */
   note: (record: Claimed | Answered | Passed) => RefusalChange | null;
+  /** Would-be bids from before `note` heard of any, in any order. One that is known already is left out. */
+  noteEarlier: (bids: readonly EarlierBid[]) => void;
   /** The same of `linkQueryRefusals`. */
   noteLinkQuery: (query: LinkQueryEnd) => RefusalChange | null;
   /** From the sending of a bid to its answer, also to one that turns it away, or to its end without one. */
@@ -75,7 +78,7 @@ const leastRefusals = 5;
 const leastRefusedMs = 30_000;
 /** Their ids are kept to count each request or link once: the last ones, for one is answered once as a rule. */
 const mostRefusedKept = 1_000;
-const mostWouldBe = 20;
+export const mostWouldBe = 20;
 const leastWouldBe = 5;
 const mostAnswerTimes = 20;
 const leastAnswerTimes = 10;
@@ -102,9 +105,7 @@ export function createLatelyWatch(windowMs: number): LatelyWatch {
   }
 
   function noteWouldBe(record: Claimed | Passed): void {
-    const end = record.kind === 'passed' ? capEndOf(record) : null;
-    if (record.kind === 'passed' && end === null) return;
-    wouldBe.push({ end, at: record.at, ruleSetHash: record.trace?.ruleSetHash ?? null });
+    wouldBe.push(...wouldBeIn(record));
     if (wouldBe.length > mostWouldBe) wouldBe.shift();
   }
 
@@ -113,6 +114,12 @@ export function createLatelyWatch(windowMs: number): LatelyWatch {
       if (record.kind === 'answered') return noteAnswer(record);
       noteWouldBe(record);
       return null;
+    },
+    noteEarlier: (bids) => {
+      const known = new Set(wouldBe.map(({ requestId }) => requestId));
+      const earlier = bids.flatMap((bid) => (known.has(bid.requestId) ? [] : wouldBeIn(bid)));
+      const latest = [...earlier, ...wouldBe].sort((one, other) => one.at - other.at).slice(-mostWouldBe);
+      wouldBe.splice(0, wouldBe.length, ...latest);
     },
     noteLinkQuery: ({ linkKey, isRefused, at }) =>
       isRefused ? linkQueries.refused(linkKey, at) : linkQueries.ended(at),
@@ -147,7 +154,15 @@ export function createLatelyWatch(windowMs: number): LatelyWatch {
 }
 
 /** `end`: the cap that it ended by; null: it was claimed. `ruleSetHash`: of the rules that decided. */
-type WouldBe = { end: CapEnd | null; at: EpochMs; ruleSetHash: string | null };
+type WouldBe = { requestId: RequestId; end: CapEnd | null; at: EpochMs; ruleSetHash: string | null };
+
+/** None: it was passed for another reason than a cap. */
+function wouldBeIn(record: Claimed | EarlierBid): WouldBe[] {
+  const { requestId, at } = record;
+  if (record.kind === 'claimed') return [{ requestId, end: null, at, ruleSetHash: null }];
+  const end = capEndOf(record);
+  return end === null ? [] : [{ requestId, end, at, ruleSetHash: record.trace?.ruleSetHash ?? null }];
+}
 
 type RefusalRun = {
   refused: (id: string, at: EpochMs) => RefusalChange | null;

@@ -3,6 +3,7 @@ import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Answered, AuctionRecord, Claimed, Passed, Topic } from '../domain/records.ts';
 import type { Phase } from '../domain/states.ts';
 import type { BiddingStatus } from './bidding-status.ts';
+import type { EarlierBid } from './earlier-bids.ts';
 import type { LinkQueryEnd } from './lately.ts';
 import type { AlarmCode } from './react.ts';
 import type { Following } from './rival-watch.ts';
@@ -44,6 +45,8 @@ export type DeskEvent =
     }
   /** A bid that was to be: written, answered, or passed. */
   | { kind: 'would-be'; record: Claimed | Answered | Passed }
+  /** Those that were decided before this process had their partition. */
+  | { kind: 'earlier-bids'; bids: readonly EarlierBid[] }
   | ({ kind: 'link-query' } & LinkQueryEnd)
   /** A decision took hold: rules that had an effect, and the one whose reason a pass gives first; null: no rule's. */
   | { kind: 'ruled'; effects: readonly string[]; decidedBy: string | null }

@@ -443,6 +443,7 @@ function deskObserver(
         return counters.lateClaims.inc();
       case 'time':
       case 'would-be':
+      case 'earlier-bids':
       case 'link-query':
       case 'sending':
       case 'bidding':

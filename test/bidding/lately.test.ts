@@ -177,6 +177,25 @@ test('a cap that was removed or raised, has begun a new day, or is of rules that
   assert.equal(capsOf(watch, { 'desk-day': 100_000 }, at + 86_400_000), null, 'a new day has room');
 });
 
+test('bids from before the start count among those that came since, each once and in the order of their times', () => {
+  const watch = createLatelyWatch(30_000);
+  const of = (requestId: string, record: Claimed | Passed, minute: number) => ({
+    ...record,
+    requestId,
+    at: at + minute,
+  });
+  watch.note(of('10', endedBy('operator:noite|2026-07-01'), 10));
+  watch.noteEarlier([
+    of('10', endedBy('operator:noite|2026-07-01'), 10),
+    ...Array.from({ length: 4 }, (_, each) => of(`${each}`, endedBy('desk-day|2026-07-01'), each)),
+    of('5', claimed, 5),
+  ]);
+  const { cap, ended, of: all } = capsOf(watch)!;
+  assert.deepEqual([cap.name, ended, all], ['noite', 5, 6]);
+  watch.noteEarlier(Array.from({ length: 50 }, (_, each) => of(`e${each}`, claimed, -100 + each)));
+  assert.deepEqual(capsOf(watch), null, 'of the last twenty, five ended by a cap');
+});
+
 test('a cap of a rolling window is told with its hours, until they are over', () => {
   const watch = createLatelyWatch(30_000);
   const hours = [0, 1, 2].map((back) => `hourly|hour-${495_000 - back}`) as [string, ...string[]];

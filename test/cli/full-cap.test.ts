@@ -111,6 +111,24 @@ test('a cap of the rules that stops every bid is told in every place, with its u
   assert.match(flat(operations), /tetos<\/th> <td[^>]*><span class="wrong">atenção<\/span>/);
 });
 
+test('a full cap is told after a restart, before any request meets it', async () => {
+  const before = await capsNow();
+  await daemon.stop();
+  daemon = await startDaemon(environment);
+  await untilCaps((caps) => caps !== null);
+  const now = (await capsNow())!;
+  assert.deepEqual([now.cap, now.ended], [before?.cap, before?.ended]);
+  assert.match(await (await fetch(`${root}/metrics`)).text(), /^lance_capped_requests [1-9]/m);
+  assert.match(await (await fetch(`${root}/readyz?verbose`)).text(), /^\[!\] caps: .*desk-day/m);
+  const told = (await findings()).filter(({ check }) => check === 'bidding');
+  assert.deepEqual(
+    told.map(({ finding }) => finding),
+    ['bidding-capped'],
+  );
+  const { stdout } = await lance({ ...environment, LANCE_LANG: 'en' }, 'status');
+  assert.match(flat(stdout), /last by desk-day \(of the rules\)/);
+});
+
 test('a cap by hand that was removed is nobody’s reason any more, nor one of rules that were replaced', async () => {
   setDeskDay(1_000_000_000);
   await untilCaps((caps) => caps === null);
