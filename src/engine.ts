@@ -262,6 +262,10 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
         appliedElsewhere: async () => (await askedBids?.appliedKnown()) ?? new Map<number, number>(),
         checksNow: () => checks.map(checkNow),
         alarms: metrics.alarms,
+        reviewsWaiting: () => {
+          const waiting = desk?.status().reviews;
+          return waiting === undefined ? null : Object.values(waiting).reduce((sum, count) => sum + count, 0);
+        },
       };
       return addConsole(app, { ...api, ...own, status, guard, market: marketOf(parts), ...shared });
     },

@@ -54,6 +54,7 @@ import { addFlowPages, type FlowPagesParts } from './flow-routes.ts';
 import { addMarketPage, type MarketPageParts } from './market-routes.ts';
 import { addOperationsPages, type OperationsParts } from './operations-routes.ts';
 import type { Filters, NowFacts, Shown } from './pages.ts';
+import { addReviewPages, type ReviewPageParts } from './review-routes.ts';
 import { addRulePages, type RulePageParts } from './rule-routes.ts';
 
 export type ConsoleParts = TokenParts &
@@ -61,13 +62,16 @@ export type ConsoleParts = TokenParts &
   FlowPagesParts &
   OperationsParts &
   RulePageParts &
-  MarketPageParts & {
+  MarketPageParts &
+  ReviewPageParts & {
     tokenWatch: Pick<TokenWatch, 'look'>;
     guard: Guard;
     /** Null: nobody can log in at a provider. */
     login: { origin: string; identityProvider: Pick<IdentityProvider, 'endAddress'> } | null;
     status: () => DaemonStatus;
     bids: BidReader;
+    /** How many requests of this process wait for a person; null: it decides nothing. */
+    reviewsWaiting: () => number | null;
     onFault: (text: string) => void;
   };
 
@@ -113,7 +117,7 @@ type AssetName = keyof typeof assetTypes;
 
 /** A page of the console that a log-in leads back to. */
 const placeForm =
-  /^\/(?:console\/(?:requests|flows|rules|market|operations|runbooks|controls)(?:[/?][\w./?=&%:|+-]{0,500})?)?$/;
+  /^\/(?:console\/(?:requests|reviews|flows|rules|market|operations|runbooks|controls)(?:[/?][\w./?=&%:|+-]{0,500})?)?$/;
 
 type Texts = Shown['texts'];
 
@@ -290,7 +294,13 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
   page('/', async ({ pages, shown }, request, reply) => {
     const { notice } = queryOf(request);
     const known = notice === 'stopped' || notice === 'resumed' || notice === 'late' ? notice : null;
-    const facts = { ...(await capsNow()), status: parts.status(), now: clock.now(), notice: known };
+    const facts = {
+      ...(await capsNow()),
+      reviewsWaiting: parts.reviewsWaiting(),
+      status: parts.status(),
+      now: clock.now(),
+      notice: known,
+    };
     return send(reply, pages.nowPage(shown, facts as NowFacts), 200);
   });
 
@@ -344,12 +354,14 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
     const decision = asked.success ? await parts.bids.one(asked.data.requestId, session.role) : null;
     if (decision !== null) {
       const contract = await parts.bids.contractOf(decision.requestId);
-      return send(reply, pages.requestPage(shown, decision, contract), 200);
+      const notice = pages.answerNotices.find((each) => each === queryOf(request).notice) ?? null;
+      return send(reply, pages.requestPage(shown, decision, { contract, notice, now: clock.now() }), 200);
     }
     const { unknown } = shown.texts.problem;
     return send(reply, pages.problemPage(shown, { title: unknown, text: shown.texts.requests.unknown }), 404);
   });
 
+  addReviewPages({ page, action }, parts);
   addFlowPages({ page, action }, parts);
   addOperationsPages({ page, action }, parts);
   addRulePages({ page, action }, parts);

@@ -37,6 +37,7 @@ type Place = keyof ConsoleTexts['pages'];
 const addresses: Readonly<Record<Place, string>> = {
   now: '/',
   requests: '/console/requests',
+  reviews: '/console/reviews',
   flows: '/console/flows',
   rules: '/console/rules',
   market: '/console/market',
@@ -171,6 +172,8 @@ export type NowFacts = {
   status: DaemonStatus;
   caps: readonly CapUse[] | null;
   moreCaps: number;
+  /** Null: not of this process. */
+  reviewsWaiting: number | null;
   now: number;
   notice: 'stopped' | 'resumed' | 'late' | null;
 };
@@ -185,6 +188,10 @@ export function withLocalTimes(text: string, { minute }: Format): string {
 
 export const timeText = (at: number, format: Format) =>
   html`<time datetime="${new Date(at).toISOString()}">${format.minute(at)}</time>`;
+
+/** Where a minute may be all the time that there is. */
+export const secondText = (at: number, format: Format) =>
+  html`<time datetime="${new Date(at).toISOString()}">${format.second(at)}</time>`;
 
 export function nowPage(shown: Shown, facts: NowFacts): string {
   const { texts } = shown;
@@ -212,7 +219,7 @@ ${mayOrder(shown) && bidding !== null && html`<p class="actions">${isPaused ? re
 ${
   requests !== null &&
   html`<section aria-labelledby="work-title"><h2 id="work-title">${texts.now.work}</h2>
-<div id="work" data-live>${workFigures(shown, status, requests, facts.now)}</div></section>`
+<div id="work" data-live>${workFigures(shown, requests, facts)}</div></section>`
 }
 <section aria-labelledby="caps-title"><h2 id="caps-title">${texts.now.caps}</h2>
 <div id="caps" data-live>${capTable(shown, facts)}</div></section>
@@ -253,14 +260,13 @@ ${row(words.warning, caps == null ? null : outside(fullCapsText(format, caps), l
 
 function workFigures(
   { texts: { now: words }, format }: Shown,
-  { lastBidAt, lastWinAt }: DaemonStatus,
   requests: NonNullable<DaemonStatus['requests']>,
-  now: number,
+  { status: { lastBidAt, lastWinAt }, reviewsWaiting, now }: NowFacts,
 ): Html {
   const figure = (label: string, value: Html | string, isSmall = false) =>
     html`<div><dt>${label}</dt><dd${isSmall && html` class="small"`}>${value}</dd></div>`;
-  const linked = (count: number, state: string) =>
-    count === 0 ? '0' : html`<a href="/console/requests?state=${state}">${format.number(count)}</a>`;
+  const linked = (count: number, address: string) =>
+    count === 0 ? '0' : html`<a href="${address}">${format.number(count)}</a>`;
   const last = (at: number | null, none: string) =>
     at === null ? none : html`${timeText(at, format)}, ${words.ago((now - at) / 1_000)}`;
   const { oldestQueuedAt } = requests;
@@ -271,7 +277,8 @@ ${figure(words.oldest, last(oldestQueuedAt, format.texts.none), true)}
 ${figure(words.queued, format.number(requests.queued))}
 ${figure(words.sending, html`${format.number(requests.sending)} <span class="help">${words.sendLimit(format.number(requests.sendLimit))}</span>`)}
 ${figure(words.parked, format.number(requests.parked))}
-${figure(words.unknown, linked(requests.unknown, 'unknown'))}
+${reviewsWaiting !== null && figure(words.reviews, linked(reviewsWaiting, addresses.reviews))}
+${figure(words.unknown, linked(requests.unknown, '/console/requests?state=unknown'))}
 ${figure(words.frozen, format.number(requests.frozen))}
 ${figure(words.lastBid, last(lastBidAt, words.notSinceStart), true)}
 ${figure(words.lastWin, last(lastWinAt, words.notSinceStart), true)}
@@ -447,8 +454,15 @@ ${head(words.request)}${head(words.state)}${head(words.code)}${head(words.rate, 
 </tr></thead><tbody role="rowgroup">${rows}</tbody></table>`;
 }
 
+/** What became of an answer to the review of a request. */
+export const answerNotices = ['answered', 'answer-late'] as const;
+
 /** `contract`: the flow that was ordered for its bid; null: none was. */
-export function requestPage(shown: Shown, decision: Decision, contract: FlowState | null): string {
+export function requestPage(
+  shown: Shown,
+  decision: Decision,
+  { contract, notice, now }: { contract: FlowState | null; notice: (typeof answerNotices)[number] | null; now: number },
+): string {
   const { texts, format, language } = shown;
   const words = texts.request;
   const { requestId, batchId, state, code, position, auction, offer, next, frozen } = decision;
@@ -458,6 +472,7 @@ export function requestPage(shown: Shown, decision: Decision, contract: FlowStat
   const mayBeOrdered = contract === null || contract.phase === 'cancelled';
   const body = html`<p><a href="/console/requests">${words.back}</a></p>
 <h1>${title}</h1>
+${notice !== null && html`<p class="notice" role="status">${notice === 'answered' ? texts.reviews.done : texts.reviews.late}</p>`}
 <section class="panel${won ? ' live' : ''}" aria-label="${words.result}">
 <p class="state">${format.texts.states[state]}</p>
 ${frozen !== undefined && html`<p class="fault">${texts.requests.frozen}: ${outside(frozen)}</p>`}
@@ -471,6 +486,7 @@ ${batchId !== null && html`<p class="help">${words.batch} ${outside(batchId)}</p
 </section>
 <section aria-labelledby="offer-title"><h2 id="offer-title">${offer !== null && state === 'passed' ? words.notSent : words.offer}</h2>${offer === null ? html`<p class="soft">${words.noOffer}</p>` : offerFacts(shown, offer)}</section>
 ${decision.reasons.length > 0 && html`<section aria-labelledby="why-title"><h2 id="why-title">${words.why}</h2><ul class="reasons">${decision.reasons.map((reason) => reasonItem(shown, reason))}</ul></section>`}
+${decision.review != null && reviewSection(shown, decision, decision.review, now)}
 <section aria-labelledby="history-title"><h2 id="history-title">${words.history}</h2>${historyList(shown, decision)}</section>
 <section aria-labelledby="attempts-title"><h2 id="attempts-title">${words.attempts}</h2>${attemptList(shown, decision)}</section>`;
   return layout(shown, { title, body, place: 'requests' });
@@ -499,6 +515,33 @@ function reasonItem({ texts, format, language }: Shown, { code, rule, text }: De
   const said = format.texts.deskReason(text);
   const isSaid = language === 'en' || said !== text;
   return html`<li>${words}${isSaid && said !== words && html`: ${outside(said)}`} <code>${outside(code)}</code></li>`;
+}
+
+/** As the command line tells it. Who answered, and why, is for those who see decisions. */
+function reviewSection(
+  { texts, format, person }: Shown,
+  { requestId, state }: Decision,
+  { queue, rules, askedAt, until, otherwise, answer }: NonNullable<Decision['review']>,
+  now: number,
+): Html {
+  const { title, decisions, ...words } = format.texts.review;
+  const isWaiting = state === 'requested' && answer === null && now < until;
+  const said = (): Html | string | null => {
+    if (answer !== null) return html`${decisions[answer.decision]} (${outside(answer.by)}): ${outside(answer.reason)}`;
+    if (isWaiting) return html`<a href="/console/reviews/${encodeURIComponent(requestId)}">${texts.reviews.look}</a>`;
+    // Others may have an answer that this role does not see.
+    if (person?.role === 'viewer') return null;
+    return (until > askedAt ? words.unanswered : words.noTime)(decisions[otherwise]);
+  };
+  const told = said();
+  return html`<section aria-labelledby="review-title"><h2 id="review-title">${title}</h2><dl class="facts">
+<dt>${texts.reviews.queue}</dt><dd>${outside(queue)}</dd>
+<dt>${texts.reviews.rules}</dt><dd>${outside(rules.join(', '))}</dd>
+<dt>${texts.reviews.since}</dt><dd>${timeText(askedAt, format)}</dd>
+<dt>${texts.reviews.until}</dt><dd>${secondText(until, format)}</dd>
+<dt>${texts.reviews.otherwise}</dt><dd>${decisions[otherwise]}</dd>
+${told !== null && html`<dt>${texts.reviews.answer}</dt><dd>${told}</dd>`}
+</dl></section>`;
 }
 
 function historyList({ texts, format }: Shown, { decidedAt, auction, unclaimed }: Decision): Html {

@@ -17,6 +17,8 @@ export type WaitingReview = Pick<Review, 'queue' | 'rules' | 'askedAt' | 'until'
   /** As the request asks; null: it does not say. */
   requestedAmountCents: number | null;
   requestedInstallments: number | null;
+  /** Of the month's pay, as the request says; null: it does not. Absent: an earlier version says it. */
+  availableMarginCents?: number | null | undefined;
 };
 
 export type ReviewPage = {
@@ -59,7 +61,8 @@ export async function waitingReviews(
   return { reviews, next: cursor, ...(missing.size === 0 ? {} : { missing: [...missing.values()] }) };
 }
 
-function waitingReview(state: RequestState, now: EpochMs): WaitingReview | null {
+/** Null: it does not wait for a person. */
+export function waitingReview(state: RequestState, now: EpochMs): WaitingReview | null {
   const { requestId, review, request } = state;
   if (review === undefined || !isAwaitingReview(state, now)) return null;
   const { queue, rules, askedAt, until, otherwise } = review;
@@ -67,6 +70,7 @@ function waitingReview(state: RequestState, now: EpochMs): WaitingReview | null 
     ...{ requestId, queue, rules, askedAt, until, otherwise },
     requestedAmountCents: request?.requestedAmountCents ?? null,
     requestedInstallments: request?.requestedInstallments ?? null,
+    availableMarginCents: request?.availableMarginCents ?? null,
   };
 }
 

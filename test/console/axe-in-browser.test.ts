@@ -36,6 +36,7 @@ describeInBrowser('the console as axe measures it', () => {
         '/console/resume',
         '/console/controls',
         '/console/requests',
+        '/console/reviews',
         `/console/requests/${bids[0]!.requestId}`,
       ],
       ...['/console/flows', '/console/flows/contracts', `/console/flows/contracts/${flowId}`, '/console/flows/events'],

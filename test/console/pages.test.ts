@@ -13,6 +13,7 @@ import {
   type Shown,
   wordsIn,
 } from '../../src/console/pages.ts';
+import { reviewPage, reviewsPage } from '../../src/console/review-pages.ts';
 import { ruleOrderPage, rulesPage, type SetFacts, setPage } from '../../src/console/rule-pages.ts';
 import { consoleEn } from '../../src/console/texts-en.ts';
 import { consolePt } from '../../src/console/texts-pt.ts';
@@ -84,6 +85,23 @@ function rulesSaying(text: string) {
   return { overview, facts, refused };
 }
 
+/** What waits for a person, in words of rules and of those who answered before. */
+function reviewsSaying(shown: Shown, text: string): string[] {
+  const review = {
+    ...{ requestId: '1', queue: text, rules: [text, text], askedAt: 1, until: 2, otherwise: 'pass' as const },
+    ...{ requestedAmountCents: 1, requestedInstallments: 1, availableMarginCents: 1 },
+  };
+  const missing = [{ partition: 1, instance: text, why: 'no-owner' as const }];
+  // Made of our own words and of names that are short.
+  const said = text.slice(0, 300);
+  const tried = { reason: '', decision: null, faults: { reason: said, decision: said, whole: said } };
+  return [
+    reviewsPage(shown, { queue: text, found: { reviews: [review], next: '1', missing }, isFirst: false, now: 3 }),
+    reviewPage(shown, '1', { review, tried, now: 3, mayAnswer: true }),
+    reviewPage(shown, '1', { review: null, tried: null, now: 3, mayAnswer: true }),
+  ];
+}
+
 /** Names of segments are made of what requests say. */
 function marketIn(text: string): Parameters<typeof marketPage>[1] {
   const rates = { auctions: 30, withoutRivals: 1, rivals: { low: 1, median: 2, high: 3 }, ours: 2 };
@@ -147,7 +165,7 @@ test('no page shows the markup of others, or turns its direction', () => {
     for (const language of ['pt', 'en'] as const) {
       const shown = shownIn(language, text);
       const caps = [{ name: text, usedCents: 5, bids: 1, limitCents: 10 }];
-      const facts = { caps, moreCaps: 3, now: status.at, notice: 'late' as const };
+      const facts = { caps, moreCaps: 3, reviewsWaiting: 2, now: status.at, notice: 'late' as const };
       const closed = withText(status, text, ['kind', 'cause', 'version', 'roles', 'instance']);
       const paused = { ...closed, bidding: { ...closed.bidding!, cause: 'paused' as const, by: text } };
       const ruled = [
@@ -155,7 +173,7 @@ test('no page shows the markup of others, or turns its direction', () => {
         { code: text, rule: null, text },
       ];
       const seen = {
-        ...withText(decision, text, ['state', 'kind', 'event', 'next', 'requestId']),
+        ...withText(decision, text, ['state', 'kind', 'event', 'next', 'requestId', 'decision', 'otherwise']),
         reasons: ruled,
         frozen: text,
       };
@@ -169,7 +187,7 @@ test('no page shows the markup of others, or turns its direction', () => {
       const made = [
         nowPage(shown, { ...facts, status: closed }),
         nowPage(shown, { ...facts, status: paused }),
-        requestPage(shown, seen, null),
+        requestPage(shown, seen, { contract: null, notice: 'answered', now: 0 }),
         requestsPage(shown, { filters: { code: text, since: text }, found, isFirst: false, problem: text }),
         controlsPage(shown, { orders, more: true, raises } as Parameters<typeof controlsPage>[1]),
         problemPage(shown, { title: text, text }),
@@ -184,6 +202,7 @@ test('no page shows the markup of others, or turns its direction', () => {
         ruleOrderPage(shown, { kind: 'approve', ...order }),
       );
       made.push(marketPage(shown, marketIn(text)));
+      made.push(...reviewsSaying(shown, text));
       for (const [index, each] of made.entries()) {
         // A page's own fields are as long as they were typed.
         const looked = each.replaceAll(/(?:value|content|data-page|href|aria-label)="[^"]*"|<title>.*?<\/title>/gs, '');
@@ -200,7 +219,7 @@ test('a service that refuses every bid, or is slow, stands on the first page whi
   const example = exampleOf(statusSchema) as Parameters<typeof nowPage>[1]['status'];
   const bidding = { ...example.bidding!, kind: 'open' as const, cause: null, detail: null, remedy: null };
   const status = { ...example, bidding, unknownRefusals: null, linkQueryRefusals: null, slowAnswers: null, caps: null };
-  const facts = { caps: [], moreCaps: 0, now: status.at, notice: null };
+  const facts = { caps: [], moreCaps: 0, reviewsWaiting: null, now: status.at, notice: null };
   for (const [language, warning, refused, queries, slow] of [
     [
       ...(['en', 'Warning', /REFUSED: the bids of the last 7 requests/] as const),
@@ -229,7 +248,8 @@ test('a request whose contract was ordered says where it stands, and not that it
   const decision = exampleOf(decisionSchema) as Parameters<typeof requestPage>[1];
   const next = 'contract-once-the-worker-has-taken-it' as const;
   const shown = shownIn('pt', 'ana');
-  const page = (contract: Parameters<typeof requestPage>[2]) => requestPage(shown, { ...decision, next }, contract);
+  const page = (contract: Parameters<typeof requestPage>[2]['contract']) =>
+    requestPage(shown, { ...decision, next }, { contract, notice: null, now: 0 });
   const flow = createFlowWorld(started('contract')).state();
   const orderable = /o contrato pode ser pedido/;
   assert.match(page(null), orderable);

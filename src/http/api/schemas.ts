@@ -1341,6 +1341,11 @@ export const reviewFields = {
   ...review,
   requestedAmountCents: said(amount.nullable(), 'Amount asked for; null: the request does not say', 2_000_000),
   requestedInstallments: said(count.nullable(), 'Instalments asked for; null: the request does not say', 24),
+  availableMarginCents: said(
+    amount.nullable().optional(),
+    'Free margin of the month, as the request says; null: it does not. Absent: an earlier version says it',
+    70_000,
+  ),
 };
 
 export const missingPartitions = saidOfParts(
