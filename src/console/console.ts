@@ -52,8 +52,9 @@ import {
 } from './answers.ts';
 import { addFlowPages, type FlowPagesParts } from './flow-routes.ts';
 import { addMarketPage, type MarketPageParts } from './market-routes.ts';
+import { createNowFeed } from './now-feed.ts';
 import { addOperationsPages, type OperationsParts } from './operations-routes.ts';
-import type { Filters, NowFacts, Shown } from './pages.ts';
+import type { Filters, LiveFacts, Shown } from './pages.ts';
 import { addReviewPages, type ReviewPageParts } from './review-routes.ts';
 import { addRulePages, type RulePageParts } from './rule-routes.ts';
 
@@ -89,6 +90,8 @@ const formLimitBytes = 16_384;
 const pageBids = 50;
 /** What the page to log in at says after a log-out. */
 const left = ['out', 'out-here'] as const;
+/** A person may have as many connections open as a browser: half of them are left for pages. */
+const streamLimits = { most: 40, mostOfOne: 3, everyMs: 1_000 };
 const mostCaps = 20;
 const mostOrders = 100;
 const assetMs = 365 * 86_400_000;
@@ -193,6 +196,11 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
   const { guard, bodies, clock, login } = parts;
   /** In bytes, by the path of an action. */
   const formLimits = new Map<string, number>();
+  const feed = createNowFeed({
+    facts: factsNow,
+    onFault: (fault) => parts.onFault(`the page Now: ${fault instanceof Error ? fault.message : String(fault)}`),
+    ...streamLimits,
+  });
 
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('application/x-www-form-urlencoded', async (request: FastifyRequest) => {
@@ -294,18 +302,39 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
   page('/', async ({ pages, shown }, request, reply) => {
     const { notice } = queryOf(request);
     const known = notice === 'stopped' || notice === 'resumed' || notice === 'late' ? notice : null;
-    const facts = {
-      ...(await capsNow()),
-      reviewsWaiting: parts.reviewsWaiting(),
-      status: parts.status(),
-      now: clock.now(),
-      notice: known,
-    };
-    return send(reply, pages.nowPage(shown, facts as NowFacts), 200);
+    return send(reply, pages.nowPage(shown, { ...(await factsNow()), notice: known }), 200);
   });
 
+  /** Without a log-in nobody is shown a page here: a browser takes an error for the end of the stream, and asks for the page. */
+  scope.get('/console/now/events', async (request, reply) => {
+    const { session, look, pages, shown } = await begin(request, reply);
+    void reply.header('cache-control', 'no-store').header('vary', 'accept-language, cookie');
+    if (session === null) return reply.code(look.kind === 'unheard' ? 503 : 401).send();
+    const stream = feed.open({
+      name: session.name,
+      kind: `${shown.language} ${session.role}`,
+      render: (facts) => pages.liveParts(shown, facts),
+      look: () => {
+        const now = guard.pageCaller(request);
+        if (now.kind === 'unheard') return 'unheard';
+        return now.kind === 'known' && now.caller.name === session.name && now.caller.role === session.role
+          ? 'let'
+          : 'over';
+      },
+    });
+    if (stream === null) return reply.code(503).header('retry-after', '5').send();
+    // A proxy that gathers answers would keep the events back.
+    return reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no').send(stream);
+  });
+  scope.addHook('preClose', async () => feed.close());
+
+  async function factsNow(): Promise<LiveFacts> {
+    const caps = await capsNow();
+    return { ...caps, reviewsWaiting: parts.reviewsWaiting(), status: parts.status(), now: clock.now() };
+  }
+
   /** Where the store is away, the rest of the page is what is needed. */
-  async function capsNow(): Promise<Pick<NowFacts, 'caps' | 'moreCaps'>> {
+  async function capsNow(): Promise<Pick<LiveFacts, 'caps' | 'moreCaps'>> {
     try {
       const { caps } = await controlStanding(parts);
       const uses = await Promise.all(caps.slice(0, mostCaps).map(({ name }) => capUse(parts, name)));

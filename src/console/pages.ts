@@ -17,6 +17,7 @@ import type { DaemonStatus } from '../http/api/status.ts';
 import { type Plot, plotData } from '../impact/page.ts';
 import type { CapUse, ControlOutcome, OrderGiven, WaitingRaise } from '../operating/controls.ts';
 import { type Html, html, outside } from './html.ts';
+import type { LivePart } from './now-feed.ts';
 import { consoleEn } from './texts-en.ts';
 import { type ConsoleTexts, consolePt } from './texts-pt.ts';
 
@@ -168,15 +169,15 @@ export function closedPage(shown: Shown): string {
 }
 
 /** `caps` null: they cannot be read now. */
-export type NowFacts = {
+export type LiveFacts = {
   status: DaemonStatus;
   caps: readonly CapUse[] | null;
   moreCaps: number;
   /** Null: not of this process. */
   reviewsWaiting: number | null;
   now: number;
-  notice: 'stopped' | 'resumed' | 'late' | null;
 };
+export type NowFacts = LiveFacts & { notice: 'stopped' | 'resumed' | 'late' | null };
 
 /** Sentences that the process says of itself have times in UTC, for programs read them too. */
 export function withLocalTimes(text: string, { minute }: Format): string {
@@ -193,9 +194,9 @@ export const timeText = (at: number, format: Format) =>
 export const secondText = (at: number, format: Format) =>
   html`<time datetime="${new Date(at).toISOString()}">${format.second(at)}</time>`;
 
-export function nowPage(shown: Shown, facts: NowFacts): string {
+function partsOf(shown: Shown, facts: LiveFacts) {
   const { texts } = shown;
-  const { status, notice } = facts;
+  const { status } = facts;
   const { bidding, requests } = status;
   const isPaused = bidding?.cause === 'paused';
   const buttons = html`<a class="button danger" href="/console/stop">${texts.now.stop}</a>`;
@@ -207,24 +208,47 @@ export function nowPage(shown: Shown, facts: NowFacts): string {
     status.caps != null;
   const tone = isLost ? 'panel shut' : 'panel live';
   const words = bidding === null ? texts.now.doorOnly : bidding.kind === 'open' ? texts.now.open : texts.now.closed;
+  return {
+    words,
+    tone,
+    bidding: html`<h2 id="state" class="state">${words}</h2>
+${bidding !== null && biddingFacts(shown, bidding, status, facts.now)}
+${mayOrder(shown) && bidding !== null && html`<p class="actions">${isPaused ? resume : buttons}</p>`}`,
+    spoken: html`${words}`,
+    work: requests === null ? null : workFigures(shown, requests, facts),
+    caps: capTable(shown, facts),
+    process: processFacts(shown, status),
+  };
+}
+
+/** What changes on the page by itself, as it stands there. Told to a browser that shows the page. */
+export function liveParts(shown: Shown, facts: LiveFacts): LivePart[] {
+  const parts = partsOf(shown, facts);
+  return (['bidding', 'spoken', 'work', 'caps', 'process'] as const).flatMap((id) => {
+    const part = parts[id];
+    if (part === null) return [];
+    return [{ id, className: id === 'bidding' ? parts.tone : id === 'spoken' ? 'skip' : '', html: part.text }];
+  });
+}
+
+export function nowPage(shown: Shown, facts: NowFacts): string {
+  const { texts } = shown;
+  const { notice } = facts;
+  const { words, tone, bidding, spoken, work, caps, process } = partsOf(shown, facts);
   const body = html`<h1>${texts.pages.now}</h1>
 <p id="away" class="fault" role="alert" hidden>${texts.away}</p>
 ${notice !== null && html`<p class="notice" role="status">${texts.order[notice]}</p>`}
-<section id="bidding" data-live class="${tone}" aria-labelledby="state">
-<h2 id="state" class="state">${words}</h2>
-${bidding !== null && biddingFacts(shown, bidding, status, facts.now)}
-${mayOrder(shown) && bidding !== null && html`<p class="actions">${isPaused ? resume : buttons}</p>`}
-</section>
-<p class="skip" role="status" id="spoken" data-live>${words}</p>
+<section id="bidding" data-live class="${tone}" aria-labelledby="state">${bidding}</section>
+<p class="skip" role="status" id="spoken" data-live>${spoken}</p>
 ${
-  requests !== null &&
+  work !== null &&
   html`<section aria-labelledby="work-title"><h2 id="work-title">${texts.now.work}</h2>
-<div id="work" data-live>${workFigures(shown, requests, facts)}</div></section>`
+<div id="work" data-live>${work}</div></section>`
 }
 <section aria-labelledby="caps-title"><h2 id="caps-title">${texts.now.caps}</h2>
-<div id="caps" data-live>${capTable(shown, facts)}</div></section>
+<div id="caps" data-live>${caps}</div></section>
 <section aria-labelledby="process-title"><h2 id="process-title">${texts.now.process}</h2>
-<div id="process" data-live>${processFacts(shown, status)}</div></section>`;
+<div id="process" data-live>${process}</div></section>`;
   return layout(shown, { title: words, body, place: 'now', refreshes: true });
 }
 
@@ -261,7 +285,7 @@ ${row(words.warning, caps == null ? null : outside(fullCapsText(format, caps), l
 function workFigures(
   { texts: { now: words }, format }: Shown,
   requests: NonNullable<DaemonStatus['requests']>,
-  { status: { lastBidAt, lastWinAt }, reviewsWaiting, now }: NowFacts,
+  { status: { lastBidAt, lastWinAt }, reviewsWaiting, now }: LiveFacts,
 ): Html {
   const figure = (label: string, value: Html | string, isSmall = false) =>
     html`<div><dt>${label}</dt><dd${isSmall && html` class="small"`}>${value}</dd></div>`;
@@ -285,7 +309,7 @@ ${figure(words.lastWin, last(lastWinAt, words.notSinceStart), true)}
 </dl>`;
 }
 
-function capTable({ texts: { now: words }, format }: Shown, { caps, moreCaps }: NowFacts): Html {
+function capTable({ texts: { now: words }, format }: Shown, { caps, moreCaps }: LiveFacts): Html {
   if (caps === null) return html`<p class="help">${words.capsUnread}</p>`;
   if (caps.length === 0) return html`<p class="soft">${words.noCaps}</p>`;
   const rows = caps.map(({ name, usedCents, limitCents, bids }) => {
