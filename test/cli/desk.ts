@@ -145,11 +145,11 @@ type DeskEnvironment = Environment & { LANCE_DATA_DIR: string };
 export type Played = { environment: DeskEnvironment; sandbox: Sandbox; directory: string; close: () => Promise<void> };
 
 /** A sandbox that listens, and an environment that points a desk at it; nothing has run yet. */
-export async function openStage(seed: number, windowMs = leastWindowMs): Promise<Played> {
+export async function openStage(seed: number, windowMs = leastWindowMs, batchIntervalMs = 300): Promise<Played> {
   const directory = mkdtempSync(join(tmpdir(), 'lance-cli-'));
   const settings = sandboxSettings({
     auction: { windowMs, expiryMs: 10 * windowMs },
-    pace: { batchRequests: 20, batchIntervalMs: 300 },
+    pace: { batchRequests: 20, batchIntervalMs },
   });
   const sandbox = createSandbox({ settings, seed, clock: runningClock });
   const { url } = await sandbox.listen(0);

@@ -25,7 +25,7 @@ describeInBrowser('the console', () => {
   let requestId = '';
 
   before(async () => {
-    played = await openStage(11);
+    played = await openStage(11, undefined, 60);
     const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
     const tokens = `ana:operator:${digestOf(secret)},bia:risk:${digestOf(riskSecret)}`;
     daemon = await startDaemon({ ...played.environment, LANCE_API_TOKENS: tokens });
@@ -51,6 +51,12 @@ describeInBrowser('the console', () => {
     await daemon?.stop();
     await played?.close();
   });
+
+  async function records(): Promise<number> {
+    const text = await (await fetch(`${origin}/metrics`)).text();
+    const counts = text.matchAll(/^lance_records_total\{kind="[^"]+"\} (\d+)$/gm);
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  }
 
   async function endedAuctions(): Promise<number> {
     const text = await (await fetch(`${origin}/metrics`)).text();
@@ -205,5 +211,44 @@ describeInBrowser('the console', () => {
       tab.complaints.filter((text) => !text.includes('status of 401')),
       [],
     );
+  });
+
+  test('while 500 records a second are written the page goes on, and is told of them once a second', async () => {
+    const { tab } = driven!;
+    await tab.open(`${origin}/?lang=pt`);
+    if (await tab.value('document.querySelector("#token") !== null')) {
+      await tab.type('#token', secret);
+      await tab.follow('main button');
+    }
+    const headers = { authorization, 'content-type': 'application/json' };
+    const body = JSON.stringify({ reason: 'carga' });
+    assert.equal((await fetch(`${origin}/v1/controls/resume`, { method: 'POST', headers, body })).status, 200);
+    await tab.until('document.querySelector("#spoken").textContent === "Lances abertos"');
+    await tab.value(`(() => {
+      const seen = (window.seen = { puts: 0, longestMs: 0, stop: false });
+      new MutationObserver(() => { seen.puts += 1; }).observe(document.querySelector('#work'), { childList: true });
+      let last = performance.now();
+      const frame = (now) => {
+        seen.longestMs = Math.max(seen.longestMs, now - last);
+        last = now;
+        if (!seen.stop) requestAnimationFrame(frame);
+      };
+      requestAnimationFrame(frame);
+    })()`);
+    const begunAt = performance.now();
+    const before = await records();
+    await played!.sandbox.run(1_000);
+    await sleep(1_000);
+    const seconds = (performance.now() - begunAt) / 1_000;
+    const written = (await records()) - before;
+    const seen = await tab.value<{ puts: number; longestMs: number }>('(window.seen.stop = true, window.seen)');
+    assert.ok(written > 1_000, `${written} records in ${seconds} s`);
+    assert.ok(seen.puts >= 2 && seen.puts <= seconds + 2, `${seen.puts} changes of the page in ${seconds} s`);
+    assert.ok(seen.longestMs < 500, `${seen.longestMs} ms without a frame`);
+    // Of the page itself only the first look: it does not ask again where it is told.
+    const asked = await tab.value<number>(
+      'performance.getEntriesByType("resource").filter(({ name }) => new URL(name).pathname === "/").length',
+    );
+    assert.equal(asked, 0);
   });
 });
