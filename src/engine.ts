@@ -64,6 +64,7 @@ import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer, type ReadinessCheck } from './http/server.ts';
 import { type ControlParts, type WaitingRaise, waitingRaises } from './operating/controls.ts';
 import { economicsStanding, settleEconomics } from './operating/economics.ts';
+import { createStartToken, startTokenMs } from './operating/start-token.ts';
 import { type TokenWatch, watchTokens } from './operating/tokens.ts';
 import { createWorkerReasons } from './operating/worker-reasons.ts';
 import { createFlowDesk, type FlowDesk, type FlowDurableStep } from './origination/desk.ts';
@@ -151,6 +152,10 @@ export type Engine = {
   url: string;
   /** Where health and status are asked. */
   statusUrl: string;
+  /**
+   * Where the console is, and a token that opens it once. Null: somebody can log in already, or anybody on the network reaches it.
+   */
+  firstLogIn: () => { url: string; token: string; minutes: number } | null;
   /** Null in a process that is a door only. */
   desk: Desk | null;
   flowDesk: FlowDesk | null;
@@ -165,6 +170,7 @@ export type Engine = {
 
 /** Longer than this without a step while the log has something new: the process is not alive. */
 const stallMs = 15_000;
+const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 const webhooksLookMs = 2_000;
 /** So long a process is not ready after its log has refused a webhook: nothing else may be appended that tells it is well again. */
 const refusalMs = 5_000;
@@ -233,6 +239,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const sessions = config.oidc === null ? null : { origin: config.oidc.redirectBase };
   const guard = createGuard(config.api.tokens, tokenWatch, () => parts.clock.now(), sessions);
   const api = apiOf(parts, tokenWatch, logId);
+  const startToken = createStartToken(() => performance.now());
   const status = () =>
     statusOf({
       ...parts,
@@ -267,7 +274,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
           return waiting === undefined ? null : Object.values(waiting).reduce((sum, count) => sum + count, 0);
         },
       };
-      return addConsole(app, { ...api, ...own, status, guard, market: marketOf(parts), ...shared });
+      return addConsole(app, { ...api, ...own, status, guard, startToken, market: marketOf(parts), ...shared });
     },
     metricsText: () => metricsText({ ...parts, rules, metrics, lagGauge, desk, door, checks, lasts }),
     onFault: (text) => journal.error('http-fault', { text }),
@@ -299,6 +306,11 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   return {
     url: `http://${(addresses.webhooks ?? addresses.common).host}:${ports.webhooks}`,
     statusUrl: reachableUrl({ host: (addresses.metrics ?? addresses.common).host, port: ports.metrics }),
+    firstLogIn: () => {
+      const { host } = addresses.api ?? addresses.common;
+      if (guard.isOpen() || !loopbackHosts.has(host)) return null;
+      return { url: reachableUrl({ host, port: ports.api }), token: startToken.give(), minutes: startTokenMs / 60_000 };
+    },
     desk,
     flowDesk,
     policy: () => rules.policy(parts.clock.now()),

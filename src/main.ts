@@ -1111,6 +1111,10 @@ function ignoreHangup(journal: Journal): void {
   });
 }
 
+function firstLogInText({ url, token, minutes }: NonNullable<ReturnType<Engine['firstLogIn']>>): string {
+  return format.texts.demo.console(url, token, minutes);
+}
+
 async function run(options: { learning: boolean }): Promise<void> {
   const { createJournal } = await deskParts.journal();
   const journal = createJournal('info');
@@ -1141,6 +1145,9 @@ async function run(options: { learning: boolean }): Promise<void> {
   const opened = await Promise.race([opening, asked.then(() => null)]);
   // Asked to end while it begins, perhaps waiting for a server: there is nothing yet that an end at once could lose.
   if (opened === null) process.exit(0);
+  // A journal that others gather is no place for it.
+  const first = process.stderr.isTTY && config.oidc === null ? opened.engine.firstLogIn() : null;
+  if (first !== null) writeProse(process.stderr, firstLogInText(first));
   const signal = await asked;
   journal.info('stopping', { signal });
   // Nothing is lost by ending early, and what a library has left open does not keep a process that has said goodbye.
@@ -1203,6 +1210,8 @@ async function demo(
     const { desk } = opened.engine;
     const policy = opened.engine.policy();
     assert(desk !== null && policy !== null);
+    const first = options.exit ? null : opened.engine.firstLogIn();
+    if (first !== null) terminal.say(firstLogInText(first));
     await runStream({ ...opened, desk, options, sandbox, clock, terminal, format });
     const report = await judge({
       ...{ sandbox, store: opened.store, config, policy },

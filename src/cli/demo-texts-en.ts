@@ -17,5 +17,6 @@ export const demoEn: Texts['demo'] = {
   latency: (p50, p99) => `p50 ${p50} ms, p99 ${p99} ms from webhook to first byte`,
   share: (surplus, share) => `${surplus}: ${share} of what somebody who knows the distributions would have earned`,
   violations: (count) => (count === 0 ? 'no violations' : count === 1 ? '1 violation' : `${count} violations`),
+  console: (url, token, minutes) => `Console: ${url}\nStart token (counts once, for ${minutes} minutes): ${token}\n`,
   stays: (url) => `${url} goes on; Ctrl-C ends it.`,
 };

@@ -38,7 +38,8 @@ import {
   resume,
   waitingRaises,
 } from '../operating/controls.ts';
-import { beginTokenSession, revokeToken, type TokenParts, type TokenWatch } from '../operating/tokens.ts';
+import { type StartToken, startPerson } from '../operating/start-token.ts';
+import { beginSession, beginTokenSession, revokeToken, type TokenParts, type TokenWatch } from '../operating/tokens.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
 import {
   type ConsoleRoutes,
@@ -67,6 +68,7 @@ export type ConsoleParts = TokenParts &
   ReviewPageParts & {
     tokenWatch: Pick<TokenWatch, 'look'>;
     guard: Guard;
+    startToken: Pick<StartToken, 'isOpen' | 'spend'>;
     /** Null: nobody can log in at a provider. */
     login: { origin: string; identityProvider: Pick<IdentityProvider, 'endAddress'> } | null;
     status: () => DaemonStatus;
@@ -193,7 +195,7 @@ function createLooks({ guard, login }: ConsoleParts) {
 }
 
 function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { begin, loadAssets }: Looks): void {
-  const { guard, bodies, clock, login } = parts;
+  const { guard, bodies, clock, login, startToken } = parts;
   /** In bytes, by the path of an action. */
   const formLimits = new Map<string, number>();
   const feed = createNowFeed({
@@ -227,6 +229,8 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
     return send(reply, pages.problemPage(shown, { title: problem.failed, text: problem.failedText }), 500);
   });
 
+  const mayLogIn = () => guard.isOpen() || startToken.isOpen();
+
   function logInPage(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -237,7 +241,7 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
       to,
     }: { status: number; problem?: 'wrong' | 'limited' | 'unheard' | 'stale' | null; to?: string },
   ): FastifyReply {
-    if (!guard.isOpen()) return send(reply, pages.closedPage(shown), 200);
+    if (!mayLogIn()) return send(reply, pages.closedPage(shown), 200);
     const settings = pageSettings(request, login);
     const known = cookieIn(request, cookieName(settings, visitName));
     const visit = known ?? randomBytes(secretBytes).toString('base64url');
@@ -249,6 +253,7 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
         csrfToken: csrfTokenOf(visit),
         to: placeForm.test(place) ? place : '/',
         hasProvider: login !== null,
+        hasStartToken: startToken.isOpen(),
         problem,
         left: request.method === 'GET' ? (left.find((each) => each === queryOf(request).notice) ?? null) : null,
       },
@@ -437,10 +442,12 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
     const settings = pageSettings(request, login);
     const visit = cookieIn(request, cookieName(settings, visitName));
     const to = form.to !== undefined && placeForm.test(form.to) ? form.to : '/';
-    if (!guard.isOpen()) return logInPage(request, reply, begun, { status: 200 });
+    if (!mayLogIn()) return logInPage(request, reply, begun, { status: 200 });
     if (visit === null || isStrange(request, form, csrfTokenOf(visit)))
       return logInPage(request, reply, begun, { status: 403, problem: 'stale', to });
-    const { look, sha256 } = guard.tokenHolder((form.token ?? '').trim());
+    const typed = (form.token ?? '').trim();
+    if (startToken.spend(typed)) return enter(reply, settings, await openFirstSession(), to);
+    const { look, sha256 } = guard.tokenHolder(typed);
     if (look.kind === 'unheard') return logInPage(request, reply, begun, { status: 503, problem: 'unheard', to });
     if (look.kind !== 'known') {
       const { isLimited } = parts.loginFailed(request.ip, `log-in to the console refused: ${look.kind}`);
@@ -449,12 +456,30 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
       return logInPage(request, reply, begun, { status: isLimited ? 429 : 401, problem, to });
     }
     const { secret } = await openSession(look.caller, sha256);
+    return enter(reply, settings, secret, to);
+  });
+
+  function enter(
+    reply: FastifyReply,
+    settings: ReturnType<typeof pageSettings>,
+    secret: string,
+    to: string,
+  ): FastifyReply {
     void reply.header('set-cookie', [
       cookieOf(settings, pageSessionName, secret, sessionMs, 'Strict'),
       cookieOf(settings, visitName, '', 0, 'Strict'),
     ]);
     return reply.redirect(to, 303);
-  });
+  }
+
+  /** By the token that the process has shown at its start. */
+  async function openFirstSession(): Promise<string> {
+    const id = randomBytes(secretBytes).toString('hex');
+    const begun = await beginSession(parts, { ...startPerson, id, subject: id, sessionMs });
+    if (begun.kind !== 'begun') throw new Error('a session id was drawn twice');
+    await parts.tokenWatch.look();
+    return begun.secret;
+  }
 
   async function openSession({ name: owner, role }: Caller, tokenSha256: string): Promise<{ secret: string }> {
     const begun = await beginTokenSession(parts, { owner, role, tokenSha256, sessionMs });

@@ -124,12 +124,15 @@ export function logInPage(
     csrfToken,
     to,
     hasProvider,
+    hasStartToken,
     problem,
     left,
   }: {
     csrfToken: string;
     to: string;
     hasProvider: boolean;
+    /** The process has shown one at its start, which nobody has used. */
+    hasStartToken: boolean;
     problem: 'wrong' | 'limited' | 'unheard' | 'stale' | null;
     /** Somebody has just logged out; `out-here`: and may be logged in at the provider still. */
     left: 'out' | 'out-here' | null;
@@ -146,7 +149,7 @@ ${csrfField(csrfToken)}<input type="hidden" name="to" value="${to}">
 <div class="field">
 <label for="token">${logIn.token}</label>
 <input id="token" name="token" type="password" autocomplete="off" spellcheck="false" required autofocus aria-describedby="token-help">
-<p class="help" id="token-help">${logIn.tokenHelp}</p>
+<p class="help" id="token-help">${hasStartToken && html`${logIn.startHelp} `}${logIn.tokenHelp}</p>
 </div>
 <button class="button">${logIn.enter}</button>
 </form>

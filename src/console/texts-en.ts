@@ -23,6 +23,7 @@ export const consoleEn: ConsoleTexts = {
     token: 'API token',
     tokenHelp:
       'It is not kept in the browser: the session ends when you log out, within 8 hours, or when the token is revoked.',
+    startHelp: 'The start token is in the terminal in which the desk was started; it counts once.',
     enter: 'Log in',
     provider: 'Log in with the identity provider',
     or: 'or',

@@ -22,6 +22,7 @@ export const consolePt = {
     title: 'Entrar',
     token: 'Token da API',
     tokenHelp: 'Não é guardado no navegador: a sessão termina ao sair, em até 8 horas ou quando o token for revogado.',
+    startHelp: 'O token inicial está no terminal em que a mesa foi iniciada; vale uma vez.',
     enter: 'Entrar',
     provider: 'Entrar pelo provedor de identidade',
     or: 'ou',

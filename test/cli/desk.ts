@@ -31,7 +31,7 @@ export const offlineEnvironment = (dataDir: string) => ({
 });
 
 export type Ended = { code: number | null; stdout: string; stderr: string };
-type Environment = Readonly<Record<string, string>>;
+export type Environment = Readonly<Record<string, string>>;
 
 /** What a process of the tests takes over from this one: no setting of a desk, and the place of code compiled before. */
 export const inheritedEnvironment: Readonly<NodeJS.ProcessEnv> = {

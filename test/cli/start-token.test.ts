@@ -1,0 +1,128 @@
+/** A desk on one's own machine prints one token at its start, with the address, so that the console can be tried. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
+import { openPerson } from '../console/person.ts';
+import { type Environment, inheritedEnvironment, mainFile, openStage, type Played } from './desk.ts';
+
+const shownForm = /(http:\/\/127\.0\.0\.1:\d+)\/\s.*?(lance_start_[\w-]+)/s;
+
+type Started = { said: () => string; end: (signal: NodeJS.Signals) => Promise<void> };
+
+function listenTo(child: ChildProcess): Started {
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+  return {
+    said: () => stripVTControlCharacters(said),
+    end: async (signal) => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'exit');
+      child.kill(signal);
+      await ended;
+    },
+  };
+}
+
+async function until(started: Started, form: RegExp): Promise<RegExpExecArray> {
+  for (let looks = 0; looks < 400; looks += 1) {
+    const found = form.exec(started.said());
+    if (found !== null) return found;
+    await sleep(50);
+  }
+  throw new Error(`not said in time: ${started.said()}`);
+}
+
+/** In a terminal, as a person starts it. Needs `script` of util-linux. */
+function runInTerminal(environment: Environment): ChildProcess {
+  return spawn('script', ['-qec', `exec '${process.execPath}' '${mainFile}' run`, '/dev/null'], {
+    env: { ...inheritedEnvironment, SHELL: '/bin/sh', TERM: 'xterm', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+test('lance demo says how to open its console, with a token that opens one session (issue 22)', async (context) => {
+  const child = spawn(process.execPath, [mainFile, 'demo', '--requests', '20', '--seed', '3', '--lang', 'en'], {
+    env: { ...inheritedEnvironment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const demo = listenTo(child);
+  context.after(() => demo.end('SIGKILL'));
+  const [, origin, token] = (await until(demo, shownForm)) as unknown as [string, string, string];
+  assert.match(demo.said(), /^Console: http/m);
+  assert.match(demo.said(), /once/);
+  assert.match(demo.said(), /10 minutes/);
+  const person = openPerson(origin);
+  const page = await person.get('/', { 'accept-language': 'pt-BR' });
+  assert.match(page.text, /token inicial/);
+  const entered = await person.logIn(token);
+  assert.deepEqual([entered.status, entered.location], [303, '/'], entered.text);
+  const now = await person.get('/');
+  assert.match(now.text, /<bdi>local<\/bdi>/);
+  assert.equal((await person.get('/console/operations/tokens')).status, 200);
+
+  // Once: afterwards it is like any other text, and the page says how to go on.
+  const other = openPerson(origin);
+  const closed = await other.get('/', { 'accept-language': 'pt-BR' });
+  assert.match(closed.text, /lance tokens create/);
+  assert.equal((await person.get('/')).status, 200);
+  assert.doesNotMatch(now.text, new RegExp(token));
+  await demo.end('SIGINT');
+});
+
+test('with --exit lance demo gives out no token', async () => {
+  const words = [mainFile, 'demo', '--requests', '10', '--seed', '3', '--exit', '--json'];
+  const child = spawn(process.execPath, words, { env: { ...inheritedEnvironment }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const demo = listenTo(child);
+  await once(child, 'exit');
+  assert.doesNotMatch(demo.said(), /lance_start_/);
+});
+
+let played: Played;
+before(async () => {
+  played = await openStage(21);
+});
+after(() => played.close());
+
+const started = /"msg":"started"/;
+
+test('a desk that somebody starts in a terminal says it too, while nobody can log in otherwise', async (context) => {
+  const { environment } = played;
+  const desk = listenTo(runInTerminal(environment));
+  context.after(() => desk.end('SIGTERM'));
+  const [, origin, token] = (await until(desk, shownForm)) as unknown as [string, string, string];
+  const person = openPerson(origin);
+  assert.equal((await person.logIn(token)).status, 303);
+  assert.equal((await person.get('/console/rules')).status, 200);
+  // Not in the journal, which others gather.
+  for (const line of desk.said().split('\n')) if (line.startsWith('{')) assert.doesNotMatch(line, /lance_start_/);
+  await desk.end('SIGTERM');
+});
+
+test('no token is printed where there is another one, or nobody looks', async (context) => {
+  const { environment } = played;
+  const sha256 = createHash('sha256').update('another').digest('hex');
+  const withToken = listenTo(runInTerminal({ ...environment, LANCE_API_TOKENS: `ana:operator:${sha256}` }));
+  context.after(() => withToken.end('SIGTERM'));
+  await until(withToken, started);
+  await sleep(500);
+  assert.doesNotMatch(withToken.said(), /lance_start_/);
+  await withToken.end('SIGTERM');
+
+  const child = spawn(process.execPath, [mainFile, 'run'], {
+    env: { ...inheritedEnvironment, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const unseen = listenTo(child);
+  context.after(() => unseen.end('SIGTERM'));
+  await until(unseen, started);
+  await sleep(500);
+  assert.doesNotMatch(unseen.said(), /lance_start_/);
+  await unseen.end('SIGTERM');
+});
