@@ -4,11 +4,9 @@
  */
 import { Fault } from '../errors.ts';
 import { workerKeyOf } from '../wire/identity.ts';
-import { readCpf } from '../wire/values.ts';
+import { typedCpf } from '../wire/values.ts';
 import { noteOffline } from './offline-reading.ts';
 import { type CommandWorld, type DeskReader, vaultOf } from './world.ts';
-
-const cpfDigits = 11;
 
 /**
  * The pseudonym of the worker; undefined: none was asked for. `-` reads the CPF from standard input. Who looks for it is recorded: `by`, or
@@ -24,11 +22,9 @@ export async function workerKeyIn(
   const vault = await vaultOf(world, reader);
   const { help } = world.format.texts;
   const written = given === '-' ? await world.readLine(help.cpfAwaited) : given;
-  // The service sends CPFs without their leading zeros; of a person fewer digits are a slip.
-  const isWhole = written.replace(/\D/g, '').length === cpfDigits;
-  const cpf = readCpf(written.trim());
-  if (!isWhole || cpf.kind !== 'value') throw new Fault('option-missing', help.noCpf);
-  const workerKey = workerKeyOf(vault, cpf.value);
+  const cpf = typedCpf(written);
+  if (cpf === null) throw new Fault('option-missing', help.noCpf);
+  const workerKey = workerKeyOf(vault, cpf);
   await noteOffline(world, reader, by, { what: 'worker-searched', workerKey });
   return workerKey;
 }

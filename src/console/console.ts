@@ -38,9 +38,12 @@ import {
   resume,
   waitingRaises,
 } from '../operating/controls.ts';
+import { notePersonalRead } from '../operating/personal-reads.ts';
 import { type StartToken, startPerson } from '../operating/start-token.ts';
 import { beginSession, beginTokenSession, revokeToken, type TokenParts, type TokenWatch } from '../operating/tokens.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
+import { workerKeyOf } from '../wire/identity.ts';
+import { typedCpf } from '../wire/values.ts';
 import {
   type ConsoleRoutes,
   type Form,
@@ -58,6 +61,7 @@ import { addOperationsPages, type OperationsParts } from './operations-routes.ts
 import type { Filters, LiveFacts, Shown } from './pages.ts';
 import { addReviewPages, type ReviewPageParts } from './review-routes.ts';
 import { addRulePages, type RulePageParts } from './rule-routes.ts';
+import { createWorkerSearches } from './worker-searches.ts';
 
 export type ConsoleParts = TokenParts &
   ControlParts &
@@ -229,6 +233,7 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
     return send(reply, pages.problemPage(shown, { title: problem.failed, text: problem.failedText }), 500);
   });
 
+  const searches = createWorkerSearches(() => performance.now());
   const mayLogIn = () => guard.isOpen() || startToken.isOpen();
 
   function logInPage(
@@ -370,17 +375,33 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
       ...(before === undefined ? {} : { before }),
       limit: pageBids,
     });
-    const common = { filters, isFirst: before === undefined };
+    const search = query.worker?.trim() ?? '';
+    const workerKey = search === '' || !pages.mayKnowWorker(shown) ? null : searches.find(session.name, search);
+    const common = { filters, isFirst: before === undefined, worker: workerKey === null ? null : search };
     const { requests } = shown.texts;
     if (!asked.success) {
       const named = asked.error.issues.map(({ path }) => labelOf(requests, String(path[0] ?? '')));
       const problem = `${requests.invalid} ${[...new Set(named)].join(', ')}.`;
       return send(reply, pages.requestsPage(shown, { ...common, found: null, problem }), 422);
     }
-    const found = await parts.bids.page(session.name, asked.data);
+    if (search !== '' && workerKey === null)
+      return send(reply, pages.requestsPage(shown, { ...common, found: null, problem: requests.searchOver }), 410);
+    const found = await parts.bids.page(session.name, { ...asked.data, ...(workerKey === null ? {} : { workerKey }) });
     if (found.kind === 'page')
       return send(reply, pages.requestsPage(shown, { ...common, found: found.page, problem: null }), 200);
     return send(reply, pages.requestsPage(shown, { ...common, found: null, problem: requests.busy }), 503);
+  });
+
+  action('/console/requests/worker', async ({ pages, shown, session, form }, _request, reply) => {
+    if (!pages.mayKnowWorker(shown)) return forbidden(reply, pages, shown, pages.knowingWorkers);
+    const cpf = typedCpf(form.cpf ?? '');
+    if (cpf === null) {
+      const page = { filters: {}, isFirst: true, worker: null, found: null, problem: null, isCpfWrong: true };
+      return send(reply, pages.requestsPage(shown, page), 422);
+    }
+    const workerKey = workerKeyOf(parts.vault, cpf);
+    await notePersonalRead(parts, { by: session.name, via: 'api' }, { what: 'worker-searched', workerKey });
+    return reply.redirect(`/console/requests?worker=${searches.begin(session.name, workerKey)}`, 303);
   });
 
   page('/console/requests/:requestId', async ({ pages, shown, session }, request, reply) => {

@@ -60,6 +60,13 @@ export function mayOrder({ person }: Shown): boolean {
   return person !== null && ordering.includes(person.role);
 }
 
+/** Who may know whose request it is, as in the API. */
+export const knowingWorkers: readonly ApiRole[] = ['operator', 'admin'];
+
+export function mayKnowWorker({ person }: Shown): boolean {
+  return person !== null && knowingWorkers.includes(person.role);
+}
+
 export const csrfField = (token: string) => html`<input type="hidden" name="csrf" value="${token}">`;
 
 /** `refreshes`: without scripts the page is loaded again now and then. `plots`: drawn where the body has a place for each. */
@@ -423,28 +430,50 @@ export function requestsPage(
     filters,
     found,
     isFirst,
+    worker,
     problem,
-  }: { filters: Filters; found: BidPage | null; isFirst: boolean; problem: string | null },
+    isCpfWrong = false,
+  }: {
+    filters: Filters;
+    found: BidPage | null;
+    isFirst: boolean;
+    /** A search by CPF, which goes on with other filters; null: there is none. */
+    worker: string | null;
+    problem: string | null;
+    isCpfWrong?: boolean;
+  },
 ): string {
-  const { texts, format } = shown;
+  const { texts, format, person } = shown;
   const words = texts.requests;
   const isFiltered = filterNames.some((name) => filters[name] !== undefined);
   const option = (value: string, text: string) =>
     html`<option value="${value}"${(filters.state ?? '') === value && html` selected`}>${text}</option>`;
   const field = (name: (typeof filterNames)[number], label: string, type = 'text') =>
     html`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" type="${type}" value="${filters[name] ?? ''}" maxlength="200" autocomplete="off"></div>`;
-  const older = new URLSearchParams({ ...filters, before: found?.next ?? '' });
+  const kept = { ...filters, ...(worker === null ? {} : { worker }) };
+  const older = new URLSearchParams({ ...kept, before: found?.next ?? '' });
   const missing = (found?.missing ?? [])
     .map(({ partition, why }) => `${partition} (${format.texts.list.unaskedWhy[why]})`)
     .join(', ');
-  const nothing = isFiltered ? (found?.next == null ? words.none : words.noneYet) : words.empty;
+  const isNarrowed = isFiltered || worker !== null;
+  const nothing = isNarrowed ? (found?.next == null ? words.none : words.noneYet) : words.empty;
   const body = html`<h1>${words.title}</h1>
 <form method="get" action="/console/requests" class="row" role="search">
 <div class="field"><label for="id">${words.id}</label><input id="id" name="id" inputmode="numeric" maxlength="40" required autocomplete="off"></div>
 <button class="button">${words.open}</button>
 </form>
+${
+  mayKnowWorker(shown) &&
+  html`<form method="post" action="/console/requests/worker" class="row" role="search">${csrfField(person!.csrfToken)}
+<div class="field"><label for="cpf">${words.cpf}</label><input id="cpf" name="cpf" inputmode="numeric" maxlength="14" required autocomplete="off"${isCpfWrong && html` aria-invalid="true"`} aria-describedby="${isCpfWrong && 'cpf-fault '}cpf-help"></div>
+<button class="button">${words.findWorker}</button>
+${isCpfWrong && html`<p class="fault" role="alert" id="cpf-fault">${words.noCpf}</p>`}
+<p class="help" id="cpf-help">${words.cpfHelp}</p>
+</form>`
+}
+${worker !== null && html`<p class="notice" role="status">${words.ofWorker} <a href="/console/requests">${words.clear}</a></p>`}
 <details${isFiltered && html` open`}><summary>${words.filter}</summary>
-<form method="get" action="/console/requests" class="panel">
+<form method="get" action="/console/requests" class="panel">${worker !== null && html`<input type="hidden" name="worker" value="${worker}">`}
 <div class="fields">
 <div class="field"><label for="state">${words.state}</label><select id="state" name="state">${option('', words.anyState)}${phases.map((phase) => option(phase, format.texts.states[phase]))}</select></div>
 ${field('code', words.code)}${field('batchId', words.batch)}${field('segment', words.segment)}
@@ -456,7 +485,7 @@ ${problem !== null && html`<p class="fault" role="alert">${problem}</p>`}
 ${missing !== '' && html`<p class="fault" role="alert">${words.missing(missing)}</p>`}
 ${found !== null && (found.bids.length === 0 ? html`<p class="soft">${nothing}</p>` : requestTable(shown, found))}
 <p class="actions">${found?.next != null && html`<a class="button plain" rel="next" href="/console/requests?${older.toString()}">${words.older}</a>`}
-${!isFirst && html`<a href="/console/requests?${new URLSearchParams({ ...filters }).toString()}">${words.newest}</a>`}</p>`;
+${!isFirst && html`<a href="/console/requests?${new URLSearchParams(kept).toString()}">${words.newest}</a>`}</p>`;
   return layout(shown, { title: words.title, body, place: 'requests' });
 }
 

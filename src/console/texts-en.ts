@@ -147,6 +147,12 @@ export const consoleEn: ConsoleTexts = {
       `Requests are missing from this list: partitions ${partitions} could not be asked. Try again in a few seconds.`,
     busy: 'Too many searches are under way. Try again in a few seconds.',
     invalid: 'The filter was not understood. Check:',
+    cpf: 'CPF of the worker',
+    findWorker: 'Find by CPF',
+    cpfHelp: 'The search is recorded with your name.',
+    noCpf: 'Write the 11 digits of the CPF, with or without points and dash; its check digits must hold.',
+    ofWorker: 'Only the requests of the worker who was searched for.',
+    searchOver: 'This search is over, or was made by somebody else. Search for the CPF again.',
     unknown: 'No request has this number.',
   },
   request: {

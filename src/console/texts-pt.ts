@@ -146,6 +146,12 @@ export const consolePt = {
       `Faltam solicitações nesta lista: não foi possível consultar as partições ${partitions}. Tente de novo em alguns segundos.`,
     busy: 'Há muitas buscas em andamento. Tente de novo em alguns segundos.',
     invalid: 'O filtro não foi entendido. Confira:',
+    cpf: 'CPF do trabalhador',
+    findWorker: 'Buscar por CPF',
+    cpfHelp: 'A busca fica no registro com o seu nome.',
+    noCpf: 'Escreva os 11 dígitos do CPF, com ou sem pontos e traço; os dígitos verificadores têm de conferir.',
+    ofWorker: 'Só as solicitações do trabalhador buscado.',
+    searchOver: 'Esta busca terminou ou foi feita por outra pessoa. Busque o CPF de novo.',
     unknown: 'Nenhuma solicitação tem este número.',
   },
   request: {

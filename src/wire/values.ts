@@ -267,6 +267,14 @@ export function readCpf(value: unknown): Reading<string> {
     : wrong(value, 'send a CPF of 11 digits whose check digits hold');
 }
 
+/**
+ * A CPF that a person typed; null: it is none. The service sends CPFs without their leading zeros; of a person fewer digits are a slip.
+ */
+export function typedCpf(text: string): string | null {
+  const cpf = readCpf(text.trim());
+  return text.replace(/\D/g, '').length === 11 && cpf.kind === 'value' ? cpf.value : null;
+}
+
 /** A reading of a calendar and a clock. `zoneMs` is null when no zone was written. */
 type Written = {
   isDayFirst: boolean;

@@ -27,7 +27,7 @@ test('a page names the partitions that are missing from it, and has no such fiel
 
   const view = (language: 'pt' | 'en', page: typeof all.page) => {
     const shown = { ...wordsIn(language), otherHref: '/', assetVersion: 'v', person: null };
-    return requestsPage(shown, { filters: {}, found: page, isFirst: true, problem: null });
+    return requestsPage(shown, { filters: {}, found: page, isFirst: true, worker: null, problem: null });
   };
   assert.match(
     view('en', some.page),
