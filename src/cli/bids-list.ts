@@ -7,7 +7,7 @@ import { Fault } from '../errors.ts';
 import type { AskedBids } from '../queries/asked-bids.ts';
 import { namesOfBatch } from '../wire/plain-ids.ts';
 import { workerKeyIn } from './cpf-option.ts';
-import { deskForBids, type RemoteDesk } from './desk-control.ts';
+import { type RemoteDesk, remoteDesk } from './desk-control.ts';
 import { tableText } from './terminal.ts';
 import { type CommandWorld, type DeskReader, withReader } from './world.ts';
 
@@ -37,7 +37,7 @@ type Search = Omit<BidSearch, 'batchIds' | 'workerKey'> & Pick<ListOptions, 'bat
 export async function listBids(world: CommandWorld, { json, limit, ...search }: Search & ListOptions): Promise<void> {
   const shown = { json, limit };
   const { code } = search;
-  const desk = await deskForBids(world, {});
+  const desk = await remoteDesk(world, {});
   if (desk !== null) {
     if (search.cpf !== undefined) throw new Fault('not-allowed', world.format.texts.list.cpfNotAsked);
     const alike = async () => fromDesk(desk, { ...search, code: undefined }, lookedAt);

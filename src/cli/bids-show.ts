@@ -3,14 +3,14 @@ import type { Decision } from '../http/api/bid-reader.ts';
 import { codeText } from './bid-outcome-text.ts';
 import { readBidReport, reportJson } from './bid-report.ts';
 import { hindranceText, reportText } from './bid-text.ts';
-import { deskForBids } from './desk-control.ts';
+import { remoteDesk } from './desk-control.ts';
 import type { Format } from './format.ts';
 import { createPage } from './page.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
 export async function showBid(world: CommandWorld, requestId: string, json: boolean): Promise<void> {
   const { terminal, format } = world;
-  const desk = await deskForBids(world, {});
+  const desk = await remoteDesk(world, {});
   if (desk !== null) {
     const bid = await desk.bid(requestId);
     terminal.write(json ? JSON.stringify(bid) : toldText(bid, format));

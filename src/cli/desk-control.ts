@@ -168,21 +168,6 @@ export async function remoteDesk(world: CommandWorld, { by }: Orderer): Promise<
   return reachDesk(place, by ?? null, world.format.texts.remote);
 }
 
-/**
- * As `remoteDesk`, and null as well where a store is set here in which requests can be looked up: they cannot be in one of whose requests
- * each process folds its own part.
- */
-export async function deskForBids(world: CommandWorld, orderer: Orderer): Promise<RemoteDesk | null> {
-  if (world.remote() === null) return null;
-  try {
-    const { store } = world.place();
-    if (store.backend !== 'kafka' || store.stateDir === null) return null;
-  } catch (fault) {
-    if (!(fault instanceof Fault) || fault.code !== 'configuration-invalid') throw fault;
-  }
-  return remoteDesk(world, orderer);
-}
-
 /** Requests as the owners of their partitions know them; what cannot be asked is folded from the log, and no owner is known to have read it. */
 export function asOwnersKnow({
   askedBids,

@@ -6,7 +6,7 @@ import { type UnknownWinners, unknownWinners } from '../bidding/unknown-winners.
 import type { FlowKind, FlowStep } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
-import { stepBodies } from '../http/api/schemas.ts';
+import { stepBodies, waitsForAnybody } from '../http/api/schemas.ts';
 import { living } from '../operating/living.ts';
 import { bidEndsOf, type DeadlineSettings, deadlinesOf } from '../origination/flow-deadlines.ts';
 import { lateSuccessOf } from '../origination/late-successes.ts';
@@ -25,6 +25,7 @@ import { isFinished } from '../origination/transitions.ts';
 import { askedIn, readUnfolded, type UnreadFlow } from '../origination/unfolded.ts';
 import { type UnorderedBid, unorderedBids } from '../origination/unordered-bids.ts';
 import { withoutCpfs } from '../wire/hidden-cpf.ts';
+import { type FlowShown, type FlowsTold, type RemoteDesk, remoteDesk } from './desk-control.ts';
 import {
   commandOf,
   deadlineTexts,
@@ -36,6 +37,7 @@ import {
   whyText,
   wordOf,
 } from './flows.ts';
+import { mostAtOnce } from './flows-remote.ts';
 import type { Format } from './format.ts';
 import { proseText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
@@ -65,6 +67,8 @@ function kindOf(flow: FlowKind): string {
 export async function listNext(world: CommandWorld, { limit, json }: { limit: number; json: boolean }): Promise<void> {
   const { terminal, format } = world;
   const { next: texts } = format.texts.flows;
+  const desk = await remoteDesk(world, {});
+  if (desk !== null) return nextThere(world, desk, { limit, json });
   await withReader(world, async ({ flows: stored, log, views, control }, place) => {
     const flows = withLostBids(stored, views);
     const open = openWith(world, place);
@@ -142,6 +146,77 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
     if (left > 0) terminal.say(texts.more(left));
     if (!whole) terminal.say(texts.moreBids);
     if (shown.some(({ flow, frozen }) => flow !== 'event' && frozen === undefined)) terminal.say(texts.fieldsFrom);
+  });
+}
+
+const kindsWithPersons = ['contract', 'renegotiation', 'withdrawal', 'lookup', 'event'] as const;
+
+/**
+ * What waits for a person, as the desk tells it: the oldest first, each with what it needs and the command to give it in the name of the
+ * token. Won bids without a contract are told by no operation of the API.
+ */
+async function nextThere(
+  { terminal, format }: CommandWorld,
+  desk: RemoteDesk,
+  { limit, json }: { limit: number; json: boolean },
+): Promise<void> {
+  const { flows: texts, freeze } = format.texts;
+  const { next } = texts;
+  const found: FlowShown[] = [];
+  const winners: unknown[] = [];
+  for (const flow of kindsWithPersons) {
+    // All of them: the oldest come last, and are told first.
+    for (let before: string | null = null; ; ) {
+      const waitsFor = flow === 'event' ? undefined : waitsForAnybody;
+      const page: FlowsTold = await desk.flows(flow, { phase: undefined, waitsFor, limit: mostAtOnce, before });
+      found.push(...page.flows.filter((told) => flow !== 'event' || told.waitsFor.length > 0 || told.frozen !== null));
+      winners.push(...(page.unknownWinners ?? []));
+      before = page.next;
+      if (before === null) break;
+    }
+  }
+  found.sort((one, other) => one.startedAt - other.startedAt);
+  const shown = found.slice(0, limit);
+  terminal.say(proseText(next.withoutBids, width));
+  if (json) {
+    for (const told of shown) terminal.write(JSON.stringify({ ...told, needs: needsThere(format, told) }));
+    for (const winner of winners.slice(0, limit)) terminal.write(JSON.stringify({ unknownWinner: winner }));
+    return;
+  }
+  const paragraphs = shown.map((told) => {
+    const { flowId, phase, frozen, startedAt, changedAt } = told;
+    const name = `${texts.phases[phase]}${frozen === null ? '' : ` (${freeze.mark})`}`;
+    const [begun, changed] = [format.minute(startedAt), format.minute(changedAt)];
+    const needs = needsThere(format, told).flatMap(({ step, command }) => {
+      const named =
+        frozen !== null
+          ? next.thaws[step as 'retry' | 'cancel']
+          : told.flow === 'event'
+            ? next.closes
+            : texts.step(step as FlowStep);
+      return [proseText(`  ${named}:`, width), brokenCommand(command)];
+    });
+    return [proseText(next.head(flowId, name, changed, begun === changed ? null : begun), width), ...needs].join('\n');
+  });
+  terminal.write(paragraphs.length === 0 ? next.none : paragraphs.join('\n\n'));
+  if (winners.length > 0) terminal.say(proseText(texts.winnersThere(winners.length), width));
+  if (found.length > shown.length) terminal.say(next.more(found.length - shown.length));
+  if (shown.some(({ flow, frozen }) => flow !== 'event' && frozen === null)) terminal.say(next.fieldsFrom);
+}
+
+/** What a flow needs, with the command: `retry` and `cancel` where it is frozen. */
+function needsThere({ texts }: Format, { flow, flowId, frozen, waitsFor }: FlowShown) {
+  const { reason, file } = texts.flows.next.fields;
+  const kind = kindOf(flow);
+  if (frozen !== null)
+    return ['retry', 'cancel'].map((step) => {
+      return { step: step as string, command: `lance ${kind} ${step} ${flowId} --reason ${reason}` };
+    });
+  return waitsFor.map((step) => {
+    if (flow === 'event') return { step, command: `lance events close ${flowId} --reason ${reason}` };
+    const takesReason = stepBodies[step].safeParse({ reason: 'x' }).success;
+    const given = fieldless.has(step) ? '' : takesReason ? ` --reason ${reason}` : ` --file ${file}`;
+    return { step, command: `lance ${kind} step ${flowId} ${step}${given}` };
   });
 }
 

@@ -132,12 +132,15 @@ export async function listThere(
   if (winners.length > 0) terminal.say(proseText(texts.winnersThere(winners.length)));
 }
 
-/** Of events there is a list alone, so one is looked for in it. Throws `not-found`. */
+/** Of the narrowest terminal that people use. */
+const shownWidth = 80;
+
+/** `said`: a problem in the words of the reader. Of events there is a list alone, so one is looked for in it. Throws `not-found`. */
 export async function showThere(
   { terminal, format }: CommandWorld,
   desk: RemoteDesk,
   flow: FlowKind,
-  { flowId, json }: { flowId: string; json: boolean },
+  { flowId, json, said }: { flowId: string; json: boolean; said: (field: string, problem: string) => string },
 ): Promise<void> {
   const { flows: texts } = format.texts;
   const told = flow === 'event' ? await eventThere(format, desk, flowId) : await desk.shownFlow(flow, flowId);
@@ -145,20 +148,27 @@ export async function showThere(
   const cells = cellsOf(format, told);
   const { columns, facts } = texts;
   terminal.write(
-    labelledText([
-      ...(['flow', 'phase', 'waits', 'begun', 'by', 'worker', 'amount', 'about'] as const).map(
-        (name) => [columns[name], cells[name]] as const,
-      ),
-      [facts.errors!, told.errors.join('; ') || null],
-      [facts.breaches!, told.breaches.join('; ') || null],
-      ...told.steps.map(
-        ({ step, by, at, outcome }) =>
-          [
-            format.minute(at),
-            `${texts.step(step)}, ${by}: ${texts.endings[outcome as keyof typeof texts.endings]}`,
-          ] as const,
-      ),
-    ]),
+    labelledText(
+      [
+        ...(['flow', 'phase', 'waits', 'begun', 'by', 'worker', 'amount', 'about'] as const).map(
+          (name) => [columns[name], cells[name]] as const,
+        ),
+        [facts.errors!, told.errors.join('; ') || null],
+        [
+          facts.breaches!,
+          told.breaches.map(({ field, rule, problem }) => `${field} (${rule}): ${said(field, problem)}`).join('; ') ||
+            null,
+        ],
+        ...told.steps.map(
+          ({ step, by, at, outcome }) =>
+            [
+              format.minute(at),
+              `${texts.step(step)}, ${by}: ${texts.endings[outcome as keyof typeof texts.endings]}`,
+            ] as const,
+        ),
+      ],
+      shownWidth,
+    ),
   );
   terminal.say(proseText(texts.toldThere));
 }
@@ -177,7 +187,7 @@ async function eventThere(format: Format, desk: RemoteDesk, flowId: string): Pro
 }
 
 /** What the API takes at most. */
-const mostAtOnce = 200;
+export const mostAtOnce = 200;
 
 /** Null: nothing is to be said. */
 function cellsOf(format: Format, told: FlowShown) {

@@ -278,7 +278,10 @@ export function phasesOf(flow: FlowKind): readonly string[] {
 export async function showFlow(world: CommandWorld, flow: FlowKind, flowId: string, json: boolean): Promise<void> {
   const { terminal, format } = world;
   const desk = await remoteDesk(world, {});
-  if (desk !== null) return showThere(world, desk, flow, { flowId, json });
+  if (desk !== null) {
+    const said = (field: string, problem: string) => saidText(format, field, problem);
+    return showThere(world, desk, flow, { flowId, json, said });
+  }
   await withReader(world, async ({ flows: stored, log, views }, place) => {
     const flows = withLostBids(stored, views);
     const open = openWith(world, place);

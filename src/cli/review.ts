@@ -4,7 +4,7 @@ import { searchBids } from '../bidding/bid-search.ts';
 import { queueShape, type ReviewAnswer } from '../domain/offer.ts';
 import { Fault } from '../errors.ts';
 import { type BidFinder, type ReviewPage, type WaitingReview, waitingReviews } from '../operating/reviews.ts';
-import { deskForBids, type Orderer, withOrderer } from './desk-control.ts';
+import { type Orderer, remoteDesk, withOrderer } from './desk-control.ts';
 import { tableText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
@@ -79,7 +79,7 @@ async function listReviews(world: CommandWorld, { queue, limit, json }: ListOpti
 type Found = { reviews: WaitingReview[]; missing: NonNullable<ReviewPage['missing']>; more: boolean };
 
 async function reviewsIn(world: CommandWorld, queue: string | undefined, limit: number): Promise<Found> {
-  const desk = await deskForBids(world, {});
+  const desk = await remoteDesk(world, {});
   if (desk !== null) return inPages(limit, (page) => desk.reviews({ queue, ...page }));
   return withReader(world, ({ views, askedBids }) => {
     const find: BidFinder = (...asked) =>

@@ -471,6 +471,8 @@ export const en: Texts = {
     foreign: (url, status) => `${url} answered ${status}, and not as a desk of this version does: see LANCE_URL.`,
     otherIdentity: (token, by) =>
       `The token in LANCE_TOKEN is of ${token}, not of ${by}: leave --by out, or show the token of ${by}.`,
+    readHere: (store, url) =>
+      `Read here, in ${store}, and not from the desk at ${url}: no desk tells this over LANCE_URL. On another machine than the desk's it is of another store.`,
     nobodyNamed: 'Name who orders it with --by NAME, or order it with a token: LANCE_URL and LANCE_TOKEN.',
   },
   tokens: tokensEn,

@@ -183,7 +183,13 @@ export async function withReader<R>(
   use: (reader: DeskReader, place: Place) => Promise<R>,
 ): Promise<R> {
   const place = world.place();
-  const reader = await world.openReader(place.store);
+  const { store } = place;
+  const desk = world.remote();
+  if (desk !== null) {
+    const where = store.backend === 'embedded' ? store.dataDir : store.kafka.topicPrefix;
+    world.terminal.say(world.format.texts.remote.readHere(where, desk.url));
+  }
+  const reader = await world.openReader(store);
   try {
     return await use(reader, place);
   } finally {

@@ -1,7 +1,7 @@
 /** With LANCE_URL and LANCE_TOKEN flows are listed and shown by the desk that runs there, whatever store this machine has. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
@@ -15,6 +15,10 @@ const flowIds: string[] = [];
 before(async () => {
   played = await openStage(2_115);
   const people = `ana:operator:${createHash('sha256').update('token-of-ana').digest('hex')}`;
+  // What comes under a code that nobody knows waits for a person after this.
+  const path = played.environment.LANCE_CONFIG!;
+  const settings = JSON.parse(readFileSync(path, 'utf8')) as object;
+  writeFileSync(path, JSON.stringify({ ...settings, flows: { noteTimeoutMs: 1_000 } }));
   daemon = await startDaemon({ ...played.environment, LANCE_API_TOKENS: people });
   const empty = join(played.directory, 'empty');
   mkdirSync(empty);
@@ -83,4 +87,24 @@ test('one flow and its history are shown by the running desk', async () => {
     const none = await lance(afar, 'lookups', verb, 'q-none');
     assert.deepEqual([none.code, none.stdout], [66, ''], none.stderr);
   }
+});
+
+test('what waits for a person is told by the running desk, with the command for it (issue 21, line 6)', async () => {
+  const none = await lance(afar, 'contracts', 'next');
+  assert.deepEqual([none.code, none.stdout.trim()], [0, 'Nothing waits for a person.'], none.stderr);
+  assert.match(none.stderr.replaceAll(/\s+/g, ' '), /won bids whose contract nobody has ordered/);
+  const headers = { 'content-type': 'application/json' };
+  const body = readFileSync(new URL('../examples/webhooks/ccb.json', import.meta.url));
+  const taken = await fetch(daemon.url, { method: 'POST', headers, body });
+  assert.ok(taken.ok, await taken.text());
+  let told = '';
+  for (let looks = 0; !told.includes('flowId') && looks < 40; looks += 1)
+    told = (await lance(afar, 'contracts', 'next', '--json')).stdout;
+  const next = jsonLines<Told & { waitsFor: string[]; needs: { step: string; command: string }[] }>(told)[0]!;
+  const command = `lance events close ${next.flowId} --reason TEXT`;
+  assert.deepEqual([next.flow, next.needs], ['event', next.waitsFor.map((step) => ({ step, command }))]);
+  const { stdout } = await lance(afar, 'contracts', 'next');
+  assert.ok(next.needs.length > 0 && stdout.replaceAll(/ \\\n +/g, ' ').includes(command), stdout);
+  const shown = await lance(afar, 'lookups', 'show', flowIds[0]!);
+  assert.doesNotMatch(shown.stdout, /\[object/);
 });

@@ -29,6 +29,7 @@ import { lance, twoAtATime } from './desk.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'lance-orders-'));
 const rules = join(directory, 'rules');
+const shadowed = join(directory, 'shadowed');
 after(() => rmSync(directory, { recursive: true, force: true }));
 
 const fileOf = (name: string, value: unknown): string => {
@@ -138,39 +139,55 @@ const besideTheStore: Readonly<Record<string, string>> = {
   'audit pass-over': 'says that a record that no desk gets past is passed over',
 };
 
-/** What orders nothing: it reads the store or files, or writes files of the person who types it. */
-const reading: readonly string[] = [
-  ...[
-    'bids list',
-    'bids show',
-    'review list',
-    'controls show',
-    'controls history',
-    'letters list',
-    'tokens list',
-    'status',
-    'doctor',
-  ],
-  ...['economics show', 'rules history', 'rules snoozes', 'rules diff', 'rules checkout', 'rules hits', 'rules try'],
-  ...[
-    'rules explain',
-    'rules impact',
-    'rules shadow',
-    'rules experiments',
-    'views verify',
-    'audit verify',
-    'audit export',
-  ],
-  ...['model card', 'backtest', 'rules backtest', 'performance import', 'contracts next', 'events list', 'events show'],
-  ...[
-    'events history',
-    ...flows.flatMap(({ command }) => ['list', 'show', 'history', 'example'].map((verb) => `${command} ${verb}`)),
-  ],
-  // Files alone: these need no desk.
-  ...['rules check', 'rules test', 'rules reasons', 'rules schema', 'rules new', 'rules import', 'economics propose'],
-  ...['loan quote', 'mapping try', 'learn'],
-  // Processes of their own.
-  ...['run', 'demo', 'sandbox'],
+type Reading = readonly [command: string, words: readonly string[]];
+
+/** What orders nothing and is read from the running desk, each with what it asks first. */
+const readThere: readonly (readonly [...Reading, string])[] = [
+  ['bids list', [], 'GET /v1/bids'],
+  ['bids show', ['37400000012'], 'GET /v1/bids/37400000012'],
+  ['review list', [], 'GET /v1/reviews'],
+  ['controls show', [], 'GET /v1/controls'],
+  ['controls history', [], 'GET /v1/controls/history'],
+  ['letters list', [], 'GET /v1/dead-letters'],
+  ['tokens list', [], 'GET /v1/tokens'],
+  ['status', [], 'GET /v1/status'],
+  ['doctor', [], 'GET /v1/status'],
+  ['economics show', [], 'GET /v1/economics'],
+  ['rules history', [], 'GET /v1/rules/history'],
+  ['rules snoozes', [], 'GET /v1/rules/snoozes'],
+  ['rules diff', ['live', 'live'], 'GET /v1/rules/sets/live'],
+  ['rules checkout', ['live', join(directory, 'checkout')], 'GET /v1/rules/sets/live'],
+  ['rules impact', [rules], 'GET /v1/rules/sets/live'],
+  ['rules shadow', [], 'GET /v1/rules/sets/live'],
+  ['contracts next', [], 'GET /v1/contracts'],
+  ['events list', [], 'GET /v1/events'],
+  ['events show', ['event:1'], 'GET /v1/events'],
+  ...flows.flatMap(({ command, id }): (readonly [...Reading, string])[] => [
+    [`${command} list`, [], `GET /v1/${command}`],
+    [`${command} show`, [id], `GET /v1/${command}/${id}`],
+    [`${command} history`, [id], `GET /v1/${command}/${id}/history`],
+  ]),
+];
+
+/** What no desk tells over HTTP: it is read from the store of this machine, which the command says. */
+const readHere: readonly Reading[] = [
+  ['rules hits', []],
+  ['rules try', ['Only eligible workers']],
+  ['rules explain', ['--request', '37400000012']],
+  ['rules experiments', []],
+  ['views verify', []],
+  ['audit verify', []],
+  ['audit export', [join(directory, 'auctions.ndjson')]],
+  ['model card', []],
+  ['backtest', ['--log']],
+  ['contracts example', ['37400000012']],
+];
+
+/** What reads files alone, or says why it reads nothing while a desk is named; processes of their own. */
+const readingFiles: readonly string[] = [
+  ...['events history', 'renegotiations example', 'withdrawals example', 'lookups example', 'performance import'],
+  ...['rules check', 'rules test', 'rules reasons', 'rules schema', 'rules new', 'rules import', 'rules backtest'],
+  ...['economics propose', 'loan quote', 'mapping try', 'learn', 'run', 'demo', 'sandbox'],
 ];
 
 /** Orders of the API without a command, and why. */
@@ -189,7 +206,9 @@ test('every command is in a table, and every order of the API has its command', 
   program.command('run');
   program.command('demo');
   registerCommands(program, { format: createFormat('en') } as Parameters<typeof registerCommands>[1]);
-  const known = [...new Set(orders.map(({ command }) => command)), ...Object.keys(besideTheStore), ...reading];
+  const reading = [...readThere, ...readHere].map(([command]) => command);
+  const ordering = [...new Set(orders.map(({ command }) => command)), ...Object.keys(besideTheStore)];
+  const known = [...ordering, ...reading, ...readingFiles];
   assert.deepEqual(known.sort(), commandsOf(program).sort());
   const { call } = await startApi(context);
   const { paths } = (await call('GET', '/v1/openapi.json', { role: null })).body as {
@@ -228,6 +247,7 @@ const server = createServer((request, response) => {
 
 before(async () => {
   cpSync(fileURLToPath(new URL('../../rules', import.meta.url)), rules, { recursive: true });
+  for (const to of [shadowed, join(shadowed, 'shadow')]) cpSync(rules, to, { recursive: true });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 });
@@ -254,6 +274,29 @@ test('with LANCE_URL and LANCE_TOKEN each order goes through the API, with the t
     asked.filter(({ authorization, isAsWritten }) => authorization !== `Bearer ${token}` || !isAsWritten),
     [],
   );
+});
+
+test('what is read is read from the desk that LANCE_URL names, or the command says that it is not', async () => {
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const environment = {
+    ...{ LANCE_URL: url, LANCE_TOKEN: token, LANCE_LANG: 'en', LANCE_RULES_DIR: shadowed },
+    // A store of this machine: what is asked of the desk is not read here all the same.
+    ...{ LANCE_DATA_DIR: join(directory, 'nowhere'), LANCE_PSEUDONYM_KEY: 'p'.repeat(44) },
+  };
+  const wrong: string[] = [];
+  const note = /Read here, in .*nowhere, and not from the desk at http/;
+  await twoAtATime(readThere, async ([command, words, first]) => {
+    const { code, stdout, stderr } = await lance(environment, ...command.split(' '), ...words);
+    const isAsked = asked.some(({ line }) => line === first || line.startsWith(`${first}?`));
+    const isDone = code === 0 && !/ show$/.test(command);
+    if (isDone || !isAsked || note.test(stderr.replaceAll(/\s+/g, ' ')) || /There is no desk in/.test(stderr))
+      wrong.push(`${command}: ${code} ${stdout}${stderr}`);
+  });
+  await twoAtATime(readHere, async ([command, words]) => {
+    const { code, stderr } = await lance(environment, ...command.split(' '), ...words);
+    if (code === 0 || !note.test(stderr.replaceAll(/\s+/g, ' '))) wrong.push(`${command}: ${code} ${stderr}`);
+  });
+  assert.deepEqual(wrong, []);
 });
 
 test('a name that is typed beside a token has to be that of its owner', async () => {
