@@ -148,6 +148,17 @@ async function stillClosedText(world: CommandWorld): Promise<string | null> {
   return control.stillClosed(causeText(texts, cause, detail), cause, remedyOf(texts, cause, detail));
 }
 
+/** What counts under a cap by hand already, of an earlier one of its name; null: nothing, or it cannot be read. The order stands all the same. */
+async function usedUnder({ format }: CommandWorld, desk: DeskControl, name: string): Promise<string | null> {
+  try {
+    const use = await desk.capUse(name);
+    return use === null || use.usedCents === 0 ? null : format.money(use.usedCents);
+  } catch (fault) {
+    if (!(fault instanceof Fault)) throw fault;
+    return null;
+  }
+}
+
 /** Sets (`cents`), removes (null) or, left out, shows an operator's cap. */
 export async function capDesk(
   world: CommandWorld,
@@ -162,7 +173,13 @@ export async function capDesk(
       cents === null ? texts.capRemoved(name, revision, count) : texts.cap(name, format.money(cents), revision, count);
     const stored = (revision: number) => told(revision, 0);
     const change = { name, limitCents: cents, reason: reason ?? null };
-    const outcome = await orderOf(world, orderer, (desk) => desk.setCap(change), machineUser);
+    let counted: string | null = null;
+    const setCap = async (desk: DeskControl) => {
+      const outcome = await desk.setCap(change);
+      if (cents !== null && outcome.kind === 'stored') counted = await usedUnder(world, desk, name);
+      return outcome;
+    };
+    const outcome = await orderOf(world, orderer, setCap, machineUser);
     if (cents !== null && outcome.kind === 'cap-unknown' && outcome.nearest !== undefined)
       throw new Fault('not-found', texts.capSameName(name, outcome.nearest));
     tellControl(
@@ -177,6 +194,7 @@ export async function capDesk(
       }),
       name,
     );
+    if (counted !== null) terminal.write(proseText(texts.capCounts(name, counted)));
     return;
   }
   const use = await withDesk(world, (desk) => desk.capUse(name));

@@ -443,7 +443,7 @@ export const en: Texts = {
       `Resumption stored (revision ${revision}). No process is running; nothing that was received before ${until} is bid for: after the restore it is not known what was bid for.`,
     storedResume: (revision) => `Resumption stored (revision ${revision}). No process is running.`,
     cap: (name, limit, revision, count) =>
-      `Cap ${name}: ${limit} a day (revision ${revision}), obeyed by ${processes(count)}. It counts bids decided while a cap of this name is set; what was promised before is not in it.`,
+      `Cap ${name}: ${limit} a day (revision ${revision}), obeyed by ${processes(count)}. It counts bids decided while a cap of this name is set; what was promised without one is not in it.`,
     capRemoved: (name, revision, count) => `Cap ${name} removed (revision ${revision}), by ${processes(count)}.`,
     capOneMore: (name) =>
       `Cap ${name} is not changed: to raise it another person has to order the same within a day, with their token.`,
@@ -455,6 +455,8 @@ export const en: Texts = {
       `There is no cap ${name} set by hand. ${nearest === undefined ? '' : `Did you mean ${nearest}? `}The use of a cap of the rules is shown for each decision: lance bids show ID.`,
     ruleCapUsage: (name, used, count) =>
       `${name} is a cap of the rules, not one set by hand: ${used} in ${count} bids promised today. Its limit stands in the rules; a cap by hand of this name would count anew.`,
+    capCounts: (name, used) =>
+      `${used} promised today counts under it already: a cap ${name} was set when it was promised.`,
     capUsage: (name, used, limit) =>
       `Cap ${name}: ${used} of ${limit} promised today while a cap of this name was set.`,
     late: (revision, obeyedBy, late) =>

@@ -449,7 +449,7 @@ export const pt = {
       `Liberação guardada (revisão ${revision}). Nenhum processo está rodando; nada recebido antes de ${until} recebe lance: depois da restauração não se sabe o que recebeu lance.`,
     storedResume: (revision: number) => `Liberação guardada (revisão ${revision}). Nenhum processo está rodando.`,
     cap: (name: string, limit: string, revision: number, count: number) =>
-      `Teto ${name}: ${limit} por dia (revisão ${revision}), obedecido por ${processes(count)}. Conta os lances decididos enquanto há um teto com este nome; o que foi prometido antes não entra.`,
+      `Teto ${name}: ${limit} por dia (revisão ${revision}), obedecido por ${processes(count)}. Conta os lances decididos enquanto há um teto com este nome; o que foi prometido sem nenhum não entra.`,
     capRemoved: (name: string, revision: number, count: number) =>
       `Teto ${name} tirado (revisão ${revision}), por ${processes(count)}.`,
     capOneMore: (name: string) =>
@@ -462,6 +462,8 @@ export const pt = {
       `Não há teto ${name} posto à mão. ${nearest === undefined ? '' : `Quis dizer ${nearest}? `}O uso de um teto das regras aparece em cada decisão: lance bids show ID.`,
     ruleCapUsage: (name: string, used: string, count: number) =>
       `${name} é um teto das regras, não um posto à mão: ${used} em ${count} lances prometidos hoje. O limite está nas regras; um teto à mão com este nome contaria do zero.`,
+    capCounts: (name: string, used: string) =>
+      `Já contam nele ${used} prometidos hoje: havia um teto ${name} quando foram prometidos.`,
     capUsage: (name: string, used: string, limit: string) =>
       `Teto ${name}: ${used} de ${limit} prometidos hoje enquanto havia um teto com este nome.`,
     late: (revision: number, obeyedBy: string, late: string) =>

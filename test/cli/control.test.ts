@@ -103,7 +103,7 @@ test('a cap set by hand holds, is shown with its use, and goes', async () => {
   assert.equal(bidsSent(), before, 'a bid was sent over the cap');
   const shown = await lance(played.environment, 'cap', 'mesa', '--lang', 'en');
   assert.match(shown.stdout, /Cap mesa: R\$ 0\.00 of R\$ 0\.01 promised today/);
-  assert.match(set.stdout, /o que foi prometido antes não entra/);
+  assert.match(set.stdout, /o que foi prometido sem nenhum não entra/);
   const ofRules = await lance(played.environment, 'cap', 'desk-day', '--lang', 'en');
   assert.equal(ofRules.code, 0, ofRules.stderr);
   assert.match(ofRules.stdout, /^desk-day is a cap of the rules, not one set by hand: R\$ [1-9][\d,.]+ in \d+ bids/);

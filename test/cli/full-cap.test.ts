@@ -152,3 +152,19 @@ test('a cap by hand that was removed is nobody’s reason any more, nor one of r
     'what the cap by hand ended is not counted with those of the rules',
   );
 });
+
+test('a cap by hand that is set anew says what counts under it from an earlier one of its name', async () => {
+  const order = ['cap', 'tarde', '--by', 'ana', '--reason', 'teste'];
+  const english = { ...environment, LANCE_LANG: 'en' };
+  const first = await lance(english, ...order, '--reais-a-day', '1000000000');
+  assert.equal(first.code, 0, first.stderr);
+  assert.doesNotMatch(flat(first.stdout), /already/);
+  await played.sandbox.run(10);
+  const { stdout: shown } = await lance(english, 'cap', 'tarde');
+  const [, used] = /Cap tarde: (R\$ [\d.,]+) of/.exec(flat(shown))!;
+  assert.notEqual(used, 'R$ 0.00');
+  assert.equal((await lance(environment, ...order, '--remove')).code, 0);
+  const again = await lance(english, ...order, '--reais-a-day', '1000000000');
+  assert.equal(again.code, 0, again.stderr);
+  assert.ok(flat(again.stdout).includes(`${used} promised today counts under it already`), again.stdout);
+});
