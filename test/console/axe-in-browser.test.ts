@@ -1,29 +1,11 @@
 /** No page of the console is hard to use for people who hear it, who use the keys or who see little contrast, as axe-core measures it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import axe from 'axe-core';
 import { startApi } from '../http/api-house.ts';
 import { describeInBrowser } from '../impact/browser.ts';
-import { driveBrowser, type Tab } from './driven-browser.ts';
+import { findingsOf } from './axe-findings.ts';
+import { driveBrowser } from './driven-browser.ts';
 import { contractToSign } from './flow-person.ts';
-
-/** The serious and critical findings of the open page. The debugging protocol runs axe, so that the policy of the page stays as it is. */
-async function findingsOf(tab: Tab, page: string): Promise<string[]> {
-  await tab.value(`${axe.source}; null`);
-  type Finding = { id: string; nodes: string[] };
-  const found = await tab.value<{
-    passed: number;
-    findings: Finding[];
-  }>(`axe.run(document, { resultTypes: ['violations'] })
-    .then(({ passes, violations }) => ({
-      passed: passes.length,
-      findings: violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .map(({ id, nodes }) => ({ id, nodes: nodes.slice(0, 3).map(({ html }) => html.slice(0, 200)) })),
-    }))`);
-  assert.ok(found.passed > 5, `axe looked at ${page}`);
-  return found.findings.map(({ id, nodes }) => `${page}: ${id}: ${nodes.join(' | ')}`);
-}
 
 describeInBrowser('the console as axe measures it', () => {
   test('no page has a serious or critical finding, in both languages and both colour schemes (issue 22)', async (context) => {
