@@ -246,10 +246,10 @@ export function tokensPage(
     const form = html`<details><summary>${words.revoke} <span class="skip">${id}</span></summary>
 <form method="post" action="/console/operations/tokens/${id}/revoke">${csrfField(person!.csrfToken)}
 <p>${words.revokeWhat}</p><button class="button danger">${words.confirm(id)}</button></form></details>`;
-    return html`<tr role="row"><th scope="row" role="rowheader"><code>${id}</code></th>
-<td role="cell" data-name="${words.kind}">${words.kinds[kind]}</td>
+    return html`<tr role="row"><th scope="row" role="rowheader" class="word"><code>${id}</code></th>
+<td role="cell" class="word" data-name="${words.kind}">${words.kinds[kind]}</td>
 <td role="cell" data-name="${words.owner}">${outside(owner)}</td>
-<td role="cell" data-name="${words.role}">${texts.roles[role]}</td>
+<td role="cell" class="word" data-name="${words.role}">${texts.roles[role]}</td>
 <td role="cell" data-name="${words.created}"><span>${timeText(createdAt, format)} (${outside(createdBy)})</span></td>
 <td role="cell" data-name="${words.expires}">${timeText(expiresAt, format)}</td>
 <td role="cell" data-name="${texts.operations.state}"><span>${state}${revoked !== null && html` ${timeText(revoked.at, format)} (${outside(revoked.by)})`}</span></td>

@@ -41,8 +41,8 @@ function reviewTable({ texts, format }: Shown, reviews: readonly WaitingReview[]
     html`<th scope="col" role="columnheader"${isNumber && html` class="number"`}>${text}</th>`;
   const rows = reviews.map((review) => {
     const { requestId, queue, askedAt, until, otherwise } = review;
-    return html`<tr role="row"><th scope="row" role="rowheader"><a href="${addressOf(requestId)}">${outside(requestId)}</a></th>
-<td role="cell" data-name="${words.queue}">${outside(queue)}</td>
+    return html`<tr role="row"><th scope="row" role="rowheader" class="word"><a href="${addressOf(requestId)}">${outside(requestId)}</a></th>
+<td role="cell" class="word" data-name="${words.queue}">${outside(queue)}</td>
 <td role="cell" data-name="${words.since}"><span>${timeText(askedAt, format)}, ${texts.now.ago((now - askedAt) / 1_000)}</span></td>
 <td role="cell" data-name="${words.until}">${secondText(until, format)}</td>
 <td role="cell" data-name="${words.otherwise}">${format.texts.review.decisions[otherwise]}</td>

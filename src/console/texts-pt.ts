@@ -491,7 +491,7 @@ export const consolePt = {
     check: 'Verificação',
     state: 'Estado',
     detail: 'Detalhe',
-    good: 'bem',
+    good: 'em ordem',
     bad: 'atenção',
     checkNames: {
       'caught-up': 'em dia com o registro',

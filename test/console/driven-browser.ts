@@ -23,6 +23,8 @@ export type Tab = {
   press: (key: 'Tab' | 'Enter') => Promise<void>;
   /** The whole page, as a PNG. */
   picture: (path: string) => Promise<void>;
+  /** The top of the page, made smaller, as WebP. */
+  smallPicture: (path: string, shape: { width: number; height: number; scale: number }) => Promise<void>;
   /** What the browser complained of: scripts and styles that were refused, and errors of scripts. */
   complaints: readonly string[];
 };
@@ -156,6 +158,12 @@ async function attach(url: string): Promise<Tab> {
     press: async (key) => {
       await send('Input.dispatchKeyEvent', { type: 'keyDown', ...keys[key] });
       await send('Input.dispatchKeyEvent', { type: 'keyUp', ...keys[key] });
+    },
+    smallPicture: async (path, { width, height, scale }) => {
+      const clip = { x: 0, y: 0, width, height, scale };
+      const options = { format: 'webp', quality: 80, clip, captureBeyondViewport: true };
+      const { data } = await send<{ data: string }>('Page.captureScreenshot', options);
+      writeFileSync(path, Buffer.from(data, 'base64'));
     },
     picture: async (path) => {
       const { data } = await send<{ data: string }>('Page.captureScreenshot', { captureBeyondViewport: true });
