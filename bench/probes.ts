@@ -1,11 +1,13 @@
 /**
  * What health checks and metrics cost a desk that knows many open requests: the time of the main thread for each probe, on a desk with few
- * open requests and on one with many; and the time to a bid's first byte under load, with each probed every second and without.
+ * open requests and on one with many; and the time to a bid's first byte under load, with each probed every second and without; and
+ * what the console adds to the processor time of a bid, with its first page watched and the metrics read every second.
  * Another version of the desk where `BENCH_MAIN` names its `src/main.ts`.
  */
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { watchConsole } from './console-watch.ts';
 import { createBatches, sendLimit, sideOf } from './duel.ts';
 import { type Benchmark, median, quantile, rounded, type Say } from './figures.ts';
 import { createLives } from './lives.ts';
@@ -138,22 +140,43 @@ function tellCosts(atFew: Cost, atMany: Cost, many: number, say: Say): void {
   }
 }
 
-/** Rounds with probes and without take turns, so that what else the machine does weighs on both alike. */
+const kinds = ['plain', 'probed', 'watched'] as const;
+type Kind = (typeof kinds)[number];
+const said = { plain: 'nobody looks', probed: 'probes each second', watched: 'console and metrics' };
+/** What console and metrics may add to the processor time of a bid. */
+const mostConsoleShare = 0.03;
+
+/** Rounds of each kind take turns, so that what else the machine does weighs on all alike. */
 async function underLoad({ loop, probe }: Probed, sink: Awaited<ReturnType<typeof startSink>>, rate: number, say: Say) {
   const side = sideOf(loop, sink);
   const { next } = createBatches(Date.now());
-  const latencies = { plain: [] as number[], probed: [] as number[] };
+  const latencies: Record<Kind, number[]> = { plain: [], probed: [], watched: [] };
+  const cpuUs: Record<Kind, number[]> = { plain: [], probed: [], watched: [] };
+  let events = 0;
+  const beside = async (kind: Kind): Promise<(() => Promise<void>) | null> => {
+    if (kind === 'plain') return async () => undefined;
+    if (kind === 'probed') return probeEachSecond(probe);
+    const watch = await watchConsole(loop.origins[0]!, token);
+    if (watch === null) return null;
+    return async () => {
+      events += await watch.stop();
+    };
+  };
   try {
     await side.generator.pace(next(rate * roundS), [], rate);
-    for (let round = 0; round < 2 * rounds; round += 1) {
-      const kind = round % 2 === 0 ? 'plain' : 'probed';
-      const stop = kind === 'plain' ? async () => undefined : probeEachSecond(probe);
+    for (let round = 0; round < kinds.length * rounds; round += 1) {
+      const kind = kinds[round % kinds.length]!;
+      const stop = await beside(kind);
+      // An earlier version.
+      if (stop === null) continue;
+      const before = loop.cpuUs();
       const run = await side.generator.pace(next(rate * roundS), [], rate);
+      const after = loop.cpuUs();
       await stop();
       latencies[kind].push(...run.latenciesMs);
-      say(
-        `${kind === 'plain' ? 'no probes' : 'probes each second'}: p99 ${rounded(quantile(run.latenciesMs, 0.99))} ms`,
-      );
+      if (before !== null && after !== null) cpuUs[kind].push((after - before) / (rate * roundS));
+      const told = `p99 ${rounded(quantile(run.latenciesMs, 0.99))} ms, ${rounded(cpuUs[kind].at(-1) ?? 0, 0)} µs a request`;
+      say(`${said[kind]}: ${told}`);
     }
   } finally {
     await side.generator.close();
@@ -163,7 +186,18 @@ async function underLoad({ loop, probe }: Probed, sink: Awaited<ReturnType<typeo
     p99Ms: rounded(quantile(each, 0.99)),
     bids: each.length,
   });
-  return { plain: of(latencies.plain), probed: of(latencies.probed) };
+  const measured = cpuUs.plain.length > 0 && cpuUs.watched.length > 0;
+  const share = measured ? median(cpuUs.watched) / median(cpuUs.plain) - 1 : null;
+  if (share !== null) say(`console and metrics: ${rounded(100 * share)} % of the processor time, ${events} events`);
+  return {
+    ...{ plain: of(latencies.plain), probed: of(latencies.probed) },
+    watched: cpuUs.watched.length === 0 ? null : { ...of(latencies.watched), events },
+    cpuUsOfRequest: measured
+      ? { plain: rounded(median(cpuUs.plain), 1), watched: rounded(median(cpuUs.watched), 1) }
+      : null,
+    consoleShare: share === null ? null : rounded(share, 4),
+    mostConsoleShare,
+  };
 }
 
 function probeEachSecond(probe: (path: Path) => Promise<void>): () => Promise<void> {
