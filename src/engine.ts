@@ -473,6 +473,7 @@ function deskOf(
   const onProgress = ({ partition, applied }: RebuildProgress) =>
     journal.info('rebuilding', { partition, offset: applied });
   const desk = createDesk({
+    tellsEarlierBids: true,
     ...parts,
     ...store,
     ...(store.trouble === undefined ? {} : { logTrouble: store.trouble }),

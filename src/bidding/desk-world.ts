@@ -56,6 +56,8 @@ export type DeskWorld = {
   /** Whether these are the bytes of that offer, with whatever contacts: those of a claim that was found may be anybody's. */
   isBidOf: (requestId: RequestId, offer: Offer, body: string) => boolean;
   observer: DeskObserver;
+  /** The observer hears of would-be bids from before the start (`earlier-bids`). Left out: it does not. */
+  tellsEarlierBids?: true;
   /** Before a partition is taken up: opens views that this process folds by itself. */
   restoreViews?: (partition: number) => Promise<unknown>;
   /** The partition is somebody else's: for views that this process folds by itself. */

@@ -177,7 +177,7 @@ export function createDesk(world: DeskWorld): Desk {
     act(rows);
     if (stopping) return;
     settledRows.begin(partition, later);
-    spawn(tellEarlierBids());
+    if (world.tellsEarlierBids) spawn(tellEarlierBids());
   }
 
   /** Nothing depends on them but what people are told: where they cannot be read, they are not told. */
