@@ -93,7 +93,8 @@ export function cutoffOf(
   service: Pick<Service, 'networkP99Ms' | 'clockSkewMs'>,
   settings: BiddingSettings,
 ): EpochMs {
-  return deadlineAt - settings.skewAllowanceMs - service.networkP99Ms() - Math.max(0, service.clockSkewMs());
+  const measuredMs = service.networkP99Ms() + Math.max(0, service.clockSkewMs());
+  return Math.floor(deadlineAt - settings.skewAllowanceMs - measuredMs);
 }
 
 /** What an attempt says of the service; null when it never came so far as to ask it. */

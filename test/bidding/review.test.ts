@@ -6,6 +6,7 @@ import { differencesOf, type Replay, replayDecision } from '../../src/bidding/ex
 import { type NearestBid, nearestBids } from '../../src/bidding/nearest-bids.ts';
 import { react } from '../../src/bidding/react.ts';
 import { waitingByQueue } from '../../src/bidding/review.ts';
+import { readRecord } from '../../src/domain/record-shapes.ts';
 import type { Claimed, Passed, ReviewAnswered, ReviewAsked } from '../../src/domain/records.ts';
 import type { RequestState } from '../../src/domain/states.ts';
 import { sampleRequest } from '../rules/sample-request.ts';
@@ -51,7 +52,19 @@ function replayOf(world: World, recorded: Claimed | Passed): Replay {
   return replayDecision({ request: request.request, trace, contents, encodeBid: encode });
 }
 
+/** As a process reads them from the log: what it cannot read it freezes, and explains to nobody. */
+function assertReadable(world: World): void {
+  for (const [offset, record] of world.records().entries()) {
+    // The desks of this test forget nothing, which no settings can say.
+    const { terms } = record.kind === 'claimed' ? record : {};
+    const stored = terms === undefined ? record : { ...record, terms: { ...terms, halfLifeMs: 1 } };
+    const read = readRecord('auctions', { partition: 0, offset, key: record.requestId }, stored);
+    assert.equal(read.kind, record.kind, JSON.stringify(read));
+  }
+}
+
 function assertReplays(world: World, recorded: Claimed | Passed): void {
+  assertReadable(world);
   assert.deepEqual(differencesOf(replayOf(world, recorded), recorded), []);
 }
 

@@ -349,6 +349,8 @@ test('the cutoff is what the clocks and the network leave of the deadline', () =
   assert.equal(cutoffOf(deadlineAt, service(300), settings), cutoff - 300);
   // A service that is behind gives no time back.
   assert.equal(cutoffOf(deadlineAt, service(-300), settings), cutoff);
+  // Both are measured; a time of day is whole.
+  assert.equal(cutoffOf(deadlineAt, service(300.25), settings), cutoff - 301);
 });
 
 test('after the cutoff not one attempt is made', async () => {

@@ -51,7 +51,7 @@ const mutations: readonly Mutation[] = [
   {
     name: 'no deadline check',
     file: 'src/bidding/send-claim.ts',
-    search: 'return deadlineAt - settings.skewAllowanceMs',
+    search: 'return Math.floor(deadlineAt - settings.skewAllowanceMs',
     replacement: 'return 1e15; // ',
     caughtAs: ['late'],
     from: 45,
