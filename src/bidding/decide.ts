@@ -46,7 +46,7 @@ import {
   type OpenRule,
   type RequestVerdict,
 } from '../rules/evaluate.ts';
-import { contradictedFacts, type Facts } from '../rules/facts.ts';
+import { contradictedFacts, type Facts, lackedByCaps } from '../rules/facts.ts';
 import { factsOf, offerFactsOf } from '../rules/facts-of.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import type { Joining } from '../rules/two-sources.ts';
@@ -79,6 +79,8 @@ export type Surroundings = {
   review?: Review | null | undefined;
   /** Absent: `worse`. Decisions of programs that took the request's word are made again with that. */
   joining?: Joining;
+  /** Requests that lack a fact of a cap's key share one cap, as in earlier versions; absent: they are no bid. */
+  unknownKeys?: 'shared';
 };
 
 export type Assessment = {
@@ -89,6 +91,7 @@ export type Assessment = {
   tables: readonly TableLook[];
   review: Review | null;
   joining: Joining;
+  unknownKeys?: 'shared';
   marginCents: AmountCents | null;
   facts: Facts;
   /** The facts by the word of request and link, where these contradict each other and the decision is no better than by either; else null. */
@@ -117,14 +120,15 @@ export function marginOf(request: LoanRequest, link: LinkDetail | null): AmountC
 
 /** First half: what the rules say of the request alone. */
 export function assess(request: LoanRequest, surroundings: Surroundings, policy: Policy, at: EpochMs): Assessment {
-  const { link, ledger, snoozed = [], review = null, joining = 'worse' } = surroundings;
+  const { link, ledger, snoozed = [], review = null, joining = 'worse', unknownKeys } = surroundings;
   const marginCents = marginOf(request, link);
   const sources = { request, link, marginCents, ...(ledger && { ledger }), at };
-  const own = factsOf({ ...sources, joining });
+  const keyed = (told: Facts): Facts => (unknownKeys === undefined ? told : { ...told, [lackedByCaps]: [] });
+  const own = keyed(factsOf({ ...sources, joining }));
   const tables = surroundings.tables ?? policy.ruleSet.tables.map((look) => look(own));
   const facts = withLooks(own, tables);
   const wordOf = (joining: 'request-first' | 'link-first') => {
-    const word = factsOf({ ...sources, joining });
+    const word = keyed(factsOf({ ...sources, joining }));
     return withLooks(word, looksOfWord(policy.ruleSet, tables, own, word));
   };
   const words =
@@ -132,7 +136,8 @@ export function assess(request: LoanRequest, surroundings: Surroundings, policy:
       ? { request: wordOf('request-first'), link: wordOf('link-first') }
       : null;
   const judged = judge(policy, facts, words, at, snoozed);
-  return { request, link, ledger, snoozed, tables, review, joining, marginCents, facts, words, ...judged, at };
+  const told = { request, link, ledger, snoozed, tables, review, joining, marginCents, facts, words, ...judged, at };
+  return unknownKeys === undefined ? told : { ...told, unknownKeys };
 }
 
 /** What the rules say of these facts: no better than of the words, where there are any. */
@@ -277,6 +282,7 @@ export function draftOffer(input: DraftInput): Draft {
     shadowPricePerCent: input.shadowPricePerCent,
     ...(input.shadowPriceVersion === null ? {} : { shadowPriceVersion: input.shadowPriceVersion }),
     ...(curve === null || input.amounts === 'largest' ? {} : { amounts: 'joint' }),
+    ...(assessment.unknownKeys === undefined ? { capKeys: 'known' } : {}),
     ...(input.acceptance === null ? {} : { acceptance: input.acceptance }),
     caps: [],
     rulesFired: verdict.fired,

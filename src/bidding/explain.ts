@@ -122,7 +122,8 @@ export function replayDecision(options: {
   const curve = curveOfStored(contents, trace);
   const assessment = assess(request, surroundingsOf(trace), policy, trace.decidedAt);
   const now = draftOffer(draftInput({ policy, settings, curve, assessment }, trace));
-  const drafted = { ...now, trace: { ...now.trace, caps: capsAsRecorded(now.trace.caps, trace.caps) } };
+  const caps = trace.capKeys === undefined ? capsAsRecorded(now.trace.caps, trace.caps) : now.trace.caps;
+  const drafted = { ...now, trace: { ...now.trace, caps } };
   const draft = heedReview(checkCaps(drafted, usageOf(trace)), assessment.review, assessment.verdict.reviews);
   const body = draft.kind === 'offer' ? options.encodeBid(request.requestId, draft.offer) : null;
   return { policy, settings, curve, assessment, draft, body };
@@ -130,8 +131,9 @@ export function replayDecision(options: {
 
 /** What was known beside the request. */
 export function surroundingsOf(trace: DecisionTrace): Surroundings {
-  const { link, ledger, snoozed, tables, review } = trace;
-  return { link, ledger, snoozed, tables, review, joining: joiningOf(trace) };
+  const { link, ledger, snoozed, tables, review, capKeys } = trace;
+  const known = { link, ledger, snoozed, tables, review, joining: joiningOf(trace) };
+  return capKeys === undefined ? { ...known, unknownKeys: 'shared' } : known;
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   type SeenFact,
 } from '../rules/account.ts';
 import { evaluateOffer, evaluateRequest } from '../rules/evaluate.ts';
-import type { Facts, FactValue } from '../rules/facts.ts';
+import { type Facts, type FactValue, lackedByCaps } from '../rules/facts.ts';
 import { linesOf, parseJson } from '../rules/json.ts';
 import { isObject, type RuleFault, refuseGrouped, within } from '../rules/place.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
@@ -119,7 +119,10 @@ function readFactsFile(
     const told = faults.map((fault) => `  ${faultLine(world, { ...fault, line: lines.get(fault.pointer) ?? null })}`);
     throw new Fault('rules-refused', told.join('\n'));
   }
-  return { ...factMaps(draft), at };
+  const { facts, offerFacts } = factMaps(draft);
+  // As in a test: the key of a cap is unknown only where a fact of it is taken away.
+  const removed = [...draft].flatMap(([fact, told]) => (told === null ? [fact] : []));
+  return { facts: { ...facts, [lackedByCaps]: removed }, offerFacts, at };
 }
 
 /**

@@ -66,6 +66,11 @@ export type DecisionTrace = {
   shadowPriceVersion?: string;
   /** How the amount was chosen; absent: it was the largest that fits. */
   amounts?: 'joint';
+  /**
+   * Each fact of the key of a cap was known. Absent: an earlier version decided, whose requests without one shared a cap, and whose caps of
+   * a day read that day alone.
+   */
+  capKeys?: 'known';
   /** What our own wins had taught of acceptance; absent: nothing. */
   acceptance?: AcceptanceShift;
   caps: readonly CapReservation[];

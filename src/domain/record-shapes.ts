@@ -232,6 +232,7 @@ const trace = object({
   shadowPricePerCent: finite,
   shadowPriceVersion: added(text),
   amounts: added(oneOf('joint')),
+  capKeys: added(oneOf('known')),
   acceptance: added(object({ midpointShiftPercent: finite, ceilingFactor: finite })),
   caps,
   rulesFired: texts,

@@ -5,7 +5,7 @@ import type { CapReservation, Reason, ReviewAnswer } from '../domain/offer.ts';
 import { type Economics, type Limits, noLimits, type Strategy } from '../domain/policy.ts';
 import { isFalse, isTrue } from './compile.ts';
 import { numberOf } from './derived.ts';
-import { contradictedFacts, type Facts, selfContradictedFacts, unreadFacts } from './facts.ts';
+import { contradictedFacts, type Facts, lackedByCaps, selfContradictedFacts, unreadFacts } from './facts.ts';
 import { shareOf, wholeMarket } from './keys.ts';
 import type { CompiledExperiment, CompiledLimit, CompiledRule, RuleSet, StageRules } from './rule-set.ts';
 
@@ -167,9 +167,22 @@ function lackValues(
   const lacking = names
     .filter((name) => numberOf(ruleSet.derived, name, facts, offerFacts) === null)
     .flatMap((name) => ruleSet.derived.get(name)?.lacking(facts, offerFacts) ?? [name]);
-  const missing = [...new Set(lacking)];
+  lack(draft, rule, [...new Set(lacking)], facts);
+}
+
+/** A rule that applies cannot be judged without these facts. */
+function lack(draft: Draft, rule: CompiledRule, missing: readonly string[], facts: Facts): void {
   draft.open.push({ rule: rule.name, passes: true, missing });
   draft.undecided.push(missingReason(rule, missing, facts));
+}
+
+/** Under which key the bid would count is not known, and so not whether the cap has room. */
+function unknownKeyFacts(keyFacts: readonly string[], facts: Facts, offerFacts: Facts): string[] {
+  const lacked = facts[lackedByCaps];
+  return keyFacts.filter((fact) => {
+    const value = (fact.startsWith('offer.') ? offerFacts : facts)[fact];
+    return value === undefined && (lacked === undefined || lacked.includes(fact));
+  });
 }
 
 /** Two rules may reserve under one key; it is checked once, against the lesser limit. */
@@ -229,6 +242,8 @@ function apply(
     case 'cap': {
       if (!certain) leaveOpen(draft, rule);
       const cap = event.reserve(facts, offerFacts, at);
+      const unknown = unknownKeyFacts(event.keyFacts, facts, offerFacts);
+      if (unknown.length > 0) lack(draft, rule, unknown, facts);
       if (cap === null) lackValues(draft, rule, ruleSet, event.byFact, facts, offerFacts);
       else addCap(draft.caps, cap);
       return true;

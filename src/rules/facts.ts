@@ -15,6 +15,8 @@ export const contradictedFacts: unique symbol = Symbol('contradicted facts');
 export const unreadFacts: unique symbol = Symbol('unread facts');
 /** No fact either. */
 export const selfContradictedFacts: unique symbol = Symbol('self-contradicted facts');
+/** No fact either. */
+export const lackedByCaps: unique symbol = Symbol('lacked by caps');
 
 /** Flat, by name. A fact that is undefined or not there is absent: unknown to every condition, never zero. */
 export type Facts = Readonly<Record<string, FactValue | undefined>> & {
@@ -28,6 +30,8 @@ export type Facts = Readonly<Record<string, FactValue | undefined>> & {
   readonly [unreadFacts]?: readonly string[];
   /** Names of the facts that are missing because the link detail says two things of them; absent: none. */
   readonly [selfContradictedFacts]?: readonly string[];
+  /** The facts of caps' keys without which it is no bid; requests without another share one cap. Absent: all of them. */
+  readonly [lackedByCaps]?: readonly string[];
 };
 
 export type Stage = 'request' | 'offer';

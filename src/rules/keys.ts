@@ -5,7 +5,10 @@ import type { CapReservation } from '../domain/offer.ts';
 import { type Facts, type FactValue, keysOfFacts } from './facts.ts';
 import type { CapRule, Dimension } from './rule.ts';
 
-/** Stands for a fact that is absent: those requests share one segment, and one cap, which is the careful side. */
+/**
+ * Stands for a fact that is absent: those requests share one segment. Under a cap it stands for texts that are too long, and for what
+ * earlier versions let share one cap.
+ */
 export const absent = '?';
 
 /** The segment that every auction belongs to. */

@@ -60,7 +60,7 @@ type CompiledEvent =
   | { type: 'economics'; changes: readonly (readonly [field: keyof Economics, value: number])[] }
   | { type: 'segment'; keysOf: (facts: Facts) => readonly string[] }
   | { type: 'strategy'; strategy: Strategy }
-  | { type: 'cap'; reserve: CompiledCap; byFact: readonly string[] }
+  | { type: 'cap'; reserve: CompiledCap; keyFacts: readonly string[]; byFact: readonly string[] }
   | { type: 'experiment'; experiment: CompiledExperiment }
   | Extract<RuleEvent, { type: 'review' }>;
 
@@ -156,7 +156,12 @@ function compileEvent({ event, onMissing }: Rule, read: ReadNumber): CompiledEve
     case 'review':
       return event;
     case 'cap':
-      return { type: 'cap', reserve: compileCap(event.cap, read), byFact: valueFactsOf(event) };
+      return {
+        type: 'cap',
+        reserve: compileCap(event.cap, read),
+        keyFacts: event.cap.keyFacts,
+        byFact: valueFactsOf(event),
+      };
     case 'experiment': {
       const { economics } = event.experiment;
       const changes = economics === null ? [] : entries(economics);

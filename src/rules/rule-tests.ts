@@ -10,7 +10,7 @@ import { createFrame, isFalse, isTrue, type Truth } from './compile.ts';
 import { evaluateOffer, evaluateRequest, joinedReview, type OfferVerdict, type RequestVerdict } from './evaluate.ts';
 import { economicsParameters, limitParameters, type Parameter } from './events.ts';
 import { comparisonsOf, factsIn, neverHolds } from './extents.ts';
-import { isAlwaysPresent } from './facts.ts';
+import { type Facts, isAlwaysPresent, lackedByCaps } from './facts.ts';
 import type { Comparison, Condition } from './rule.ts';
 import type { RuleSet, RuleSummary } from './rule-set.ts';
 import type { RuleTest } from './test-file.ts';
@@ -101,8 +101,10 @@ function failuresOf(
 }
 
 function runTest(ruleSet: RuleSet, test: RuleTest): TestResult {
-  const verdict = evaluateRequest(ruleSet, test.facts, test.at);
-  const offer = test.stage === 'offer' ? evaluateOffer(ruleSet, test.facts, test.offerFacts, test.at) : null;
+  // A test says what matters of its request: the key of a cap is unknown only where the test takes a fact of it away.
+  const facts: Facts = { ...test.facts, [lackedByCaps]: test.removed ?? [] };
+  const verdict = evaluateRequest(ruleSet, facts, test.at);
+  const offer = test.stage === 'offer' ? evaluateOffer(ruleSet, facts, test.offerFacts, test.at) : null;
   return { test, failures: failuresOf(ruleSet, test, verdict, offer) };
 }
 

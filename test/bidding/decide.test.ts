@@ -302,7 +302,9 @@ test('replayed from its stored inputs the decision gives the same bytes', () => 
   assert.equal(replay.body, body);
   assert.deepEqual(differencesOf(replay, record), []);
   // Earlier versions read the key of the day alone, and noted no eve of the next one.
-  const before = { ...record.trace, caps: record.trace.caps.map((cap) => ({ ...cap, keys: cap.keys.slice(0, 1) })) };
+  const { capKeys, ...unmarked } = record.trace;
+  assert.equal(capKeys, 'known');
+  const before = { ...unmarked, caps: record.trace.caps.map((cap) => ({ ...cap, keys: cap.keys.slice(0, 1) })) };
   const older = { ...record, trace: before };
   const again = replayDecision({ request: sampleRequest, trace: before, contents, encodeBid: bytes });
   assert.deepEqual([again.body, differencesOf(again, older)], [body, []]);
@@ -746,4 +748,37 @@ test('a link that is called eligible, with a reason why it is not, is no bid', (
   assert(draft.kind === 'pass');
   assert.equal(draft.code, 'fact-missing:link.eligible');
   assert.match(draft.reasons[0]!.text, /contradicts itself on link\.eligible/);
+});
+
+test('a request whose company is in doubt is no bid under a cap by company, and was one in decisions of earlier versions', () => {
+  const rule = {
+    ...{ name: 'One company a week', description: 'By company.', owner: 'credit-risk' },
+    conditions: { all: [{ fact: 'desk.always', operator: 'equal', value: true }] },
+    event: {
+      type: 'cap',
+      params: { name: 'company', keyFacts: ['employer.rootKey'], window: { hours: 168 }, maxAmountReais: 900_000 },
+    },
+  };
+  const files = readRuleFiles(new URL('../../rules', import.meta.url).pathname);
+  const byCompany = policyOf(config, [...files, { path: 'company.json', text: JSON.stringify({ rules: [rule] }) }]);
+  const draftOf = (change: Partial<LoanRequest>, unknownKeys?: 'shared') => {
+    const known = { link: sampleLink, ledger: undefined, ...(unknownKeys && { unknownKeys }) };
+    const assessment = assess({ ...sampleRequest, ...change }, known, byCompany, at);
+    return drafted(assessment, {}, { policy: byCompany });
+  };
+  const inDoubt = { employerId: '191', employerIdType: 1 };
+  const pass = draftOf(inDoubt);
+  assert.ok(pass.kind === 'pass' && pass.code === 'fact-missing:employer.rootKey', JSON.stringify(pass));
+  assert.match(pass.reasons[0]!.text, /"One company a week" cannot be decided: employer\.rootKey missing/);
+  const keyOf = (draft: Draft) => draft.trace.caps.find(({ keys }) => keys[0]!.startsWith('company|'))?.keys[0];
+  assert.match(
+    keyOf(offered(draftOf({ employerId: '11222333000181', employerIdType: 1 })))!,
+    /rootKey=11222333\|hour-/,
+  );
+  const before = offered(draftOf(inDoubt, 'shared'));
+  assert.match(keyOf(before)!, /rootKey=\?\|hour-/);
+  assert.equal(before.trace.capKeys, undefined);
+  // The link says nothing of the employer's number.
+  const asked = assess({ ...sampleRequest, ...inDoubt }, { link: null, ledger: undefined }, byCompany, at);
+  assert.equal(linkNeed(asked, byCompany), 'none');
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noLimits } from '../../src/domain/policy.ts';
 import { evaluateOffer, evaluateRequest, type RequestVerdict } from '../../src/rules/evaluate.ts';
-import type { Facts } from '../../src/rules/facts.ts';
+import { type Facts, lackedByCaps } from '../../src/rules/facts.ts';
 import { always, at, compiled, ruleOf } from './sample-request.ts';
 
 const young = { fact: 'worker.ageYears', operator: 'lessThan', value: 18 };
@@ -193,8 +193,17 @@ test('all caps apply, unknown ones too, with the day of São Paulo in their key'
       limitCount: 2,
     },
   ]);
-  // Without the key all share one bucket: that is the careful side.
-  assert.deepEqual(caps({})[1]?.keys, onDay('employer|employer.key=?|guarantee.present=?'));
+  // Whose cap it is cannot be told, so nobody knows whether it has room.
+  const unknown = evaluateRequest(ruleSet, { 'desk.always': true, 'guarantee.present': true }, lateEvening);
+  assert.deepEqual(
+    unknown.passes.map(({ code, rule, text }) => [code, rule, text]),
+    [['fact-missing:employer.key', 'Employer', '"Employer" cannot be decided: employer.key missing.']],
+  );
+  assert.deepEqual(unknown.open.at(-1), { rule: 'Employer', passes: true, missing: ['employer.key'] });
+  const asBefore: Facts = { 'desk.always': true, 'guarantee.present': true, [lackedByCaps]: [] };
+  const shared = evaluateRequest(ruleSet, asBefore, lateEvening);
+  assert.deepEqual(shared.passes, []);
+  assert.deepEqual(shared.caps[1]?.keys, onDay('employer|employer.key=?|guarantee.present=true'));
   assert.equal(caps({ 'worker.ageYears': 40 }).length, 1);
 });
 
@@ -257,6 +266,6 @@ test('rules of the offer stage see request and offer, and run only then', () => 
   });
   assert.deepEqual(
     evaluateOffer(ruleSet, facts, {}, at).passes.map((reason) => reason.code),
-    ['fact-missing:offer.ratePercent'],
+    ['fact-missing:offer.ratePercent', 'fact-missing:offer.installments'],
   );
 });

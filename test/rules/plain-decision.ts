@@ -90,7 +90,10 @@ export function plainDecision(
         const tightest = field.startsWith('min') ? Math.max : Math.min;
         decision.limits[field] = other === undefined ? value : tightest(value, other);
       }
-    } else if (type !== 'cap') {
+    } else if (type === 'cap') {
+      const keyFacts = params.keyFacts as unknown as readonly string[];
+      if (keyFacts.some((fact) => facts[fact] === undefined)) decision.passes.push(`${rule.name}: ?`);
+    } else {
       if (!certain || (type !== 'economics' && taken.has(type))) continue;
       taken.add(type);
       if (type === 'economics')
