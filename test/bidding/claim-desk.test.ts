@@ -142,7 +142,8 @@ test('an offer of an hour ago, or of a minute, is decided anew, so that it count
     const { records, decidedAnew } = await play(50, 50, 100, undefined, { decidedAt, startsAt });
     assert.deepEqual([records.length, new Set(decidedAnew).size], [0, offers]);
   }
-  const midHour = startsAt + hourMs / 2;
+  // Minutes away from a quarter of an hour: the last one of a day begins the eve of the next.
+  const midHour = startsAt + 37 * 60_000;
   const old = await play(50, 50, 100, undefined, { decidedAt: midHour - 60_001, startsAt: midHour });
   assert.deepEqual([old.records.length, new Set(old.decidedAnew).size], [0, offers]);
   const fresh = await play(50, 50, 100, undefined, { decidedAt: midHour - 59_000, startsAt: midHour });

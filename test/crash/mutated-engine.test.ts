@@ -1,4 +1,7 @@
-/** The auditor of the crash run can fail: desks that multiply their caps, or bid while they are paused, are named by what was ordered. */
+/**
+ * The auditor of the crash run can fail: desks that multiply their caps, leave one out, keep the keys of a day that is over, or bid while
+ * they are paused, are named by what was ordered.
+ */
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,6 +30,16 @@ const changes: readonly Change[] = [
     file: 'src/bidding/gate.ts',
     search: "if (known.state.pause !== null) return 'paused';",
     replacement: '',
+  },
+  {
+    file: 'src/rules/keys.ts',
+    search: 'dayKeys(key, at)',
+    replacement: 'dayKeys(key, at - 86_400_000)',
+  },
+  {
+    file: 'src/bidding/decide.ts',
+    search: 'const ownCaps = [...verdict.caps,',
+    replacement: "const ownCaps = [...verdict.caps.filter(({ keys }) => !keys[0]!.startsWith('worker-day|')),",
   },
 ];
 
@@ -77,6 +90,13 @@ test('caps times 1000 and bids while paused are named, whatever the desk says of
       'the cap by hand',
     );
     assert.ok(whilePaused.length > 0, 'no bid while paused was named');
+    const capKeys = texts('cap-keys');
+    for (const fault of [/: worker-day in \S+ is missing$/, /: employer-day in \S+ is missing, and it names \S+/]) {
+      assert.ok(
+        capKeys.some((text) => fault.test(text)),
+        `${fault} of ${capKeys.length} claims`,
+      );
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

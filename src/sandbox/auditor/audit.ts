@@ -3,6 +3,7 @@
  * violations, each with a code, the request and a text; an empty list is the desk's good name.
  */
 import type { RequestId } from '../../domain/glossary.ts';
+import { checkCapKeys } from './cap-keys.ts';
 import { checkAcknowledged, checkEnd, checkLedger, checkReasons, checkTruth, checkTwoEnds } from './ending.ts';
 import { checkReservations, checkViewsExposure, foldExposure } from './exposure.ts';
 import { checkOrderedCaps, checkPauses, checkTakenBack } from './obedience.ts';
@@ -52,6 +53,7 @@ export function audit(run: Run, settings: AuditSettings, views?: ViewsRead): Aud
   if (orders !== null) {
     checkOrderedCaps(run, exposure.promised, orders, settings, report);
     for (const known of run.cases.values()) {
+      checkCapKeys(known, orders, settings, report);
       checkPauses(known, orders, settings, report);
       checkTakenBack(known, orders, settings, report);
     }

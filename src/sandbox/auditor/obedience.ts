@@ -20,7 +20,9 @@ export function checkOrderedCaps(
   const capsOf = new Map(
     [...run.cases.values()].flatMap((known) => {
       const { claim } = known.evidence;
-      return claim === null ? [] : [[known.requestId, capsOrdered(orders, known, claim.trace.decidedAt, settings)]];
+      return claim === null
+        ? []
+        : [[known.requestId, capsOrdered(orders, known, { decidedAt: claim.trace.decidedAt, at: claim.at }, settings)]];
     }),
   );
   const counted = promised.map((own) => {

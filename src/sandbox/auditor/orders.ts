@@ -26,7 +26,7 @@ export type Orders = {
 };
 
 type FactValue = string | number | boolean | null;
-type Facts = Readonly<Record<string, FactValue>>;
+export type Facts = Readonly<Record<string, FactValue>>;
 /** Null: a fact that it looks at is not known. */
 type Condition = (facts: Facts) => boolean | null;
 
@@ -44,6 +44,7 @@ export type CapRule = {
 const knownFacts = [
   'desk.always',
   'employer.key',
+  'employer.rootKey',
   'employer.sector',
   'guarantee.present',
   'offer.amountReais',
@@ -65,7 +66,7 @@ type Json = Readonly<Record<string, unknown>>;
 const ruleKeys = ['name', 'description', 'owner', 'stage', 'priority', 'conditions', 'event'];
 const hourMs = 3_600_000;
 /** São Paulo has had no daylight saving since 2019. */
-const zoneMs = -3 * hourMs;
+export const zoneMs = -3 * hourMs;
 
 /** The cap rules of these files, and the names of those that look at what the auditor does not know. */
 export function readCapRules(files: readonly { path: string; text: string }[]): { caps: CapRule[]; unread: string[] } {
@@ -144,18 +145,61 @@ const comparisons: Readonly<Record<string, (own: NonNullable<FactValue>, value: 
   greaterThanInclusive: (own, value) => Number(own) >= Number(value),
 };
 
-/** A person as employer is known by the link. */
-function employerOf(request: LoanRequest | undefined): string | null {
-  if (request?.employerIdType === 2) return request.linkKey ?? request.workerKey;
-  return request?.employerId ?? null;
+type Employer = { id: string; type: number | null; pseudonym: string | null };
+
+/** Null: the request does not say who it is, in a form that can be read. */
+function employerOf(request: LoanRequest | undefined): Employer | null {
+  if (request === undefined || request.employerId === null || request.unread?.includes('employerId')) return null;
+  const pseudonym = request.linkKey ?? request.workerKey;
+  return { id: request.employerId, type: request.employerIdType, pseudonym };
 }
 
-function factsOf({ truth, evidence }: RequestCase): Facts {
+function signsOf(id: string): string {
+  return id.replace(/[^a-z0-9]/gi, '').toUpperCase();
+}
+
+/** The establishment. A person as employer is known by the link; so is a number that may be a person's. */
+function establishmentOf(employer: Employer | null): string | null {
+  if (employer === null) return null;
+  const { id, type, pseudonym } = employer;
+  const isCompany = type === 1 || (type === null && signsOf(id).length > 11);
+  return isCompany ? id : pseudonym;
+}
+
+/** The company of all its establishments: the first eight signs of its CNPJ. Null where it is in doubt. */
+function companyOf(employer: Employer | null): string | null {
+  if (employer === null) return null;
+  const { id, type, pseudonym } = employer;
+  if (type === 2) return pseudonym;
+  const signs = signsOf(id);
+  if (signs === '' || signs.length > 14 || (type !== 1 && signs.length < 12)) return null;
+  const whole = signs.padStart(14, '0');
+  if (signs.length > 8) return whole.slice(0, 8);
+  // Without its leading zeros a whole number looks like the root of another company.
+  const root = signs.padStart(8, '0');
+  const mayBeWhole = /^\d+$/.test(signs) && (signs === '0' || signs[0] !== '0') && isWholeCnpj(whole);
+  return mayBeWhole && whole.slice(0, 8) !== root ? null : root;
+}
+
+const weights = [6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2];
+
+/** By the two digits at its end. */
+function isWholeCnpj(digits: string): boolean {
+  return [12, 13].every((length) => {
+    const own = weights.slice(weights.length - length);
+    const rest = own.reduce((sum, weight, index) => sum + weight * Number(digits[index]), 0) % 11;
+    return Number(digits[length]) === (rest < 2 ? 0 : 11 - rest);
+  });
+}
+
+export function factsOf({ truth, evidence }: RequestCase): Facts {
   const request = evidence.requested?.request;
+  const employer = employerOf(request);
   const bid = evidence.claim === null ? null : readBidBytes(evidence.claim.body);
   return {
     'desk.always': true,
-    'employer.key': employerOf(request),
+    'employer.key': establishmentOf(employer),
+    'employer.rootKey': request?.unread?.includes('employerIdType') ? null : companyOf(employer),
     'employer.sector': truth?.segment.sector ?? null,
     'guarantee.present': truth === null ? null : truth.guarantee !== null,
     'offer.amountReais': bid === null ? null : bid.amountCents / 100,
@@ -163,7 +207,7 @@ function factsOf({ truth, evidence }: RequestCase): Facts {
     'offer.ratePercent': bid === null ? null : bid.rateHundredths / 100,
     'request.amountReais': truth === null ? null : truth.amountCents / 100,
     'request.installments': truth?.installments ?? null,
-    'worker.key': request?.workerKey ?? null,
+    'worker.key': request?.unread?.includes('workerKey') ? null : (request?.workerKey ?? null),
     'worker.politicallyExposed': truth?.politicallyExposed ?? null,
   };
 }
@@ -172,9 +216,14 @@ function dayOf(at: EpochMs): number {
   return Math.floor((at + zoneMs) / (24 * hourMs));
 }
 
-/** A rule of a cap applies unless it surely does not. What a bid at that time counts under, and what it has to fit into. */
+/** A rule of a cap applies unless it surely does not. */
+export function appliesTo(rule: CapRule, facts: Facts): boolean {
+  return rule.applies(facts) !== false;
+}
+
+/** What a bid at that time counts under, and what it has to fit into. */
 function reservationOf(rule: CapRule, facts: Facts, at: EpochMs): CapReservation | null {
-  if (rule.applies(facts) === false) return null;
+  if (!appliesTo(rule, facts)) return null;
   const { name, keyFacts, windowHours, limitAmountCents, limitCount } = rule;
   const group = [name, ...keyFacts.map((fact) => `${fact}=${facts[fact] ?? '?'}`)].join('|');
   if (windowHours === null) return { keys: [`${group}|day ${dayOf(at)}`], limitAmountCents, limitCount };
@@ -201,22 +250,41 @@ function widest(limits: readonly (number | null | undefined)[]): number | null {
   return most;
 }
 
+/** When a bid was decided, and when it was claimed: from then on it counts. */
+type ClaimTimes = { decidedAt: EpochMs; at: EpochMs };
+
 /** Each cap that a bid decided then has to keep, whichever of the orders under way had been heard. */
-export function capsOrdered(orders: Orders, known: RequestCase, at: EpochMs, times: ControlTimes): CapReservation[] {
-  return [...capsOfRules(orders, factsOf(known), at, times), ...capsByHand(orders, at, times)];
+export function capsOrdered(
+  orders: Orders,
+  known: RequestCase,
+  claim: ClaimTimes,
+  times: ControlTimes,
+): CapReservation[] {
+  const byHand = capsByHandAt(orders, claim.decidedAt, times).map(({ name, limitCents }) => {
+    return { keys: [`by hand ${name}|day ${dayOf(claim.at)}`], limitAmountCents: limitCents, limitCount: null };
+  });
+  return [...capsOfRules(orders, factsOf(known), claim, times), ...byHand];
+}
+
+/** The rule sets that may have been the one in force. Every process knows before a set begins when it begins. */
+export function ruleSetsAt(
+  { ruleSets }: Orders,
+  decidedAt: EpochMs,
+  { clockToleranceMs }: ControlTimes,
+): readonly OrderedRules[] {
+  return ruleSets.filter(({ from }, index) => {
+    const until = ruleSets[index + 1]?.from ?? Number.POSITIVE_INFINITY;
+    return from - clockToleranceMs <= decidedAt && decidedAt <= until + clockToleranceMs;
+  });
 }
 
 function capsOfRules(
-  { ruleSets }: Orders,
+  orders: Orders,
   facts: Facts,
-  at: EpochMs,
-  { clockToleranceMs }: ControlTimes,
+  { decidedAt, at }: ClaimTimes,
+  times: ControlTimes,
 ): CapReservation[] {
-  // Every process knows before a set begins when it begins.
-  const possible = ruleSets.filter(({ from }, index) => {
-    const until = ruleSets[index + 1]?.from ?? Number.POSITIVE_INFINITY;
-    return from - clockToleranceMs <= at && at <= until + clockToleranceMs;
-  });
+  const possible = ruleSetsAt(orders, decidedAt, times);
   const byKey = new Map<
     string,
     { reservation: CapReservation; amounts: (number | null)[]; counts: (number | null)[] }
@@ -237,11 +305,12 @@ function capsOfRules(
   });
 }
 
-function capsByHand(
+/** The caps by hand that surely were in force, with the widest limit that each may have had. */
+export function capsByHandAt(
   { caps }: Orders,
   at: EpochMs,
   { controlMaxAgeMs, clockToleranceMs }: ControlTimes,
-): CapReservation[] {
+): { name: string; limitCents: number }[] {
   const names = new Set(caps.map(({ name }) => name));
   return [...names].flatMap((name) => {
     const own = caps.filter((cap) => cap.name === name);
@@ -251,8 +320,7 @@ function capsByHand(
     const limits = possible.map(({ limitCents }) => limitCents);
     if (first < 0) limits.push(null);
     // Only what is surely decided under the cap counts against it.
-    const limitAmountCents = widest(limits);
-    if (limitAmountCents === null) return [];
-    return [{ keys: [`by hand ${name}|day ${dayOf(at)}`], limitAmountCents, limitCount: null }];
+    const limitCents = widest(limits);
+    return limitCents === null ? [] : [{ name, limitCents }];
   });
 }

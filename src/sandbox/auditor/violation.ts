@@ -22,6 +22,7 @@ const violationCodes = [
   'pass-without-reason',
   'two-ends',
   'over-cap',
+  'cap-keys',
   'sent-while-paused',
   'sent-after-end',
   'unreviewed',

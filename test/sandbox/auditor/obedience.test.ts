@@ -13,7 +13,9 @@ before(async () => {
   small = await playSmallRun();
 });
 
-const judge = (orders: Orders) => judged(small, () => undefined, { orders });
+/** The desk of the small run knows no rules, so its claims name none of their caps: cap-keys.test.ts judges that. */
+const judge = async (orders: Orders) =>
+  (await judged(small, () => undefined, { orders })).filter(({ code }) => code !== 'cap-keys');
 const nothing: Orders = { ruleSets: [{ from: 0, caps: [] }], caps: [], pauses: [] };
 
 function rulesOf(...caps: { conditions?: object; params: object }[]): Orders['ruleSets'][number]['caps'] {
