@@ -28,6 +28,7 @@ import {
 import { deadlineOf } from './evolve.ts';
 import { readLedgerFacts, readUsage } from './ledger-facts.ts';
 import type { LinkDesk } from './link-desk.ts';
+import { looksAtMarket, readMarketFacts } from './market-facts.ts';
 import type { WaitingOffer } from './offer-queue.ts';
 import type { Pacer } from './pacer.ts';
 import { type ControlState, type MarginCache, snoozedIn, type Views } from './ports.ts';
@@ -187,12 +188,25 @@ async function assessAll(
   const ledgers = await readLedgerFacts(world.views, policy.ruleSet.ledgerFacts, states, now);
   const snoozed = snoozedIn(world.control().snoozes, policy.ruleSet, now);
   const cases: Case[] = [];
-  for (const [index, state] of states.entries()) {
+  const assessed = states.map((state, index) => {
     const key = world.links.linkKeyOf(state);
     const link = key === null ? null : (details.get(key) ?? null);
-    const assessment = attempt(world, state, now, decided, () =>
+    return attempt(world, state, now, decided, () =>
       assess(requestOf(world, state), { link, ledger: ledgers[index], snoozed, review: state.review }, policy, now),
     );
+  });
+  const standings = await standingsOf(world, assessed, now);
+  for (const [index, state] of states.entries()) {
+    const [segmented, standing] = [assessed[index]!, standings[index]];
+    if (segmented === null) continue;
+    const assessment =
+      standing === undefined
+        ? segmented
+        : attempt(world, state, now, decided, () => {
+            const { request, link, ledger } = segmented;
+            const surroundings = { link, ledger: { ...ledger, ...standing }, snoozed, review: state.review };
+            return assess(request, surroundings, policy, now);
+          });
     if (assessment === null) continue;
     const need = linkNeed(assessment, policy);
     const parked = need === 'none' ? null : processed(state, 'its sealed part', () => park(world, state, need, now));
@@ -200,6 +214,18 @@ async function assessAll(
     else decided.push(parked);
   }
   return cases;
+}
+
+/** How we fare in the segment that the rules make of each request; no segment is made of that. Undefined where no rule looks at it. */
+async function standingsOf(
+  { policy, views, settings }: DeciderWorld,
+  assessed: readonly (Assessment | null)[],
+  now: number,
+): Promise<readonly (Readonly<Record<string, number>> | undefined)[]> {
+  const wanted = policy.ruleSet.ledgerFacts;
+  if (!looksAtMarket(wanted)) return [];
+  const segments = assessed.map((assessment) => assessment?.verdict.segmentKeys ?? null);
+  return readMarketFacts(views, wanted, segments, now, settings.halfLifeMs);
 }
 
 /** What is sealed is opened only for rules that look at it. */

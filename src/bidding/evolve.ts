@@ -14,7 +14,7 @@ import {
   windowEndOf,
 } from '../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import { timeAlone } from '../domain/histogram.ts';
+import { type Addition, timeAlone } from '../domain/histogram.ts';
 import type { BidOutcome, CapReservation, Offer } from '../domain/offer.ts';
 import type {
   Answered,
@@ -46,7 +46,8 @@ import type {
   WinnerError,
 } from '../domain/states.ts';
 import { lessonsOf } from './learning.ts';
-import { resultOf, resultsKey, standingKeys, unreadKeys } from './ledger-facts.ts';
+import { resultOf, resultsKey, standingKeys, unreadKeys, wonCell } from './ledger-facts.ts';
+import { hasMarketFacts, marketLesson } from './market-facts.ts';
 import type { ViewChange } from './ports.ts';
 import { withReviewAnswered, withReviewAsked } from './review.ts';
 import {
@@ -603,6 +604,7 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, earlier
         const { claimId, instance, at, body, offer, trace } = record;
         next.claim = { claimId, instance, at, body, offer, caps: trace.caps };
         if (record.terms !== undefined) next.claim.terms = record.terms;
+        if (hasMarketFacts(trace)) next.claim.market = true;
         next.sealed = null;
         next.segmentKeys = trace.segmentKeys;
         next.trial = state.auction === null ? (trace.trial ?? null) : null;
@@ -878,15 +880,20 @@ export function viewChanges(
   }
   const answer = workerAnswer(before, after);
   if (answer !== null && claim !== null && !claim.unread)
-    changes.push(ownLesson(answer, claim.offer.rateHundredths, record.at, termsOf(after, earlier)));
+    changes.push(ownLesson(answer, [[claim.offer.rateHundredths, 1]], record.at, termsOf(after, earlier)));
   const result = before === null || resultOf(before) === null ? resultOf(after) : null;
-  if (result !== null) changes.push(ownLesson(resultsKey, result, record.at, termsOf(after, earlier)));
+  if (result !== null) {
+    const terms = termsOf(after, earlier);
+    changes.push(ownLesson(resultsKey, [[result, 1]], record.at, terms));
+    const lesson = marketLesson(after, result === wonCell, record.at);
+    if (lesson !== null) changes.push(ownLesson(lesson.key, lesson.additions, record.at, terms));
+  }
   return changes;
 }
 
 /** What an end of our own bid teaches; it grows old with time alone. */
-function ownLesson(key: string, cell: number, at: EpochMs, { halfLifeMs }: ClaimTerms): ViewChange {
-  return { kind: 'learn', keys: [key], additions: [[cell, 1]], at, halfLives: timeAlone(halfLifeMs) };
+function ownLesson(key: string, additions: readonly Addition[], at: EpochMs, { halfLifeMs }: ClaimTerms): ViewChange {
+  return { kind: 'learn', keys: [key], additions, at, halfLives: timeAlone(halfLifeMs) };
 }
 
 /** What a worker made of an offer of ours that won: known when a winner event comes, or when none came in all its validity. */

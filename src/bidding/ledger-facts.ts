@@ -15,7 +15,7 @@ import type { Views } from './ports.ts';
 
 /** Statistics key of our own results; its first two cells are `wonCell` and `lostCell`. */
 export const resultsKey = 'standing:results';
-const wonCell = 0;
+export const wonCell = 0;
 const lostCell = 1;
 /** Fewer results than this say nothing. */
 const leastResults = 20;

@@ -378,6 +378,8 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
     'Nenhuma regra olha para a lista "{name}" (fato {fact}); retire-a ou use-a.',
   '"{salt}" draws workers at {where} as well; choose another name.':
     '"{salt}" também sorteia trabalhadores em {where}; escolha outro nome.',
+  '"{rule}" makes segments of "{fact}", which is told by the segment itself; make them of other facts.':
+    '"{rule}" faz segmentos de "{fact}", que depende do próprio segmento; use outros fatos.',
   '"{rule}" asks for "{fact}", which can never come: {hint}': '"{rule}" pede "{fact}", que nunca pode vir: {hint}',
   'This file is missing; declare the pass codes in it: {"codes": { … }}.':
     'Falta este arquivo; declare nele os códigos de recusa: {"codes": { … }}.',

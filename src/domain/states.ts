@@ -74,6 +74,8 @@ export type Claim = {
    * be, and the rest of the offer says nothing. Absent: it was read.
    */
   unread?: true;
+  /** Its decision looked at how we fare in the auctions of its segment. Absent: it did not, or was of an earlier version. */
+  market?: true;
 };
 
 export type AuctionResult = {

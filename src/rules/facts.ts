@@ -74,7 +74,19 @@ export type Sector = (typeof sectors)[number];
 type Measured = { unit: string; min: number; max: number; example: number; present: string; whole?: boolean };
 
 /** Units of which nobody has a half. */
-const wholeUnits = ['months', 'years', 'alerts', 'loans', 'bids', 'code', 'CBO', 'CNAE', 'eSocial category'];
+const wholeUnits = [
+  'months',
+  'years',
+  'minutes',
+  'alerts',
+  'loans',
+  'bids',
+  'auctions',
+  'code',
+  'CBO',
+  'CNAE',
+  'eSocial category',
+];
 
 function numeric(name: string, measured: Measured, stage: Stage = 'request') {
   const { unit, min, max, example, present, whole = wholeUnits.includes(unit) } = measured;
@@ -104,6 +116,43 @@ function text(name: string, present: string, example: string, values: readonly s
 
 function day(name: string, present: string): FactDefinition {
   return { ...text(name, present, '2024-05-10', null), isDay: true };
+}
+
+/** How we fare in our auctions `which`: named `market.winRate` and so on, or `market.hourWinRate`. */
+function standing(start: string, which: string): FactDefinition[] {
+  const named = (name: string) =>
+    start.endsWith('.') ? `${start}${name}` : `${start}${name[0]!.toUpperCase()}${name.slice(1)}`;
+  const enough = `when our ended auctions ${which}, are 20 or more as they weigh now`;
+  return [
+    numeric(named('winRate'), {
+      unit: 'share of our auctions, the latest weighing most',
+      min: 0,
+      max: 1,
+      example: 0.31,
+      present: enough,
+    }),
+    numeric(named('position'), {
+      unit: 'mean place of our bids, 1 = best',
+      min: 1,
+      max: 10_000,
+      example: 2.4,
+      present: `${enough}, and the published bids told our place in as many`,
+    }),
+    numeric(named('auctions'), {
+      unit: 'auctions',
+      min: 0,
+      max: 100_000_000,
+      example: 140,
+      present: `when the ledger can be read; our ended auctions ${which}, as they weigh now, since a rule first asked for such facts`,
+    }),
+    numeric(named('ageMinutes'), {
+      unit: 'minutes',
+      min: 0,
+      max: 10_000_000,
+      example: 95,
+      present: `${enough}; how long ago they ended, on average, the latest weighing most`,
+    }),
+  ];
 }
 
 const always = 'always';
@@ -160,6 +209,9 @@ export const catalogue: readonly FactDefinition[] = [
     example: 0.31,
     present: 'when at least 20 auctions with a bid of ours have ended',
   }),
+
+  ...standing('market.', "of the request's segment"),
+  ...standing('market.hour', "of the request's segment, those of this hour of the day"),
 
   numeric('request.amountReais', { unit: 'R$', min: 0, max: maxReais, example: 6500, present: whenStated }),
   numeric('request.installments', { unit: 'months', min: 1, max: 480, example: 24, present: whenStated }),
@@ -357,6 +409,19 @@ export function listFact(name: string, keyFact: string): FactDefinition {
   return { ...plain, name, type: 'boolean', present: `when ${keyFact} is known`, example: false };
 }
 
+/** Facts of the ledger that are told by the segment of the request, so that no segment can be made of them. */
+export const marketFacts = [
+  'market.winRate',
+  'market.position',
+  'market.auctions',
+  'market.ageMinutes',
+  'market.hourWinRate',
+  'market.hourPosition',
+  'market.hourAuctions',
+  'market.hourAgeMinutes',
+] as const;
+export type MarketFact = (typeof marketFacts)[number];
+
 /** Facts of the ledger, read only for rule sets that ask for one of them. */
 export const ledgerFacts = [
   'desk.volumeTodayReais',
@@ -365,6 +430,7 @@ export const ledgerFacts = [
   'worker.openBids',
   'worker.exposureReais',
   'employer.exposureReais',
+  ...marketFacts,
 ] as const;
 export type LedgerFact = (typeof ledgerFacts)[number];
 

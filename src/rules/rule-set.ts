@@ -13,7 +13,16 @@ import { readVocabulary } from './conditions.ts';
 import { refuseConflicts, shadowedRules } from './conflicts.ts';
 import { basesOf, type DerivedFact, type DerivedFacts, numberOf } from './derived.ts';
 import { factsIn } from './extents.ts';
-import { extraPrefix, type Facts, factNamed, type LedgerFact, ledgerFacts, listPrefix, type Stage } from './facts.ts';
+import {
+  extraPrefix,
+  type Facts,
+  factNamed,
+  type LedgerFact,
+  ledgerFacts,
+  listPrefix,
+  marketFacts,
+  type Stage,
+} from './facts.ts';
 import { holidayAsFact, holidayFact, readHolidays } from './holidays.ts';
 import { canonicalJson, type Json, type JsonObject, linesOf, parseJson } from './json.ts';
 import { type CompiledCap, compileCap, compileSegment, type ReadNumber } from './keys.ts';
@@ -538,6 +547,19 @@ function addShares(rules: readonly Rule[], derived: Map<string, DerivedFact>): v
   }
 }
 
+/** How the desk fares in a segment is known once the segment is. */
+function refuseSegmentsOfStanding(rules: readonly Rule[], derived: DerivedFacts): void {
+  for (const rule of rules) {
+    if (rule.event.type !== 'segment') continue;
+    const fact = basesUsed(rule, derived).find((each) => (marketFacts as readonly string[]).includes(each));
+    if (fact === undefined) continue;
+    refuse(
+      rule.place,
+      `"${rule.name}" makes segments of "${fact}", which is told by the segment itself; make them of other facts.`,
+    );
+  }
+}
+
 /** A pass rule on such a fact would pass every request, a limit would hold for every one. */
 function refuseAbsent(rules: readonly Rule[], derived: DerivedFacts, whyAbsent: WhyAbsent): void {
   for (const rule of rules) {
@@ -603,6 +625,7 @@ function compileParsed(
   const { rules, tables } = readRules(parsed, { codes: declared, events, vocabulary }, faults);
   addShares(rules, derived);
   if (!checked) refuseConflicts(rules, tables);
+  if (!checked) refuseSegmentsOfStanding(rules, derived);
   if (whyAbsent !== null) refuseAbsent(rules, derived, whyAbsent);
   if (rules.length === 0 && faults.length === 0) refuse(placeIn('', faults), 'There is no rule at all; add one.');
   if (faults.length > 0) return refused();

@@ -407,6 +407,41 @@ test('what a value table said stands in the record, and the replay is the same t
   assert.ok(passed.kind === 'pass' && passed.code === 'fact-missing:values.bureau.most');
 });
 
+test('how the desk fared in the segment stands in the record, and the replay is the same to the byte from it alone', () => {
+  const few = { fact: 'market.hourAuctions', operator: 'lessThan', value: 20 };
+  const rare = { fact: 'market.winRate', operator: 'lessThan', value: 0.2 };
+  const text = JSON.stringify({
+    ...{ name: 'Rarely won', conditions: { all: [{ not: few }, rare] } },
+    event: { type: 'limit', params: { maxAmountReais: 3_000 } },
+  });
+  const files = readRuleFiles(new URL('../../rules/', import.meta.url).pathname);
+  const own = policyOf(config, [...files, { path: 'rare.json', text }]);
+  assert.deepEqual(own.ruleSet.ledgerFacts.slice(-2), ['market.winRate', 'market.hourAuctions']);
+  const ledger = { 'market.auctions': 60, 'market.winRate': 0.1, 'market.hourAuctions': 24 };
+  const assessment = assess(sampleRequest, { link: sampleLink, ledger }, own, at);
+  const draft = offered(checkCaps(drafted(assessment, {}, { policy: own }), new Map()) as Draft);
+  assert.ok(draft.offer.amountCents <= 300_000);
+  const { requestId } = sampleRequest;
+  const encode = (id: string, offer: Claimed['offer']) =>
+    encodeBid({ requestId: id, offer, contacts: config.contacts });
+  const record = JSON.parse(
+    JSON.stringify({
+      ...{ kind: 'claimed', requestId, at, claimId: 'a:1', instance: 'a' },
+      ...{ body: encode(requestId, draft.offer), offer: draft.offer, trace: draft.trace },
+    }),
+  ) as Claimed;
+  assert.deepEqual(record.trace.ledger, ledger);
+  const contents = {
+    ...{ ruleSet: own.ruleSet.source, settings: config.settings.content, curve: encodeWinCurve(curve), shapes: null },
+  };
+  const replay = (trace: Claimed['trace']) =>
+    replayDecision({ request: sampleRequest, trace, contents, encodeBid: encode });
+  assert.deepEqual(differencesOf(replay(record.trace), record), []);
+  assert.deepEqual(replay(record.trace).body, record.body);
+  const other = replay({ ...record.trace, ledger: { ...ledger, 'market.winRate': 0.3 } });
+  assert.ok(other.draft.kind === 'offer' && other.draft.offer.amountCents > 300_000);
+});
+
 test('a snooze holds until its time, for the rule as it was and no other', () => {
   const digest = policy.ruleSet.digestOf(eligibilityRule())!;
   const snooze = { rule: eligibilityRule(), digest, until: at + 1_000, by: 'ana', reason: 'r', at };

@@ -182,3 +182,21 @@ test('a pass by a limit names the rules that set it', async () => {
   const long = ruleFile('Long loans', always, { type: 'limit', params: { minInstallments: 12 } });
   assert.deepEqual(await by(short, long), ['limits-conflict', ['Long loans', 'Short loans']]);
 });
+
+test('how the desk fares in its segment is a fact from 20 auctions of ours on, and may close the segment', async () => {
+  const known = { fact: 'market.auctions', operator: 'greaterThanInclusive', value: 20 };
+  const old = { fact: 'market.ageMinutes', operator: 'lessThan', value: 600 };
+  const closes = { type: 'pass', params: { code: 'alerts', reason: 'of a test' } };
+  const decided = await replay(casesOf(600), policyWith({ ...ruleFile('Enough', { all: [known, old] }, closes) }));
+  const bids = new Map<string, number>();
+  let closed = 0;
+  for (const decision of decided.decisions) {
+    const segment = decision.segmentKeys.at(-1)!;
+    if (decision.kind === 'bid') bids.set(segment, (bids.get(segment) ?? 0) + 1);
+    else if (decision.code === 'alerts' && decision.reasons[0]?.rule === 'Enough') {
+      closed += 1;
+      assert.ok((bids.get(segment) ?? 0) >= 20, `${segment} after ${bids.get(segment)}`);
+    }
+  }
+  assert.ok(closed > 20, `${closed} passes`);
+});

@@ -289,3 +289,22 @@ refused(
   `${inParams}/maxAmountReais/fact`,
   /name a fact of that unit\. In facts\.json R\$ a month times months is R\$; a column/,
 );
+
+const byStanding = (fact: string) => [event('segment', { dimensions: [{ fact, cuts: [20] }] })];
+refused(
+  'a segment of how the desk fares in it',
+  byStanding('market.auctions'),
+  '/rules/0',
+  /told by the segment itself/,
+);
+refused(
+  'a segment where the desk fares well',
+  [
+    ruleOf({
+      conditions: { all: [{ fact: 'market.hourWinRate', operator: 'lessThan', value: 0.5 }] },
+      event: { type: 'segment', params: { dimensions: ['employer.sector'] } },
+    }),
+  ],
+  '/rules/0',
+  /makes segments of "market.hourWinRate", which is told by the segment itself; make them of other facts/,
+);

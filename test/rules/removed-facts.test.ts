@@ -33,6 +33,14 @@ const ledger = {
   'worker.openBids': 5,
   'worker.exposureReais': 5,
   'employer.exposureReais': 5,
+  'market.winRate': 0.5,
+  'market.position': 2,
+  'market.auctions': 40,
+  'market.ageMinutes': 60,
+  'market.hourWinRate': 0.5,
+  'market.hourPosition': 2,
+  'market.hourAuctions': 30,
+  'market.hourAgeMinutes': 60,
 };
 const request = { ...sampleRequest, scores: { bureau: 640 }, extra: { channel: 'app' } };
 const link = { ...sampleLink, ineligibilityCode: 3 };

@@ -1,4 +1,5 @@
 /** The views against own sums: caught up with the log, exposure that adds up, every result learnt once. */
+import { marketKeyStart } from '../../src/bidding/market-facts.ts';
 import { ranked } from './auction-house.ts';
 import { landedElsewhere } from './check-ends.ts';
 import type { Report } from './checker.ts';
@@ -99,7 +100,7 @@ export function checkStatistics({ views, house }: Evidence, trails: Trails, repo
   if (taken > winners) report('statistics', `${taken} offers taken were folded in, ${winners} winners told`);
   for (const key of new Set([...expected.keys(), ...histograms.keys()])) {
     if (key.startsWith('acceptance:')) continue;
-    if (key === ownResults) continue;
+    if (key === ownResults || key.startsWith(marketKeyStart)) continue;
     const count = histograms.get(key)?.count ?? 0;
     // Scores and what features teach depend on what was noted; the other windows of a segment saw what the segment saw.
     if (key.endsWith('~scored') || key.includes('~features-')) continue;
