@@ -41,6 +41,8 @@ export const impactEn: Texts['impact'] = {
     `${judged} with a known end of auction; ${warmUp} before them only learnt from; ${repeated} repeated line(s) left out.`,
   turned: (toPass, toBid, otherBid) =>
     `${toPass} bids become passes, ${toBid} passes become bids, ${otherBid} bids change in rate, amount or term.`,
+  reviews: (...[current, currentAnswered, candidate, candidateAnswered]) =>
+    `A person would be asked about ${current} bids of the current set (${currentAnswered} with an answer on record) and ${candidate} of the candidate (${candidateAnswered}); without a recorded answer, what the rule says "otherwise" holds.`,
   linkNotOnRecord: (requests, current, candidate) =>
     `WARNING: ${requests} requests are counted apart: they are in no figure below and claim no room under a cap. The worker's link would have been asked for (${current} times by the current set, ${candidate} by the candidate), and its facts are not on record, because nobody asked then: what would have been decided is not known.`,
   measures: {

@@ -42,6 +42,8 @@ export const impactPt = {
     `${judged} com fim de leilão conhecido; ${warmUp} antes delas só ensinaram; ${repeated} linha(s) repetida(s) de fora.`,
   turned: (toPass: string, toBid: string, otherBid: string) =>
     `${toPass} lances viram recusas, ${toBid} recusas viram lances, ${otherBid} lances mudam de taxa, valor ou prazo.`,
+  reviews: (...[current, currentAnswered, candidate, candidateAnswered]: string[]) =>
+    `Uma pessoa seria consultada sobre ${current} lances do conjunto atual (${currentAnswered} com resposta no registro) e ${candidate} do candidato (${candidateAnswered}); sem resposta registrada vale o que a regra diz em "otherwise".`,
   linkNotOnRecord: (requests: string, current: string, candidate: string) =>
     `AVISO: ${requests} solicitações são contadas à parte: não entram em nenhum número abaixo nem ocupam espaço em um teto. O vínculo do trabalhador teria sido consultado (${current} vezes pelo conjunto atual, ${candidate} pelo candidato), e os fatos dele não estão no registro, porque ninguém consultou então: não se sabe o que teria sido decidido.`,
   measures: {

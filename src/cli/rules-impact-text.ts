@@ -118,6 +118,7 @@ export function leadLines(report: ImpactReport, format: Format): string[] {
   const total = report.segments[0]!;
   const count = (value: number) => format.number(value);
   const { requests, batches, from, to, judged, warmUp, repeated, current, candidate, linkNotOnRecord: apart } = report;
+  const { reviews } = report;
   const when = (at: number | null) => (at === null ? impact.none : format.minute(at));
   return [
     impact.about(count(requests), count(batches), when(from), when(to)),
@@ -126,6 +127,18 @@ export function leadLines(report: ImpactReport, format: Format): string[] {
     ...(apart.requests === 0
       ? []
       : [impact.linkNotOnRecord(count(apart.requests), count(apart.current), count(apart.candidate))]),
+    ...(reviews.current.asked + reviews.candidate.asked === 0
+      ? []
+      : [
+          impact.reviews(
+            ...[
+              reviews.current.asked,
+              reviews.current.answered,
+              reviews.candidate.asked,
+              reviews.candidate.answered,
+            ].map(count),
+          ),
+        ]),
     impact.turned(count(total.toPass), count(total.toBid), count(total.otherBid)),
   ];
 }

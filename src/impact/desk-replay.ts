@@ -17,7 +17,7 @@ import { readAuction } from '../bidding/settlement.ts';
 import type { BiddingSettings } from '../config/sections.ts';
 import { fullCap, usageUnder } from '../domain/cap-book.ts';
 import { type EpochMs, noRivalCell, type RequestId } from '../domain/glossary.ts';
-import type { CapReservation, Offer, PublishedBid, Reason, SnoozedRule } from '../domain/offer.ts';
+import type { CapReservation, Offer, PublishedBid, Reason, Review, SnoozedRule } from '../domain/offer.ts';
 import type { AuctionRecord, Passed } from '../domain/records.ts';
 import type { LinkDetail } from '../domain/request.ts';
 import type { RequestState } from '../domain/states.ts';
@@ -54,6 +54,8 @@ export type DeskReplay = {
    * record tells. They are set apart: passes here, which claim no room.
    */
   linkUnknown: ReadonlySet<RequestId>;
+  /** Requests for which the set would have asked a person, by whether the answer is on record; of the others `otherwise` holds. */
+  reviews: ReadonlyMap<RequestId, 'answered' | 'unanswered'>;
 };
 
 /** The best rival of a recorded auction as the desk reads it; null where its end is not known. */
@@ -115,6 +117,8 @@ export function createDeskReplay(options: {
   let links: ReadonlyMap<RequestId, LinkDetail> = new Map();
   let inVain: ReadonlySet<RequestId> = new Set();
   const linkUnknown = new Set(apart.asked);
+  const reviews = new Map<RequestId, 'answered' | 'unanswered'>();
+  let answers: ReadonlyMap<RequestId, Review> = new Map();
   const authorisations = createAuthorisations({ always: settings.askWithoutAuthorisation });
   let control: ControlState = { revision: 0, pause: null, caps: {}, snoozes: [], ruleOrders: [], changes: [] };
   let acceptance: RecordedCase['acceptance'] = null;
@@ -152,8 +156,8 @@ export function createDeskReplay(options: {
     settings,
     policy,
     control: () => control,
-    // Nobody can be asked any more: what rules say otherwise holds.
-    latestAnswerAt: () => now,
+    latestAnswerAt: (state: RequestState) =>
+      answers.has(state.requestId) ? Number.POSITIVE_INFINITY : deadlineOf(state, settings),
     encodeBid: () => '',
     onFailure: () => undefined,
   };
@@ -200,6 +204,30 @@ export function createDeskReplay(options: {
       response: null,
     });
     return true;
+  }
+
+  /**
+   * Nobody can be asked any more: an answer that was given counts at once, for the rules that it was given to; without one what rules say
+   * otherwise holds.
+   */
+  async function answered(decided: readonly Decided[]): Promise<Decided[]> {
+    const asked = decided.flatMap((decision) => (decision.kind === 'review' ? [decision.record] : []));
+    if (asked.length === 0) return [...decided];
+    for (const record of asked) {
+      const { requestId, rules } = record;
+      const recorded = answers.get(requestId);
+      const answer = recorded?.answer ?? null;
+      const known = answer === null ? [] : rules.filter((rule) => recorded!.rules.includes(rule));
+      reviews.set(requestId, known.length === 0 ? 'unanswered' : 'answered');
+      fold({ ...record, rules: known.length === 0 ? rules : known });
+      if (answer === null || known.length === 0) continue;
+      const { decision, by, reason } = answer;
+      fold({ kind: 'review-answered', requestId, at: record.at, decision, by, reason });
+    }
+    const waiting = asked.map(({ requestId }) => states.get(requestId)!);
+    const again = await decideBatch(world, waiting, now);
+    const others = decided.filter(({ kind }) => kind !== 'review');
+    return [...others, ...again];
   }
 
   /** Queries that the service took: the recorded ones, and those that the set would have sent. Of one in vain nothing tells that. */
@@ -268,6 +296,7 @@ export function createDeskReplay(options: {
   return {
     capPeaks,
     linkUnknown,
+    reviews,
     decide: async (cases, at) => {
       now = at;
       memory.advance(at);
@@ -276,6 +305,9 @@ export function createDeskReplay(options: {
       const [first] = cases;
       if (first === undefined) return [];
       links = new Map(cases.flatMap(({ request, link }) => (link === null ? [] : [[request.requestId, link]])));
+      answers = new Map(
+        cases.flatMap(({ request, review }) => (review === undefined ? [] : [[request.requestId, review]])),
+      );
       inVain = new Set(cases.flatMap((one) => (one.linkAskedInVain === true ? [one.request.requestId] : [])));
       // Each set sleeps only on the rules that it has as they were.
       const snoozes = (first.control.snoozed ?? []).map(asSnooze);
@@ -293,7 +325,7 @@ export function createDeskReplay(options: {
       );
       noteQueries(cases);
       const paused = new Set(cases.flatMap((one) => (one.control.paused ? [one.request.requestId] : [])));
-      const results = place(decided, paused);
+      const results = place(await answered(decided), paused);
       for (const { request, auction } of cases) if (auction === null) states.delete(request.requestId);
       const setApart: SetDecision = {
         kind: 'pass',

@@ -25,6 +25,8 @@ export type ImpactReport = {
    * link the desk may not ask for is none of them: it is decided without.
    */
   linkNotOnRecord: { requests: number; current: number; candidate: number };
+  /** Requests for which each set would have asked a person, and those of them whose answer is on record, which counts. */
+  reviews: Record<'current' | 'candidate', { asked: number; answered: number }>;
   /** Requests whose auction's end is known. */
   judged: number;
   /** Decided before the first one that counts, so that there is something to have learnt from. */
@@ -113,6 +115,12 @@ function compare(ordered: readonly RecordedCase[], from: number, [current, candi
   const segmentsOf = new Map<RequestId, readonly string[]>();
   const linkUnknown = current.linkUnknown.union(candidate.linkUnknown);
   const apart = { requests: 0, current: 0, candidate: 0 };
+  const reviews = { current: { asked: 0, answered: 0 }, candidate: { asked: 0, answered: 0 } };
+  const noteReview = (side: keyof typeof reviews, review: 'answered' | 'unanswered' | undefined) => {
+    if (review === undefined) return;
+    reviews[side].asked += 1;
+    if (review === 'answered') reviews[side].answered += 1;
+  };
   let judged = 0;
   let place = 0;
   for (const [group, size] of current.groups.entries()) {
@@ -138,6 +146,8 @@ function compare(ordered: readonly RecordedCase[], from: number, [current, candi
       }
       const decisions: [SetDecision, SetDecision] = [current.decisions[place]!, candidate.decisions[place]!];
       const { segmentKeys } = decisions[0];
+      noteReview('current', current.reviews.get(requestId));
+      noteReview('candidate', candidate.reviews.get(requestId));
       const rival = bestRivalOf(recorded);
       if (rival !== null) judged += 1;
       tally.add(batchNameOf(recorded.request), segmentKeys, decisions, rival);
@@ -145,14 +155,14 @@ function compare(ordered: readonly RecordedCase[], from: number, [current, candi
       series.add(recorded.decidedAt, decisions, rival);
     }
   }
-  return { tally, flips, series, judged, apart };
+  return { tally, flips, series, judged, apart, reviews };
 }
 
 export async function measureImpact(cases: readonly RecordedCase[], options: ImpactOptions): Promise<ImpactReport> {
   const { warmUp, seed, draws, kind } = options;
   const { ordered, repeated } = inOrder(cases);
   const both = await replayBoth(ordered, options);
-  const { tally, flips, series, judged, apart } = compare(ordered, warmUp, both);
+  const { tally, flips, series, judged, apart, reviews } = compare(ordered, warmUp, both);
   const counted = ordered.slice(warmUp);
   const { current, candidate } = options;
   return {
@@ -161,6 +171,7 @@ export async function measureImpact(cases: readonly RecordedCase[], options: Imp
     candidate: candidate.ruleSet.hash,
     requests: counted.length,
     linkNotOnRecord: apart,
+    reviews,
     judged,
     warmUp: ordered.length - counted.length,
     repeated,

@@ -3,7 +3,7 @@
 import { operatorCapsOf } from '../bidding/explain.ts';
 import { hindrancesIn } from '../bidding/hindrances.ts';
 import type { EpochMs } from '../domain/glossary.ts';
-import type { AcceptanceShift, PublishedBid, SnoozedRule } from '../domain/offer.ts';
+import type { AcceptanceShift, PublishedBid, Review, SnoozedRule } from '../domain/offer.ts';
 import type { AuctionRecord, Claimed, Passed } from '../domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
 import { isSameCode } from '../domain/request-codes.ts';
@@ -29,6 +29,8 @@ export type RecordedCase = {
   control: { paused: boolean; caps: Readonly<Record<string, number>>; snoozed?: readonly SnoozedRule[] };
   /** What own wins had taught by then; null: nothing. */
   acceptance: AcceptanceShift | null;
+  /** What a person was asked, with the answer; absent: nothing. */
+  review?: Review;
 };
 
 /** What became of the request at the desk itself, where that is known. */
@@ -113,6 +115,7 @@ export function recordedCaseOf(records: readonly AuctionRecord[]): (RecordedCase
       ...(trace?.snoozed === undefined ? {} : { snoozed: trace.snoozed }),
     },
     acceptance: trace?.acceptance ?? null,
+    ...(trace?.review === undefined ? {} : { review: trace.review }),
     end: { decision, sealed, bids: ended?.bids ?? [], ownBidId, taken: records.some(isTaken) },
   };
 }

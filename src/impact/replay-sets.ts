@@ -2,7 +2,7 @@
 import type { Policy } from '../bidding/decide.ts';
 import type { BiddingSettings } from '../config/sections.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import { type Apart, type CapPeak, createDeskReplay, type SetDecision } from './desk-replay.ts';
+import { type Apart, type CapPeak, createDeskReplay, type DeskReplay, type SetDecision } from './desk-replay.ts';
 import { createMemoryViews, type ExposureMove, type MemoryViews } from './memory-views.ts';
 import type { RecordedCase } from './recorded-cases.ts';
 
@@ -16,6 +16,8 @@ export type Replayed = {
   capPeaks: ReadonlyMap<string, CapPeak>;
   /** See `DeskReplay`. */
   linkUnknown: ReadonlySet<RequestId>;
+  /** See `DeskReplay`. */
+  reviews: DeskReplay['reviews'];
 };
 
 const nothingApart: Apart = { all: new Set(), asked: new Set() };
@@ -62,8 +64,8 @@ export async function replaySets(
     memories.push(memory);
     const desk = createDeskReplay({ policy, settings, memory, usage: shares ? memories[0]! : null, apart });
     const sizes = groups.map((group) => group.length);
-    const { capPeaks, linkUnknown } = desk;
-    const replayed: Replayed = { decisions: [], groups: sizes, moves: [], capPeaks, linkUnknown };
+    const { capPeaks, linkUnknown, reviews } = desk;
+    const replayed: Replayed = { decisions: [], groups: sizes, moves: [], capPeaks, linkUnknown, reviews };
     const decide = async (group: readonly RecordedCase[], at: EpochMs) => {
       replayed.decisions.push(...(await desk.decide(group, at)));
       replayed.moves.push(moves);

@@ -1,6 +1,8 @@
 /** What a replayed decision knew at its time: the controls, the link and the acceptance of the record; and exposure that ends by itself. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createFormat } from '../../src/cli/format.ts';
+import { impactText } from '../../src/cli/rules-impact-text.ts';
 import { measureImpact } from '../../src/impact/impact.ts';
 import type { RecordedCase } from '../../src/impact/recorded-cases.ts';
 import { type Replayed, replaySets } from '../../src/impact/replay-sets.ts';
@@ -199,4 +201,45 @@ test('how the desk fares in its segment is a fact from 20 auctions of ours on, a
     }
   }
   assert.ok(closed > 20, `${closed} passes`);
+});
+
+test('a person\'s answer on record counts for the rule that it was given to; without one, "otherwise" does, and both are counted', async () => {
+  const asks = (name: string, otherwise: string) =>
+    ruleFile(
+      name,
+      { all: [{ fact: 'desk.always', operator: 'equal', value: true }] },
+      { type: 'review', params: { queue: 'all', minutes: 20, otherwise } },
+    );
+  const answer = (place: number) => ({
+    ...{ decision: place % 3 === 0 ? ('pass' as const) : ('bid' as const), by: 'ana', reason: 'seen', at: 1 },
+  });
+  const cases = casesOf(60).map((recorded, place) => {
+    const review = { queue: 'all', rules: ['Asked'], askedAt: 0, until: 2, otherwise: 'pass' as const };
+    return place % 2 === 0 ? { ...recorded, review: { ...review, answer: answer(place) } } : recorded;
+  });
+  const plain = await replay(casesOf(60, (recorded) => ({ ...recorded, auction: null })));
+  const open = cases.map((recorded) => ({ ...recorded, auction: null }));
+  const decided = await replay(open, policyWith(asks('Asked', 'pass')));
+  const bids = plain.decisions.map(({ kind }) => kind === 'bid');
+  for (const [place, isBid] of bids.entries()) {
+    const decision = decided.decisions[place]!;
+    if (!isBid) continue;
+    const code = decision.kind === 'bid' ? 'bid' : decision.code;
+    const refused = place % 3 === 0 ? 'review-refused' : 'bid';
+    assert.equal(code, place % 2 === 0 ? refused : 'review-expired', String(place));
+  }
+  const of = (wanted: string) => [...decided.reviews.values()].filter((one) => one === wanted).length;
+  assert.equal(of('answered'), bids.filter((isBid, place) => isBid && place % 2 === 0).length);
+  assert.equal(of('unanswered'), bids.filter((isBid, place) => isBid && place % 2 === 1).length);
+  // Another rule was not answered: what it says otherwise holds.
+  const other = await replay(open, policyWith(asks('Another', 'bid')));
+  assert.equal(bidsIn(other), bids.filter((isBid) => isBid).length);
+  assert.ok([...other.reviews.values()].every((one) => one === 'unanswered'));
+  const options = { kind: 'impact' as const, settings, warmUp: 0, seed: 1, draws: 1, elsewhere: null };
+  const sets = { current: policyWith(), candidate: policyWith(asks('Asked', 'pass')) };
+  const report = await measureImpact(open, { ...options, ...sets, onProgress: () => undefined });
+  const candidate = { asked: of('answered') + of('unanswered'), answered: of('answered') };
+  assert.deepEqual(report.reviews, { current: { asked: 0, answered: 0 }, candidate });
+  const text = impactText(report, createFormat('en'));
+  assert.match(text, new RegExp(`${candidate.asked} of the candidate \\(${candidate.answered}\\)`));
 });
