@@ -132,7 +132,7 @@ export const impactEn: Texts['impact'] = {
   exact:
     'The requests, margins, pauses and hand-set caps are the recorded ones; every rival bid was published, so for each auction it is known whether another rate of ours would have been the best. Each set learns only from auctions that had ended by then, and its caps fill and empty with its own bids.',
   notExact:
-    'How rivals would have answered other bids of ours; whether a worker takes an offer (an acceptance curve stands for it) and whether a loan is repaid (expected losses stand for it). Wins hold their exposure until the validity ends. A full queue or a slow service is not replayed, nor what a desk had learnt before the first request, unless --warm-up gives it some.',
+    'How rivals would have answered other bids of ours; whether a worker takes an offer (an acceptance curve stands for it) and whether a loan is repaid (expected losses stand for it). Wins hold their exposure until the validity ends. A full queue or a slow service is not replayed, nor what a desk had learnt before the first request, unless --warm-up gives it some. So the figures of the current set are those of a replay, not what the desk realised: its bids may differ from those that were sent, and "profit given the bids" is the worth of a bid, by acceptance and expected losses, where it beats the published rivals, less the cost of bidding. What loans brought in is told by lance performance import.',
   intervals: (draws, seed) =>
     `Intervals: middle 90 % of ${draws} resamples of whole batches (seed ${seed}), for requests of one batch meet the same market. They say how much the choice of batches matters, not what is listed as not known.`,
   tie: 'A tie with the best rival counts as half a win.',

@@ -241,5 +241,6 @@ test('a person\'s answer on record counts for the rule that it was given to; wit
   const candidate = { asked: of('answered') + of('unanswered'), answered: of('answered') };
   assert.deepEqual(report.reviews, { current: { asked: 0, answered: 0 }, candidate });
   const text = impactText(report, createFormat('en'));
+  assert.match(text, /those of a replay, not what the desk realised/);
   assert.match(text, new RegExp(`${candidate.asked} of the candidate \\(${candidate.answered}\\)`));
 });
