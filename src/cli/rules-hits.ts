@@ -1,8 +1,11 @@
 /** `lance rules hits`: how often each rule of the set that decides shaped an outcome, from what the decisions recorded. */
+import { fullCapOf } from '../bidding/decide.ts';
+import { capOfKey } from '../bidding/lately.ts';
 import type { EventLog } from '../bidding/ports.ts';
 import { type Span as OffsetSpan, readSpan } from '../bidding/read-topic.ts';
 import { activations } from '../bidding/rule-book.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import type { Reason } from '../domain/offer.ts';
 import { Fault } from '../errors.ts';
 import { keptSet } from '../operating/rule-orders.ts';
 import { createHitCount, type HitsReport } from '../rules/rule-hits.ts';
@@ -30,6 +33,14 @@ function opened(world: CommandWorld, source: string): RuleSet {
   throw new Fault('rules-refused', [refused(faults.length), ...faults].join('\n'));
 }
 
+/** The cap of the rules that had no room; null: none, one by hand, or not told. */
+export function fullRuleCap(reasons: readonly Reason[]): string | null {
+  const key = fullCapOf(reasons);
+  if (key === null) return null;
+  const { name, byHand } = capOfKey(key);
+  return byHand ? null : name;
+}
+
 /** Where to begin reading to miss no record from `at` on. What has no time counts as late. */
 export async function spanFrom(
   log: Pick<EventLog, 'read'>,
@@ -55,7 +66,7 @@ export async function tellHits(world: CommandWorld, options: HitsOptions): Promi
     if (kept.kind !== 'found') return setNotNamed(world, 'live', kept);
     const followed = activations(await ruleBook.read()).findLast(({ hash }) => hash === kept.hash);
     const { since = followed?.at ?? 0, until = world.clock.now() } = options;
-    const count = createHitCount(opened(world, kept.source), { since, until });
+    const count = createHitCount(opened(world, kept.source), { since, until }, fullRuleCap);
     const ends = [...(await log.ends('auctions'))];
     const spans: OffsetSpan[] = [];
     for (const [partition, end] of ends) spans.push(await spanFrom(log, partition, end, since - slackMs));
@@ -86,9 +97,9 @@ function hitsText(report: HitsReport, since: EpochMs, until: EpochMs, format: Fo
     rules.hitsTotal(figure(decisions), figure(bids), figure(passes), figure(byRules)),
     ...(byOtherSets === 0 ? [] : [rules.hitsByOthers(figure(byOtherSets))]),
   ];
-  const rows = report.rules.map(({ rule, event, effects, decided, alone, unknown, asleep }) => {
-    return [rule, event, ...[effects, decided, alone, unknown, asleep].map(figure)];
+  const rows = report.rules.map(({ rule, event, effects, decided, alone, unknown, full, asleep }) => {
+    return [rule, event, ...[effects, decided, alone, unknown, full, asleep].map(figure)];
   });
-  const table = tableText(rules.hitsHeader, rows, { right: [2, 3, 4, 5, 6], spare: [1, 6] });
+  const table = tableText(rules.hitsHeader, rows, { right: [2, 3, 4, 5, 6, 7], spare: [1, 7] });
   return [...head.map((line) => proseText(line)), table, proseText(rules.hitsNote)].join('\n');
 }

@@ -17,6 +17,8 @@ export type RuleHits = Pick<RuleSummary, 'stage' | 'event'> & {
   alone: number;
   /** Passes among whose reasons it is because a fact was missing. */
   unknown: number;
+  /** Passes for want of room under its cap; only a rule that sets one has any. */
+  full: number;
   /** Decisions in which it was asleep. */
   asleep: number;
 };
@@ -37,14 +39,21 @@ export type HitsReport = {
 
 type Span = { since: EpochMs; until: EpochMs };
 
+/** `capOf`: the name of the rules' cap that had no room, of a pass with these reasons; null: none, or not told. */
+type CapOf = (reasons: readonly Reason[]) => string | null;
+
 /** `add` is given the records of each request in the order of the log. Days and times are those of the decisions; both ends included. */
 export function createHitCount(
   { hash, rules }: Pick<RuleSet, 'hash' | 'rules'>,
   { since, until }: Span,
+  capOf: CapOf,
 ): { add: (record: AuctionRecord) => void; report: () => HitsReport } {
-  const none = { effects: 0, decided: 0, alone: 0, unknown: 0, asleep: 0 };
+  const none = { effects: 0, decided: 0, alone: 0, unknown: 0, full: 0, asleep: 0 };
   const hits = new Map<string, RuleHits>(
     rules.map(({ name, stage, event }) => [name, { rule: name, stage, event, ...none }]),
+  );
+  const ofCaps = new Map(
+    rules.flatMap(({ name, cap }) => (cap === undefined ? [] : [[cap, hits.get(name)!] as const])),
   );
   const total = { decisions: 0, bids: 0, passes: 0, byRules: 0, byOtherSets: 0 };
   /** Requests that were decided: by which claim of this set in the span; null: by something else. */
@@ -58,6 +67,9 @@ export function createHitCount(
       first.decided += 1;
       if (reasons.every(({ rule }) => rule === first.rule)) first.alone += 1;
     }
+    const full = capOf(reasons);
+    const cap = full === null ? undefined : ofCaps.get(full);
+    if (cap !== undefined) cap.full += 1;
     const lacking = reasons.filter(({ code }) => code.startsWith('fact-missing:')).map(({ rule }) => rule);
     for (const rule of new Set(lacking)) if (hits.has(rule ?? '')) hits.get(rule!)!.unknown += 1;
   };

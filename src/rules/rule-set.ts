@@ -53,6 +53,8 @@ export type RuleSummary = {
   conditions: Condition;
   /** Facts that tell the values of a limit or cap. */
   valueFacts: readonly string[];
+  /** Name of the cap that it sets; absent: it sets none. */
+  cap?: string;
   /** Where it stands: file and JSON pointer. */
   file: string;
   pointer: string;
@@ -432,6 +434,7 @@ function summarise(rule: Rule): RuleSummary {
     share: share?.share ?? null,
     conditions,
     valueFacts,
+    ...(event.type === 'cap' && { cap: event.cap.name }),
     file,
     pointer,
   };

@@ -1,6 +1,7 @@
 /** What the rules of a set did, counted from the records of decisions. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fullRuleCap } from '../../src/cli/rules-hits.ts';
 import type { DecisionTrace, Reason } from '../../src/domain/offer.ts';
 import type { AuctionRecord } from '../../src/domain/records.ts';
 import { createHitCount, type HitsReport, type RuleHits } from '../../src/rules/rule-hits.ts';
@@ -10,6 +11,7 @@ const ruleSet = compiledFiles([
   codesFile,
   { path: 'rules.json', text: JSON.stringify(['A', 'B', 'C'].map((name) => ruleOf({ name }))) },
 ]);
+
 const span = { since: 1_000, until: 2_000 };
 
 function traceOf(change: Partial<DecisionTrace> = {}): DecisionTrace {
@@ -29,7 +31,7 @@ function record(kind: 'claimed' | 'passed', requestId: string, { trace = {}, ...
 }
 
 function count(...records: readonly AuctionRecord[]): HitsReport {
-  const counted = createHitCount(ruleSet, span);
+  const counted = createHitCount(ruleSet, span, fullRuleCap);
   for (const one of records) counted.add(one);
   return counted.report();
 }
@@ -39,7 +41,7 @@ function hitsOf({ rules }: HitsReport, name: string): Omit<RuleHits, 'rule' | 's
   return figures;
 }
 
-const nothing = { effects: 0, decided: 0, alone: 0, unknown: 0, asleep: 0 };
+const nothing = { effects: 0, decided: 0, alone: 0, unknown: 0, full: 0, asleep: 0 };
 
 test('effects, first reasons, reasons alone, missing facts and sleep are counted by rule', () => {
   const report = count(
@@ -104,4 +106,26 @@ test('a request is decided once: by its first claim, which may be given up', () 
   );
   assert.deepEqual([report.decisions, report.bids, report.passes, report.byRules], [3, 1, 2, 1]);
   assert.deepEqual(hitsOf(report, 'A'), { ...nothing, effects: 3, decided: 1, alone: 1 });
+});
+
+test('a pass for want of room counts for the rule of the cap, and for none where the cap is by hand', () => {
+  const params = { name: 'daily', keyFacts: [], window: 'day', maxCount: 1 };
+  const capping = ruleOf({ name: 'Cap', event: { type: 'cap', params } });
+  const set = compiledFiles([
+    codesFile,
+    { path: 'rules.json', text: JSON.stringify([capping, ruleOf({ name: 'A' })]) },
+  ]);
+  const counted = createHitCount(set, span, fullRuleCap);
+  const claimed = { trace: { ruleSetHash: set.hash, rulesFired: ['Cap'] } };
+  const full = (key: string): Reason[] => [
+    { code: 'cap', rule: null, text: `the cap ${key} has no room left for this amount` },
+  ];
+  counted.add(record('passed', '1', { ...claimed, reasons: full('daily|2026-11-20') }));
+  counted.add(record('claimed', '2', claimed));
+  counted.add(record('passed', '2', { ...claimed, claimId: 'i:1', reasons: full('daily|2026-11-20') }));
+  counted.add(record('passed', '3', { ...claimed, reasons: full('operator:daily|2026-11-20') }));
+  counted.add(record('passed', '4', { ...claimed, reasons: [reason('A')] }));
+  const report = counted.report();
+  assert.deepEqual(hitsOf(report, 'Cap'), { ...nothing, effects: 4, full: 2 });
+  assert.deepEqual(hitsOf(report, 'A'), { ...nothing, decided: 1, alone: 1 });
 });
