@@ -517,7 +517,7 @@ export const en: Texts = {
     read: {
       'requests-exported': 'personal data read: requests exported',
       'desk-exported': 'personal data taken along: the desk was exported',
-      'worker-searched': 'personal data read: search by CPF',
+      'worker-searched': 'personal data read: search by CPF (in the console said once a day; each search is a record)',
       'margins-queried': 'personal data read: margins by CPF (said once a day; each query is a record)',
     },
     requests: (count) => `requests: ${count}`,

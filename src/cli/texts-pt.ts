@@ -526,7 +526,8 @@ export const pt = {
     read: {
       'requests-exported': 'dados pessoais lidos: solicitações exportadas',
       'desk-exported': 'dados pessoais levados: a mesa foi exportada',
-      'worker-searched': 'dados pessoais lidos: busca por CPF',
+      'worker-searched':
+        'dados pessoais lidos: busca por CPF (no console dito uma vez por dia; cada busca é um registro)',
       'margins-queried': 'dados pessoais lidos: margens por CPF (dito uma vez por dia; cada consulta é um registro)',
     },
     requests: (count: string) => `solicitações: ${count}`,

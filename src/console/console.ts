@@ -38,7 +38,7 @@ import {
   resume,
   waitingRaises,
 } from '../operating/controls.ts';
-import { notePersonalRead } from '../operating/personal-reads.ts';
+import { createPersonalReads } from '../operating/personal-reads.ts';
 import { type StartToken, startPerson } from '../operating/start-token.ts';
 import { beginSession, beginTokenSession, revokeToken, type TokenParts, type TokenWatch } from '../operating/tokens.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
@@ -234,6 +234,9 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
   });
 
   const searches = createWorkerSearches(() => performance.now());
+  const reads = createPersonalReads(parts);
+  /** Where somebody can log in otherwise, it counts no more. */
+  const hasStartToken = () => !guard.isOpen() && startToken.isOpen();
   const mayLogIn = () => guard.isOpen() || startToken.isOpen();
 
   function logInPage(
@@ -258,7 +261,7 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
         csrfToken: csrfTokenOf(visit),
         to: placeForm.test(place) ? place : '/',
         hasProvider: login !== null,
-        hasStartToken: startToken.isOpen(),
+        hasStartToken: hasStartToken(),
         problem,
         left: request.method === 'GET' ? (left.find((each) => each === queryOf(request).notice) ?? null) : null,
       },
@@ -316,7 +319,8 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
   });
 
   /** Without a log-in nobody is shown a page here: a browser takes an error for the end of the stream, and asks for the page. */
-  scope.get('/console/now/events', async (request, reply) => {
+  // Not for HEAD, which nobody reads: a stream would be kept for it until the session ends.
+  scope.get('/console/now/events', { exposeHeadRoute: false }, async (request, reply) => {
     const { session, look, pages, shown } = await begin(request, reply);
     void reply.header('cache-control', 'no-store').header('vary', 'accept-language, cookie');
     if (session === null) return reply.code(look.kind === 'unheard' ? 503 : 401).send();
@@ -400,7 +404,7 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
       return send(reply, pages.requestsPage(shown, page), 422);
     }
     const workerKey = workerKeyOf(parts.vault, cpf);
-    await notePersonalRead(parts, { by: session.name, via: 'api' }, { what: 'worker-searched', workerKey });
+    await reads.note({ by: session.name, via: 'api' }, 'worker-searched', { workerKey, linkKey: null });
     return reply.redirect(`/console/requests?worker=${searches.begin(session.name, workerKey)}`, 303);
   });
 
@@ -467,7 +471,8 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
     if (visit === null || isStrange(request, form, csrfTokenOf(visit)))
       return logInPage(request, reply, begun, { status: 403, problem: 'stale', to });
     const typed = (form.token ?? '').trim();
-    if (startToken.spend(typed)) return enter(reply, settings, await openFirstSession(), to);
+    const first = hasStartToken() ? startToken.spend(typed) : null;
+    if (first !== null) return enter(reply, settings, await openFirstSession(first), to);
     const { look, sha256 } = guard.tokenHolder(typed);
     if (look.kind === 'unheard') return logInPage(request, reply, begun, { status: 503, problem: 'unheard', to });
     if (look.kind !== 'known') {
@@ -494,9 +499,12 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
   }
 
   /** By the token that the process has shown at its start. */
-  async function openFirstSession(): Promise<string> {
+  async function openFirstSession({ giveBack }: { giveBack: () => void }): Promise<string> {
     const id = randomBytes(secretBytes).toString('hex');
-    const begun = await beginSession(parts, { ...startPerson, id, subject: id, sessionMs });
+    const begun = await beginSession(parts, { ...startPerson, id, subject: id, sessionMs }).catch((fault: unknown) => {
+      giveBack();
+      throw fault;
+    });
     if (begun.kind !== 'begun') throw new Error('a session id was drawn twice');
     await parts.tokenWatch.look();
     return begun.secret;

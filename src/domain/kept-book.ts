@@ -105,7 +105,7 @@ export type RuleBookEntry =
 
 /**
  * `requests-exported`: requests as they came in; `desk-exported`: a whole desk, sealed as it is; `worker-searched`: what there is of a CPF.
- * `margins-queried`: margins of workers named by CPF, from then on that day; each query is a record of its own in `callbacks`.
+ * `margins-queried`: margins of workers named by CPF. Over HTTP these two are said once a day, and each is a record of its own in `callbacks`.
  */
 export const personalReadings = ['requests-exported', 'desk-exported', 'worker-searched', 'margins-queried'] as const;
 type PersonalReading = (typeof personalReadings)[number];
@@ -151,6 +151,10 @@ type KeptRow =
 /** Where the text of a set is: whole in a row of an earlier version, or in its files. */
 type Whereabouts = { kind: 'whole'; place: number } | { kind: 'files'; files: readonly NamedFile[] };
 
+/** What is taken in one turn of the event loop: an earlier version kept whole sets in rows, and decisions go on meanwhile. */
+const rowsATurn = 64;
+const charactersATurn = 65_536;
+
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex');
 
 const keptRow = ({ place, text }: BookRow) => readStoredRow<KeptRow>('rule_book', place, text);
@@ -181,12 +185,21 @@ export function createKeptBook(rows: BookRows): RuleBook {
   }
 
   async function catchUp(): Promise<void> {
-    for await (const row of rows.after(last)) {
-      const entry = take(row);
-      last = row.place;
-      if (entry !== null) entries = [...entries, entry];
-      // One a turn: an earlier version kept sets in them, and decisions go on meanwhile.
-      await turn();
+    const added: RuleBookEntry[] = [];
+    let [taken, characters] = [0, 0];
+    try {
+      for await (const row of rows.after(last)) {
+        const entry = take(row);
+        last = row.place;
+        if (entry !== null) added.push(entry);
+        taken += 1;
+        characters += row.text.length;
+        if (taken < rowsATurn && characters < charactersATurn) continue;
+        [taken, characters] = [0, 0];
+        await turn();
+      }
+    } finally {
+      if (added.length > 0) entries = [...entries, ...added];
     }
   }
 

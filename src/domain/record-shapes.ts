@@ -386,7 +386,10 @@ const callbackRecord = byName('kind', {
     saysDone: added(isTrue),
     unread: added(isTrue),
   }),
-  'margin-read': object({ at: time, requestCode: nullable(text), by: text, via, workerKey: text, linkKey: text }),
+  'personal-read': object({
+    ...{ at: time, requestCode: nullable(text), by: text, via },
+    ...{ what: text, workerKey: text, linkKey: nullable(text) },
+  }),
   unreadable: object({ at: time, problem: text }),
 });
 

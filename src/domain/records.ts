@@ -284,11 +284,23 @@ export type CallbackRecord =
       sealed: string;
     }
   /**
-   * Somebody asked for the margin of a worker whom they named by CPF, whether or not one is known. Stands under the pseudonym of the
-   * worker, and changes nothing.
+   * Somebody asked for what there is of a worker whom they named by CPF, whether or not anything is known. Stands under the pseudonym of
+   * the worker, and changes nothing. `linkKey` null: not of one link.
    */
-  | { kind: 'margin-read'; at: EpochMs; requestCode: null; by: string; via: Via; workerKey: string; linkKey: string }
+  | {
+      kind: 'personal-read';
+      at: EpochMs;
+      requestCode: null;
+      by: string;
+      via: Via;
+      what: DailyReading;
+      workerKey: string;
+      linkKey: string | null;
+    }
   | (Unreadable & { requestCode: null });
+
+/** Readings that a program may do thousands of times a day. */
+export type DailyReading = 'worker-searched' | 'margins-queried';
 
 export type ReplayOrder = { by: string; via: Via; reason: string | null };
 

@@ -5,6 +5,7 @@
 import type { NewEntry, RuleBook, RuleBookEntry } from '../bidding/ports.ts';
 import { type Clock, dayOf } from '../domain/clock.ts';
 import type { Day } from '../domain/glossary.ts';
+import type { DailyReading } from '../domain/records.ts';
 import type { Identity } from '../domain/roles.ts';
 
 type Entry = Extract<RuleBookEntry, { kind: 'personal-read' }>;
@@ -19,13 +20,16 @@ export async function notePersonalRead(
   await ruleBook.append({ kind: 'personal-read', ...read, at: clock.now(), ...who });
 }
 
-export type MarginReads = { note: (who: Identity, link: { workerKey: string; linkKey: string }) => Promise<void> };
+export type PersonalReads = {
+  /** Before anything is shown. Rejects with `log-unavailable`. `linkKey` null: not of one link. */
+  note: (who: Identity, what: DailyReading, worker: { workerKey: string; linkKey: string | null }) => Promise<void>;
+};
 
 /**
- * Margins are asked for by CPF thousands of times a day, and the book of orders is held in memory. So each query is a record in
- * `callbacks`, under the worker's pseudonym, and the book has one entry a day for each identity.
+ * Programs may name workers by CPF thousands of times a day, and the book of orders is held in memory. So each reading is a record in
+ * `callbacks`, under the worker's pseudonym, and the book has one entry a day for each identity and kind of reading.
  */
-export function createMarginReads({
+export function createPersonalReads({
   append,
   ruleBook,
   clock,
@@ -33,20 +37,19 @@ export function createMarginReads({
   append: (entries: readonly NewEntry[]) => Promise<void>;
   ruleBook: Pick<RuleBook, 'read' | 'append'>;
   clock: Pick<Clock, 'now'>;
-}): MarginReads {
-  const what = 'margins-queried';
+}): PersonalReads {
   let day: Day = '';
-  /** Identities that have an entry of the day, or are being given one. */
+  /** Identities and readings that have an entry of the day, or are being given one. */
   const listed = new Map<string, Promise<void>>();
 
-  function list(who: Identity): Promise<void> {
+  function list(who: Identity, what: DailyReading): Promise<void> {
     const today = dayOf(clock.now());
     if (today !== day) listed.clear();
     day = today;
-    const name = `${who.via} ${who.by}`;
+    const name = `${what} ${who.via} ${who.by}`;
     const known = listed.get(name);
     if (known !== undefined) return known;
-    const done = listOnce(who, today).catch((fault: unknown) => {
+    const done = listOnce(who, what, today).catch((fault: unknown) => {
       if (listed.get(name) === done) listed.delete(name);
       throw fault;
     });
@@ -55,7 +58,7 @@ export function createMarginReads({
   }
 
   /** A process that was started again finds its entry; of two processes each may write one. */
-  async function listOnce(who: Identity, today: Day): Promise<void> {
+  async function listOnce(who: Identity, what: DailyReading, today: Day): Promise<void> {
     const isListed = (await ruleBook.read()).some(
       (entry) =>
         entry.kind === 'personal-read' &&
@@ -68,10 +71,9 @@ export function createMarginReads({
   }
 
   return {
-    /** Before the margin is shown. Rejects with `log-unavailable`. */
-    note: async (who, { workerKey, linkKey }) => {
-      const record = { kind: 'margin-read', at: clock.now(), requestCode: null, ...who, workerKey, linkKey } as const;
-      await Promise.all([append([{ topic: 'callbacks', key: workerKey, record }]), list(who)]);
+    note: async (who, what, worker) => {
+      const record = { kind: 'personal-read', at: clock.now(), requestCode: null, ...who, what, ...worker } as const;
+      await Promise.all([append([{ topic: 'callbacks', key: worker.workerKey, record }]), list(who, what)]);
     },
   };
 }

@@ -9,8 +9,8 @@ export type StartToken = {
   give: () => string;
   /** One was given, and counts still. */
   isOpen: () => boolean;
-  /** True once, for the one that was given. */
-  spend: (typed: string) => boolean;
+  /** For the one that was given, which then counts no more; else null. `giveBack`: nothing came of it, so it counts again. */
+  spend: (typed: string) => { giveBack: () => void } | null;
 };
 
 export const startTokenMs = 10 * 60_000;
@@ -31,9 +31,14 @@ export function createStartToken(monotonicMs: () => number): StartToken {
     },
     isOpen,
     spend: (typed) => {
-      if (given === null || !isOpen() || !timingSafeEqual(given.digest, digestOf(typed))) return false;
+      if (given === null || !isOpen() || !timingSafeEqual(given.digest, digestOf(typed))) return null;
+      const spent = given;
       given = null;
-      return true;
+      return {
+        giveBack: () => {
+          given ??= spent;
+        },
+      };
     },
   };
 }

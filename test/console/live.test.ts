@@ -93,6 +93,12 @@ test('a session hears what changes on the page, and no more when it is over (iss
 test('streams are few, of one person and of all', async (context) => {
   const { engine } = await startApi(context);
   const person = await loggedIn(engine.url, 'risk');
+  // What asks for the headers alone has no stream, which would be kept as long as the session.
+  const cookie = [...person.jar].map(([name, value]) => `${name}=${value}`).join('; ');
+  for (let each = 0; each < 3; each += 1) {
+    const { status } = await fetch(`${engine.url}${path}`, { method: 'HEAD', headers: { cookie } });
+    assert.equal(status, 404);
+  }
   const streams: HeardStream[] = [];
   for (let each = 0; each < 4; each += 1) {
     const stream = await listen(engine.url, path, person);

@@ -1,13 +1,14 @@
 /** Requests are found by the CPF of their worker: by roles that may know the worker, on record, and with the CPF in no address. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readTopic } from '../../src/bidding/read-topic.ts';
 import { startApi } from '../http/api-house.ts';
 import { loggedIn } from './person.ts';
 
 const path = '/console/requests/worker';
 
 test('who may know the worker finds requests by CPF, on record (issue 22)', async (context) => {
-  const { engine, sandbox, call } = await startApi(context);
+  const { engine, sandbox, call, store } = await startApi(context);
   await sandbox.run(20);
   const { cpf } = sandbox.people(20, 20)[3]!;
   const spaced = `${cpf.slice(0, 3)}.${cpf.slice(3, 6)}.${cpf.slice(6, 9)}-${cpf.slice(9)}`;
@@ -43,6 +44,13 @@ test('who may know the worker finds requests by CPF, on record (issue 22)', asyn
   assert.equal(found.status, 303, found.text);
   assert.match(found.location!, /^\/console\/requests\?worker=[\w-]{16,}$/);
   assert.deepEqual(await readings(), [['worker-searched', 'operator', 'api']]);
+  // The book of orders is held in memory: it says once a day who searches, and each search is a record.
+  for (let more = 0; more < 4; more += 1) assert.equal((await person.post(path, { ...form, cpf })).status, 303);
+  assert.deepEqual(await readings(), [['worker-searched', 'operator', 'api']]);
+  const searches: string[] = [];
+  for await (const { record } of readTopic(store.log, 'callbacks'))
+    if (record.kind === 'personal-read') searches.push(`${record.what} ${record.by} ${record.linkKey}`);
+  assert.deepEqual(searches, Array<string>(5).fill('worker-searched operator null'));
   const page = await person.get(found.location!);
   assert.equal(page.status, 200);
   const ids = [...page.text.matchAll(/href="\/console\/requests\/(\d+)"/g)].map(([, id]) => id!);

@@ -30,7 +30,7 @@ test('what names a worker is read on record, whichever address shows it', async 
         if (record.kind === 'worker-read' || record.kind === 'shown')
           found.push({ kind: record.kind, by: record.by, via: record.via });
     for await (const { record } of readTopic(store.log, 'callbacks'))
-      if (record.kind === 'margin-read') found.push({ kind: record.kind, by: record.by, via: record.via });
+      if (record.kind === 'personal-read') found.push({ kind: record.kind, by: record.by, via: record.via });
     return found;
   };
   const reason = { reason: 'ligação 123' };
@@ -128,7 +128,9 @@ test('what names a worker is read on record, whichever address shows it', async 
   const stranger = { ...margin, cpf: agentCpf };
   const unknown = await call('POST', '/v1/margins/query', { role: 'operator', body: stranger });
   assert.equal(unknown.status, 404, unknown.text);
-  const margins = (await readings()).filter(({ kind }) => kind === 'margin-read').map(({ by, via }) => `${by} ${via}`);
+  const margins = (await readings())
+    .filter(({ kind }) => kind === 'personal-read')
+    .map(({ by, via }) => `${by} ${via}`);
   assert.deepEqual(margins, [...Array<string>(13).fill('admin api'), 'operator api']);
   const { orders } = (await call('GET', '/v1/controls/history')).body as {
     orders: { kind: string; by: string; via: string; what: string }[];

@@ -1,7 +1,7 @@
 /** Bids, decisions, margins and dead letters over HTTP. */
 import type { EventLog, MarginCache, RuleBook, Views } from '../../bidding/ports.ts';
 import type { ReplayOrder } from '../../domain/records.ts';
-import { createMarginReads } from '../../operating/personal-reads.ts';
+import { createPersonalReads } from '../../operating/personal-reads.ts';
 import { readWorker } from '../../origination/worker-reading.ts';
 import { withoutCpf } from '../../wire/hidden-cpf.ts';
 import { linkKeyOf, workerKeyOf } from '../../wire/identity.ts';
@@ -144,7 +144,7 @@ function addWorker(app: ApiApp, { guard, ...parts }: BidRouteParts): void {
 /** A margin that is asked for by CPF is recorded before it is shown, as is that nothing is known of one. */
 function addMargins(app: ApiApp, parts: BidRouteParts): void {
   const { views, margins, vault, clock, guard } = parts;
-  const reads = createMarginReads(parts);
+  const reads = createPersonalReads(parts);
   const marginOf = async (linkKey: string | null) =>
     linkKey === null ? undefined : (await margins.read([linkKey], clock.now())).get(linkKey);
   const unknown = 'No margin of this link came within the last 24 hours.';
@@ -180,7 +180,7 @@ function addMargins(app: ApiApp, parts: BidRouteParts): void {
     async (request, reply) => {
       const { cpf, registration, employerIdType, employerId } = request.body;
       const linkKey = linkKeyOf(vault, cpf, registration, employerIdType, employerId);
-      await reads.note(guard.identityOf(request), { workerKey: workerKeyOf(vault, cpf), linkKey });
+      await reads.note(guard.identityOf(request), 'margins-queried', { workerKey: workerKeyOf(vault, cpf), linkKey });
       const detail = await marginOf(linkKey);
       return detail === undefined ? problem(reply, 'not-found', unknown) : marginView(detail);
     },

@@ -191,13 +191,14 @@ const callbackRecord: fc.Arbitrary<CallbackRecord> = fc.oneof(
     ...{ errors: texts, sealed: text },
   }),
   fc.record({
-    kind: kind('margin-read'),
+    kind: kind('personal-read'),
     at,
     requestCode: fc.constant(null),
     by: text,
     via: kind('api'),
+    what: fc.constantFrom('worker-searched' as const, 'margins-queried' as const),
     workerKey: text,
-    linkKey: text,
+    linkKey: orNull(text),
   }),
 );
 
@@ -253,7 +254,7 @@ const kindsOf = {
   } satisfies Record<AuctionRecord['kind'], true>,
   callbacks: {
     ...{ 'link-detail': true, 'link-list': true, contemplated: true, proposed: true, 'credit-note': true },
-    ...{ 'operation-event': true, 'margin-read': true, unreadable: true },
+    ...{ 'operation-event': true, 'personal-read': true, unreadable: true },
   } satisfies Record<CallbackRecord['kind'], true>,
 };
 
