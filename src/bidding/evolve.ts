@@ -936,7 +936,7 @@ export function capOperations(
 
 function countedUnder(request: RequestState['request'], claim: Claim): CapReservation[] {
   const own = claim.unread ? unreadKeys(request) : claim.caps;
-  return [...own, ...standingKeys(request, claim.at)];
+  return [...own, ...standingKeys(request, claim)];
 }
 
 /** What counts under the windows of its caps alone, or did before, and counts before and after. */

@@ -3,7 +3,7 @@
  * how often the desk wins. Each claim is counted under standing keys beside its caps, in the same views and the same fold,
  * so these sums are as durable as the caps.
  */
-import { capKeysOf, dayKeys, nothingUsed, usageUnder } from '../domain/cap-book.ts';
+import { capKeysOf, dayKeys, eveKeysOf, nothingUsed, usageUnder } from '../domain/cap-book.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CapReservation, Usage } from '../domain/offer.ts';
 import type { LoanRequest } from '../domain/request.ts';
@@ -29,13 +29,21 @@ function employerStandingKey(request: LoanRequest): string | null {
   return key === undefined ? null : `standing:employer|${key}`;
 }
 
+const deskStanding = 'standing:desk';
+
 function deskKeys(at: EpochMs): readonly string[] {
-  return dayKeys('standing:desk', at);
+  return dayKeys(deskStanding, at);
 }
 
-/** Keys that a claim is counted under, without any limit. `request` null: a claim that came before its request. */
-export function standingKeys(request: LoanRequest | null, at: EpochMs): CapReservation[] {
-  const keys = [deskKeys(at)[0]!];
+/**
+ * Keys that a claim is counted under, without any limit. `request` null: a claim that came before its request. `caps`: its own, by which
+ * earlier versions are told, whose claims count on no eve.
+ */
+export function standingKeys(
+  request: LoanRequest | null,
+  { at, caps }: { at: EpochMs; caps: readonly CapReservation[] },
+): CapReservation[] {
+  const keys = [deskKeys(at)[0]!, ...eveKeysOf(deskStanding, caps, at)];
   if (request !== null) {
     for (const key of [workerKeyOf(request), employerStandingKey(request)]) if (key !== null) keys.push(key);
   }

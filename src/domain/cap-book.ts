@@ -33,8 +33,8 @@ export function operatorDayKeys(name: string, at: EpochMs): readonly string[] {
   return dayKeys(`${operatorPrefix}${name}`, at);
 }
 
-/** So long before midnight a bid counts on the day that comes as well: a clock may be so far behind. */
-const eveMs = 600_000;
+/** So long before midnight a bid counts on the day that comes as well: a clock that is further behind is not believed. */
+const eveMs = 900_000;
 
 /**
  * What a bid of that time counts under beside its caps, where that is in the last minutes of a day: the eve of the next day, for each cap
@@ -49,6 +49,12 @@ export function eveCapsOf(caps: readonly CapReservation[], at: EpochMs): readonl
       ? { keys: [`${key.slice(0, -end.length)}|eve-${next}`], limitAmountCents: null, limitCount: null }
       : [],
   );
+}
+
+/** `start` of a cap that limits nothing, for the last minutes of a day, where the claim counts under the eve of the next one; else none. */
+export function eveKeysOf(start: string, caps: readonly CapReservation[], at: EpochMs): readonly string[] {
+  const end = `|eve-${dayOf(at + eveMs)}`;
+  return caps.some(({ keys: [key = ''] }) => key.endsWith(end)) ? [`${start}${end}`] : [];
 }
 
 let cachedDay = '';
@@ -86,7 +92,7 @@ export function windowKeys(start: string, hours: number, at: EpochMs): readonly 
 
 /**
  * Whether a bid of either time counts under the same keys: days and the buckets of windows all begin with an hour, and the eve of a day
- * with ten minutes of one.
+ * with a quarter of one.
  */
 export function haveSameCapKeys(one: EpochMs, other: EpochMs): boolean {
   return Math.floor(one / eveMs) === Math.floor(other / eveMs);

@@ -79,9 +79,9 @@ test('what a clock that is 8 minutes behind claims after midnight counts on the 
 });
 
 test('a bid of a day counts once on it, and not on the next, but for the last minutes', () => {
-  const before = claimedAt(midnight - 11 * minuteMs);
+  const before = claimedAt(midnight - 16 * minuteMs);
   assert.deepEqual(fullAt(before, midnight + minuteMs), []);
-  for (const minutes of [-11, -5]) {
+  for (const minutes of [-16, -5]) {
     const { offer, usageAt } = claimedAt(midnight + minutes * minuteMs);
     for (const cap of decidedAt(midnight - minuteMs).trace.caps) {
       const limited = { ...cap, limitAmountCents: 2 * offer.amountCents, limitCount: null };
@@ -96,8 +96,19 @@ test('a bid of a day counts once on it, and not on the next, but for the last mi
 test('what is told of a day counts a bid of the next one too: facts and the use of a cap', async () => {
   const { views, offer } = claimedAt(midnight + 3 * minuteMs);
   const now = midnight - 4 * minuteMs;
-  const [facts] = await readLedgerFacts(views, ['desk.volumeTodayReais', 'desk.bidsToday'], [folded(requested())], now);
-  assert.deepEqual(facts, { 'desk.volumeTodayReais': offer.amountCents / 100, 'desk.bidsToday': 1 });
+  const factsOf = async (book: Views, time: number) => {
+    const names = ['desk.volumeTodayReais', 'desk.bidsToday'] as const;
+    const [facts] = await readLedgerFacts(book, names, [folded(requested())], time);
+    return facts;
+  };
+  const counted = { 'desk.volumeTodayReais': offer.amountCents / 100, 'desk.bidsToday': 1 };
+  assert.deepEqual(await factsOf(views, now), counted);
+  // And what a clock that is behind has claimed on the eve, up to as far behind as one is believed.
+  for (const minutes of [5, 14])
+    assert.deepEqual(await factsOf(claimedAt(midnight - minutes * minuteMs).views, midnight + minuteMs), counted);
+  assert.deepEqual(await factsOf(claimedAt(midnight - 16 * minuteMs).views, midnight + minuteMs), {
+    ...{ 'desk.volumeTodayReais': 0, 'desk.bidsToday': 0 },
+  });
   const control = { read: async () => ({ caps: { book: offer.amountCents } }) };
   for (const name of ['book', 'desk-day']) {
     const use = await capUse({ control, views, clock: { now: () => now } } as never, name);

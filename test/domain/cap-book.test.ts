@@ -189,14 +189,14 @@ test('the cap that is named as full is the first one without room', () => {
   assert.ok(full > 500 && free > 500, `${full} full, ${free} free`);
 });
 
-test('the last ten minutes of a day are the eve of the next one, and the day after a day is told across months', () => {
+test('the last 15 minutes of a day are the eve of the next one, and the day after a day is told across months', () => {
   const midnight = Date.parse('2026-12-01T03:00:00Z');
   const cap = (keys: readonly string[]) => ({ keys, limitAmountCents: 5, limitCount: null });
   const eveAt = (at: number) =>
     eveCapsOf([cap(dayKeys('a|b=1', at)), cap(windowKeys('c', 2, at))], at).map((each) => each.keys);
   assert.deepEqual(dayKeys('a', midnight - 1), ['a|2026-11-30', 'a|eve-2026-11-30', 'a|2026-12-01']);
-  assert.deepEqual(eveAt(midnight - 600_001), []);
-  for (const at of [midnight - 600_000, midnight - 1]) assert.deepEqual(eveAt(at), [['a|b=1|eve-2026-12-01']]);
+  assert.deepEqual(eveAt(midnight - 900_001), []);
+  for (const at of [midnight - 900_000, midnight - 1]) assert.deepEqual(eveAt(at), [['a|b=1|eve-2026-12-01']]);
   assert.deepEqual(eveAt(midnight), []);
 });
 

@@ -69,9 +69,20 @@ export function checkExposure(evidence: Evidence, trails: Trails, report: Report
   }
 }
 
-/** Every claim counts for the desk's day (São Paulo is three hours behind UTC), its worker and its employer. */
+/** São Paulo is three hours behind UTC. */
+function dayAt(at: number): string {
+  return new Date(at - 10_800_000).toISOString().slice(0, 10);
+}
+
+/**
+ * Every claim counts for the desk's day, its worker and its employer; under a cap of a day also for the eve of the next one, in the last
+ * 15 minutes.
+ */
 function standing({ request, claim }: NonNullable<ReturnType<typeof rowOf>>['state']): string[] {
-  const keys = [`standing:desk|${new Date(claim!.at - 10_800_000).toISOString().slice(0, 10)}`];
+  const [day, soon] = [dayAt(claim!.at), dayAt(claim!.at + 900_000)];
+  const keys = [`standing:desk|${day}`];
+  if (soon !== day && claim!.caps.some((cap) => cap.keys[0]?.endsWith(`|${day}`)))
+    keys.push(`standing:desk|eve-${soon}`);
   if (claim!.unread) keys.push('standing:unread', `standing:unread|worker.key=${request?.workerKey ?? '?'}`);
   if (request?.workerKey) keys.push(`standing:worker|${request.workerKey}`);
   if (request?.employerId) {

@@ -21,7 +21,7 @@ import type { AuditSettings, Report } from './violation.ts';
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 /** Bids of the last minutes of a day count on the next one too. */
-const eveMs = 10 * minuteMs;
+const eveMs = 15 * minuteMs;
 /** Windows up to a week are counted by the hour, longer ones in six hours. */
 const hourlyUpTo = 168;
 

@@ -124,7 +124,7 @@ test('a claim with the keys of the hour before, of the day before or of the eve 
   for (const name of ['worker-day', 'employer-day', 'desk-day', 'operator:book']) {
     assert.ok(dayBefore.includes(`${name} in 2026-11-21 is missing, and it names 2026-11-20, eve-2026-11-21`), name);
   }
-  const noEve = await said(midnight - minuteMs, undefined, { decidedAt: midnight - 11 * minuteMs });
+  const noEve = await said(midnight - minuteMs, undefined, { decidedAt: midnight - 16 * minuteMs });
   assert.equal(noEve.filter((text) => text.includes('eve-2026-11-21 is missing')).length, 4);
 });
 
