@@ -25,13 +25,15 @@ type LoginSettings = Omit<Sections['oidc'], 'issuer' | 'clientId' | 'redirectBas
 
 export type Config = Omit<
   Sections,
-  'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesDir' | 'service' | 'contacts' | 'oidc'
+  'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesDir' | 'service' | 'contacts' | 'oidc' | 'enrichment'
 > & {
   store: StorePlace;
   rulesDir: string;
   /** At least one of token and token command is set. */
   service: Omit<Sections['service'], 'tokenCommand'> & { tokenCommand: readonly string[] | null };
   contacts: readonly Contact[];
+  /** By name. `token`: read from its file, where one is named. */
+  enrichment: Readonly<Record<string, { url: string; token: string | null; sendCpf: boolean }>>;
   /** Null: people come with tokens alone. */
   oidc: LoginSettings | null;
   /** What decisions depend on, as canonical JSON without secrets, and its SHA-256 in hex: a stored input of every decision. */
@@ -399,6 +401,22 @@ function loginOf({ issuer, clientId, redirectBase, ...others }: Sections['oidc']
   return Object.freeze({ ...others, issuer, clientId, redirectBase: origin, redirectUri: origin + loginCallbackPath });
 }
 
+/** Each with its token, which may stand in a file. What is sent there travels to others only encrypted. */
+function enrichmentOf(given: Sections['enrichment'], readFile: ReadFile, faults: string[]): Config['enrichment'] {
+  const read = Object.entries(given).map(([name, { url, token, tokenFile, sendCpf }]) => {
+    const path = `enrichment.${name}`;
+    if (isOpenTo(new URL(url)))
+      faults.push(
+        `${path}.url is not encrypted: write https://, or an address of this machine such as http://127.0.0.1`,
+      );
+    if (token !== null && tokenFile !== null)
+      faults.push(`${path}.token and ${path}.tokenFile are both set: leave one of them out`);
+    const secret = tokenFile === null ? token : readSecret(`${path}.tokenFile`, tokenFile, readFile, faults);
+    return [name, Object.freeze({ url, token: secret, sendCpf: sendCpf === true })] as const;
+  });
+  return Object.freeze(Object.fromEntries(read));
+}
+
 /** What only several settings together can get wrong, of the sections that are right in themselves. */
 function crossFaults({
   backend,
@@ -462,7 +480,7 @@ function canonical(value: unknown): string {
   return `{${entries.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(',')}}`;
 }
 
-function configOf(read: Sections, store: StorePlace): Config {
+function configOf(read: Sections, store: StorePlace, enrichment: Config['enrichment']): Config {
   const { bidding, economics, pricing, service } = read;
   const contacts = Object.freeze(contactsOf(read.contacts));
   const tokenCommand = service.tokenCommand === null ? null : Object.freeze(splitCommand(service.tokenCommand));
@@ -481,6 +499,7 @@ function configOf(read: Sections, store: StorePlace): Config {
     flows: read.flows,
     api: read.api,
     oidc: loginOf(read.oidc),
+    enrichment,
     pseudonymKey: read.pseudonymKey,
     audit: read.audit,
     settings: settingsOf({ bidding, contacts, economics, pricing }),
@@ -534,10 +553,11 @@ export function readConfig(environment: Environment, readFile: ReadFile): Config
     faults.push('LANCE_ACCESS_TOKEN is missing: set it, or set LANCE_TOKEN_COMMAND to a program that prints a token');
   }
   faults.push(...crossFaults(read));
+  const enrichment = enrichmentOf(read.enrichment ?? {}, readFile, faults);
   const store = placeOf(read, layers, faults);
   // Without a fault every section was read.
   if (faults.length > 0 || store === null) return { kind: 'refused', faults };
-  return { kind: 'config', config: configOf(read as Sections, store) };
+  return { kind: 'config', config: configOf(read as Sections, store, enrichment) };
 }
 
 const ofPlace = {

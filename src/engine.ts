@@ -16,6 +16,7 @@ import {
   type Control,
   type ControlArchive,
   type ControlState,
+  type Enrichment,
   type EventLog,
   type House,
   isCallbackPartition,
@@ -127,6 +128,8 @@ export type EngineParts = {
   readBody: BodyReader | null;
   /** Null where the settings name none. */
   identityProvider: IdentityProvider | null;
+  /** Null where the settings name no source. */
+  enrichment: Enrichment | null;
   ruleWatch: RuleWatch;
   /** Of a source that was kept; null: this version does not take it. */
   readEconomics: (source: string) => EconomicsSettings | null;

@@ -38,6 +38,7 @@ import { refuseOtherKey } from './bidding/key-check.ts';
 import {
   type ControlCopies,
   callbackPartition,
+  type Enrichment,
   type EventLog,
   type HouseMark,
   isCallbackPartition,
@@ -155,6 +156,12 @@ const sharedAdapters = {
 };
 
 /** Loaded only where people log in. */
+async function enrichmentOf({ enrichment }: Config, { queryBudget }: Store): Promise<Enrichment | null> {
+  if (Object.keys(enrichment).length === 0) return null;
+  const { createEnrichment } = await import('./adapters/enrichment/sources.ts');
+  return createEnrichment(enrichment, queryBudget);
+}
+
 async function identityProviderOf({ oidc }: Config): Promise<IdentityProvider | null> {
   if (oidc === null) return null;
   const { createIdentityProvider } = await import('./adapters/oidc/identity-provider.ts');
@@ -1051,6 +1058,7 @@ async function openEngine(parts: {
     mapping: requestMapping,
     readBody: reader?.read ?? null,
     identityProvider: await identityProviderOf(config),
+    enrichment: await enrichmentOf(config, store),
     ruleWatch,
     readEconomics: (source) => readEconomics(source, readStrict),
     version,

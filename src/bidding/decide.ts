@@ -24,6 +24,7 @@ import type {
   Reason,
   Review,
   SnoozedRule,
+  SourceLook,
   TableLook,
   Tailoring,
   Trial,
@@ -49,6 +50,7 @@ import {
 import { contradictedFacts, type Facts, lackedByCaps } from '../rules/facts.ts';
 import { factsOf, offerFactsOf } from '../rules/facts-of.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
+import { type Source, sourcePrefix, withSources } from '../rules/sources.ts';
 import type { Joining } from '../rules/two-sources.ts';
 import { withLooks } from '../rules/value-tables.ts';
 import { type Words, worseOfferVerdict, worseVerdict } from '../rules/worse-word.ts';
@@ -75,6 +77,8 @@ export type Surroundings = {
   snoozed?: readonly SnoozedRule[] | undefined;
   /** What value tables said when it was decided first; left out: they are asked now. */
   tables?: readonly TableLook[] | undefined;
+  /** What sources outside had said when it was decided; left out: nothing. */
+  sources?: readonly SourceLook[] | undefined;
   /** What a person was asked of the request, with the answer; left out: nothing. */
   review?: Review | null | undefined;
   /** Absent: `worse`. Decisions of programs that took the request's word are made again with that. */
@@ -89,6 +93,7 @@ export type Assessment = {
   ledger: Readonly<Record<string, number>> | undefined;
   snoozed: readonly SnoozedRule[];
   tables: readonly TableLook[];
+  sources: readonly SourceLook[];
   review: Review | null;
   joining: Joining;
   unknownKeys?: 'shared';
@@ -120,24 +125,25 @@ export function marginOf(request: LoanRequest, link: LinkDetail | null): AmountC
 
 /** First half: what the rules say of the request alone. */
 export function assess(request: LoanRequest, surroundings: Surroundings, policy: Policy, at: EpochMs): Assessment {
-  const { link, ledger, snoozed = [], review = null, joining = 'worse', unknownKeys } = surroundings;
+  const { link, ledger, snoozed = [], sources = [], review = null, joining = 'worse', unknownKeys } = surroundings;
   const marginCents = marginOf(request, link);
-  const sources = { request, link, marginCents, ...(ledger && { ledger }), at };
+  const known = { request, link, marginCents, ...(ledger && { ledger }), at };
   const keyed = (told: Facts): Facts => (unknownKeys === undefined ? told : { ...told, [lackedByCaps]: [] });
-  const own = keyed(factsOf({ ...sources, joining }));
+  const own = keyed(factsOf({ ...known, joining }));
   const tables = surroundings.tables ?? policy.ruleSet.tables.map((look) => look(own));
-  const facts = withLooks(own, tables);
+  const facts = withSources(withLooks(own, tables), sources);
   const wordOf = (joining: 'request-first' | 'link-first') => {
-    const word = keyed(factsOf({ ...sources, joining }));
-    return withLooks(word, looksOfWord(policy.ruleSet, tables, own, word));
+    const word = keyed(factsOf({ ...known, joining }));
+    return withSources(withLooks(word, looksOfWord(policy.ruleSet, tables, own, word)), sources);
   };
   const words =
     joining === 'worse' && own[contradictedFacts] !== undefined
       ? { request: wordOf('request-first'), link: wordOf('link-first') }
       : null;
   const judged = judge(policy, facts, words, at, snoozed);
-  const told = { request, link, ledger, snoozed, tables, review, joining, marginCents, facts, words, ...judged, at };
-  return unknownKeys === undefined ? told : { ...told, unknownKeys };
+  const beside = { request, link, ledger, snoozed, tables, sources, review, joining };
+  const assessed = { ...beside, marginCents, facts, words, ...judged, at };
+  return unknownKeys === undefined ? assessed : { ...assessed, unknownKeys };
 }
 
 /** What the rules say of these facts: no better than of the words, where there are any. */
@@ -176,23 +182,63 @@ export function namesOf(snoozed: readonly SnoozedRule[]): ReadonlySet<string> | 
  */
 export type LinkNeed = 'needed' | 'useful' | 'none';
 
+/** What is undecided, and what of it the link's detail or a source outside may decide. */
+type Undecided = {
+  open: readonly OpenRule[];
+  linkMayDecide: (rule: OpenRule) => boolean;
+  /** A source that has not been asked yet. */
+  sourceMayDecide: (rule: OpenRule) => boolean;
+};
+
 /** Rules of the offer are asked before there is one, so some count as undecided that the offer would have decided. */
-export function linkNeed(assessment: Assessment, policy: Policy): LinkNeed {
-  const { request, link, marginCents, facts, verdict, snoozed, at } = assessment;
-  if (link !== null || verdict.refused) return 'none';
-  const { ruleSet } = policy;
+function undecidedOf(assessment: Assessment, { ruleSet }: Policy): Undecided {
+  const { request, link, marginCents, facts, verdict, sources, snoozed, at } = assessment;
   const open = ruleSet.offerLooksBack
     ? [...verdict.open, ...evaluateOffer(ruleSet, facts, noOffer, at, namesOf(snoozed)).open]
     : verdict.open;
-  const isNeeded = verdict.passes.length > 0 || (marginCents === null && !isMarginUnread(request));
+  const told =
+    link !== null || open.length === 0
+      ? facts
+      : factsOf({ request, link: fullLink, marginCents: marginCents ?? fullLink.availableMarginCents, at });
+  const unasked = unaskedSources(ruleSet, sources).map(({ name }) => `${sourcePrefix}${name}.`);
+  return {
+    open,
+    linkMayDecide: ({ missing }) => missing.some((fact) => facts[fact] === undefined && told[fact] !== undefined),
+    sourceMayDecide: ({ missing }) => missing.some((fact) => unasked.some((start) => fact.startsWith(start))),
+  };
+}
+
+export function linkNeed(assessment: Assessment, policy: Policy): LinkNeed {
+  const { request, link, marginCents, verdict } = assessment;
+  if (link !== null || verdict.refused) return 'none';
+  const { open, linkMayDecide, sourceMayDecide } = undecidedOf(assessment, policy);
+  const lacksMargin = marginCents === null && !isMarginUnread(request);
+  const isNeeded = verdict.passes.length > 0 || lacksMargin;
   if (open.length === 0) return isNeeded ? 'needed' : 'none';
-  const told = factsOf({ request, link: fullLink, marginCents: marginCents ?? fullLink.availableMarginCents, at });
-  const mayDecide = ({ missing }: OpenRule) =>
-    missing.some((fact) => facts[fact] === undefined && told[fact] !== undefined);
   // Whatever the link says, this rule stays undecided and makes it a pass.
-  if (verdict.open.some((rule) => rule.passes && !mayDecide(rule))) return 'none';
-  if (isNeeded) return 'needed';
-  return open.some(mayDecide) ? 'useful' : 'none';
+  if (verdict.open.some((rule) => rule.passes && !linkMayDecide(rule) && !sourceMayDecide(rule))) return 'none';
+  // Where sources alone are needed, their answers come first.
+  const awaitsSource = verdict.open.some((rule) => rule.passes && !linkMayDecide(rule));
+  if (lacksMargin || (isNeeded && !awaitsSource)) return 'needed';
+  return open.some(linkMayDecide) ? 'useful' : 'none';
+}
+
+/** Sources of the set that are not among those that were asked. */
+function unaskedSources(ruleSet: RuleSet, asked: readonly SourceLook[]): readonly Source[] {
+  return ruleSet.sources.filter(({ name, hash }) => !asked.some((look) => look.source === name && look.hash === hash));
+}
+
+/**
+ * Sources to be asked: a rule that shapes the outcome is undecided without them. None where it is no bid whatever they say.
+ */
+export function sourcesWanted(assessment: Assessment, policy: Policy): readonly Source[] {
+  const { verdict, sources } = assessment;
+  const unasked = unaskedSources(policy.ruleSet, sources);
+  if (unasked.length === 0 || verdict.refused) return [];
+  const { open, linkMayDecide, sourceMayDecide } = undecidedOf(assessment, policy);
+  if (verdict.open.some((rule) => rule.passes && !linkMayDecide(rule) && !sourceMayDecide(rule))) return [];
+  const missing = open.flatMap((rule) => rule.missing);
+  return unasked.filter(({ name }) => missing.some((fact) => fact.startsWith(`${sourcePrefix}${name}.`)));
 }
 
 const noOffer: Facts = {};
@@ -265,7 +311,7 @@ export type DraftInput = {
 /** Second half: price and the rules on the offer. */
 export function draftOffer(input: DraftInput): Draft {
   const { assessment, policy, settings, curve } = input;
-  const { marginCents, facts, verdict, snoozed, tables, review, at } = assessment;
+  const { marginCents, facts, verdict, snoozed, tables, sources, review, at } = assessment;
   const contradicted = facts[contradictedFacts];
   const trace: DecisionTrace = {
     decidedAt: at,
@@ -287,6 +333,7 @@ export function draftOffer(input: DraftInput): Draft {
     caps: [],
     rulesFired: verdict.fired,
     ...(tables.length === 0 ? {} : { tables }),
+    ...(sources.length === 0 ? {} : { sources }),
     ...(snoozed.length === 0 ? {} : { snoozed }),
     ...(review === null ? {} : { review }),
     reasons: verdict.passes,

@@ -24,6 +24,7 @@ import {
   linkNeed,
   type OfferWorth,
   type Policy,
+  sourcesWanted,
 } from './decide.ts';
 import { deadlineOf } from './evolve.ts';
 import { readLedgerFacts, readUsage } from './ledger-facts.ts';
@@ -34,12 +35,14 @@ import type { Pacer } from './pacer.ts';
 import { type ControlState, type MarginCache, snoozedIn, type Views } from './ports.ts';
 import { deskPass } from './react.ts';
 import { heedReview, reviewOf } from './review.ts';
+import type { SourceDesk } from './source-desk.ts';
+import { looksOfSources } from './sources.ts';
 import { problemOf } from './unprocessable.ts';
 
 export type Decided =
   | { kind: 'offer'; waiting: Omit<WaitingOffer, 'deadlineAt'>; worth: OfferWorth; stored: readonly StoredInput[] }
   | { kind: 'pass'; record: Passed; stored: readonly StoredInput[] }
-  /** Waits for its employment link; looked at again when it arrives, or at `until`. */
+  /** Waits for its employment link or a source; looked at again when they answer, or at `until`. */
   | { kind: 'parked'; requestId: RequestId; until: number }
   /** It would be bid for, and a person is asked first. */
   | { kind: 'review'; record: ReviewAsked; stored: readonly StoredInput[] }
@@ -50,6 +53,7 @@ export type DeciderWorld = {
   views: Pick<Views, 'usage' | 'statistics'>;
   margins: Pick<MarginCache, 'read'>;
   curves: Curves;
+  sources: Pick<SourceDesk, 'ask'>;
   links: Pick<LinkDesk, 'linkKeyOf' | 'waitingSince' | 'park' | 'unpark'>;
   pacer: Pacer;
   acceptance: Acceptance;
@@ -192,7 +196,15 @@ async function assessAll(
     const key = world.links.linkKeyOf(state);
     const link = key === null ? null : (details.get(key) ?? null);
     return attempt(world, state, now, decided, () =>
-      assess(requestOf(world, state), { link, ledger: ledgers[index], snoozed, review: state.review }, policy, now),
+      assess(
+        requestOf(world, state),
+        {
+          ...{ link, ledger: ledgers[index], snoozed, review: state.review },
+          sources: looksOfSources(state, policy.ruleSet.sources),
+        },
+        policy,
+        now,
+      ),
     );
   });
   const standings = await standingsOf(world, assessed, now);
@@ -203,15 +215,17 @@ async function assessAll(
       standing === undefined
         ? segmented
         : attempt(world, state, now, decided, () => {
-            const { request, link, ledger } = segmented;
-            const surroundings = { link, ledger: { ...ledger, ...standing }, snoozed, review: state.review };
+            const { request, link, ledger, sources } = segmented;
+            const surroundings = { link, ledger: { ...ledger, ...standing }, snoozed, sources, review: state.review };
             return assess(request, surroundings, policy, now);
           });
     if (assessment === null) continue;
     const need = linkNeed(assessment, policy);
     const parked = need === 'none' ? null : processed(state, 'its sealed part', () => park(world, state, need, now));
-    if (parked === null) cases.push({ state, assessment });
-    else decided.push(parked);
+    const isOver = parked !== null && parked.kind !== 'parked';
+    const asked = isOver ? null : askSources(world, policy, { state, assessment }, now);
+    if (parked === null && asked === null) cases.push({ state, assessment });
+    else decided.push(parked ?? asked!);
   }
   return cases;
 }
@@ -232,6 +246,15 @@ async function standingsOf(
 function requestOf({ policy, whole }: DeciderWorld, state: RequestState): LoanRequest {
   const request = state.request!;
   return lacksSealed(request, policy.ruleSet.sealedGroups) ? whole(state) : request;
+}
+
+/** Asks beside the link query what rules are undecided without. Null: there is nothing to ask, or no time to wait for an answer. */
+function askSources(world: DeciderWorld, policy: Policy, { state, assessment }: Case, now: number): Decided | null {
+  const wanted = sourcesWanted(assessment, policy);
+  const until = world.latestAnswerAt(state);
+  if (wanted.length === 0 || now >= until) return null;
+  for (const source of wanted) world.sources.ask(state, source, assessment.facts, policy.ruleSet.hash, until);
+  return { kind: 'parked', requestId: state.requestId, until };
 }
 
 /** Null: there is nothing to wait for, so it is decided from what is known. */

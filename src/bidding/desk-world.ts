@@ -12,7 +12,7 @@ import type { BiddingStatus } from './bidding-status.ts';
 import type { Policy } from './decide.ts';
 import type { RebuildProgress } from './intake.ts';
 import type { DeskObserver } from './observer.ts';
-import type { Control, ControlState, EventLog, MarginCache, Service, Views } from './ports.ts';
+import type { Control, ControlState, Enrichment, EventLog, MarginCache, Service, Views } from './ports.ts';
 import type { Circuit } from './send-limit.ts';
 import type { TimeDoubt } from './time-watch.ts';
 
@@ -42,6 +42,8 @@ export type DeskWorld = {
   control: Control;
   service: Service;
   authorisations: Authorisations;
+  /** Left out or null: the configuration names no source, and none is asked. */
+  enrichment?: Enrichment | null;
   vault: Vault;
   clock: SteadyClock;
   chance: Chance;

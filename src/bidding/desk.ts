@@ -44,6 +44,7 @@ import { cutoffOf } from './send-claim.ts';
 import { createSendLimit, type SendLimit } from './send-limit.ts';
 import { createSettledRows, type SettledRows } from './settled-rows.ts';
 import { sleep } from './sleep.ts';
+import { createSourceDesk, type SourceDesk } from './source-desk.ts';
 import { createTimeWatch, type TimeWatch } from './time-watch.ts';
 import { problemOf } from './unprocessable.ts';
 import { createWindowEnds } from './window-ends.ts';
@@ -101,6 +102,12 @@ export function createDesk(world: DeskWorld): Desk {
   const agenda: Agenda = createAgenda(clock, lookAgain);
   const outbox: Outbox = createOutbox({ log, clock, retryMs: settings.retryFirstMs, onRefused: onLogRefused });
   const links: LinkDesk = createLinkDesk({ ...common, onRefused: onQueryRefused, onUnwritable });
+  const sources: SourceDesk = createSourceDesk({
+    ...common,
+    enrichment: world.enrichment ?? null,
+    keep: (record) => outbox.keep([{ topic: 'auctions', key: record.requestId, record }]),
+    spawn,
+  });
   const timeDoubted = () => time.doubt() !== null;
   const times = { orphanTimeoutMs: settings.graceMs, retryMs: settings.retryFirstMs, timeDoubted };
   const isCatchingUp = () => !intake.isLive();
@@ -256,6 +263,7 @@ export function createDesk(world: DeskWorld): Desk {
       undecided.remove(requestId);
       queue.remove(requestId);
       links.unpark(requestId);
+      sources.forget(requestId);
     }
     if (state.frozen === undefined) frozenAlarms.thawed(requestId);
     if (readBack.some(isEnd)) ending.delete(requestId);
@@ -401,6 +409,7 @@ export function createDesk(world: DeskWorld): Desk {
         policy,
         curves,
         links,
+        sources,
         ...pricing,
         whole: ({ requestId, request, sealed }) =>
           joinRequest(request!, world.vault.open(sealedPlaces.request(requestId), sealed!), world.vault),
@@ -610,6 +619,7 @@ export function createDesk(world: DeskWorld): Desk {
       undecided.remove(requestId);
       queue.remove(requestId);
       links.unpark(requestId);
+      sources.forget(requestId);
       sender.abandon(requestId);
       deciding.delete(requestId);
       claims.forget(requestId);
@@ -640,6 +650,7 @@ export function createDesk(world: DeskWorld): Desk {
     const isSaid = gate.stop();
     bidding.stop();
     agenda.close();
+    sources.close();
     callbacks.close();
     await intake.stop();
     await outbox.close();

@@ -60,6 +60,7 @@ import {
   settleByBids,
   settleByLists,
 } from './settlement.ts';
+import { withSourceAnswered, withSourceAsked } from './sources.ts';
 import { type ExposureAction, type Trigger, transitions } from './transitions.ts';
 import { problemOf } from './unprocessable.ts';
 
@@ -107,6 +108,10 @@ export function evolve(state: RequestState | null, record: AuctionRecord, earlie
       return withReviewAsked(known, record);
     case 'review-answered':
       return withReviewAnswered(known, record);
+    case 'source-asked':
+      return withSourceAsked(known, record);
+    case 'source-answered':
+      return withSourceAnswered(known, record);
     case 'claimed':
       if (isBeyondRequest(known, record)) return freeze(known, record.at, beyondRequest, true);
       return live(known, record, earlier);

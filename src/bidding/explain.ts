@@ -131,8 +131,8 @@ export function replayDecision(options: {
 
 /** What was known beside the request. */
 export function surroundingsOf(trace: DecisionTrace): Surroundings {
-  const { link, ledger, snoozed, tables, review, capKeys } = trace;
-  const known = { link, ledger, snoozed, tables, review, joining: joiningOf(trace) };
+  const { link, ledger, snoozed, tables, sources, review, capKeys } = trace;
+  const known = { link, ledger, snoozed, tables, sources, review, joining: joiningOf(trace) };
   return capKeys === undefined ? { ...known, unknownKeys: 'shared' } : known;
 }
 

@@ -1,5 +1,6 @@
 /** What the desk tells those who watch it: metrics, journal, and the runs that kill it at named steps. */
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { SourceFailure } from '../domain/offer.ts';
 import type { Answered, AuctionRecord, Claimed, Passed, Topic } from '../domain/records.ts';
 import type { Phase } from '../domain/states.ts';
 import type { BiddingStatus } from './bidding-status.ts';
@@ -48,6 +49,8 @@ export type DeskEvent =
   /** Those that were decided before this process had their partition. */
   | { kind: 'earlier-bids'; bids: readonly EarlierBid[] }
   | ({ kind: 'link-query' } & LinkQueryEnd)
+  /** A source outside has answered, or not: then why. */
+  | { kind: 'source'; source: string; failure: SourceFailure | null; at: EpochMs }
   /** A decision took hold: rules that had an effect, and the one whose reason a pass gives first; null: no rule's. */
   | { kind: 'ruled'; effects: readonly string[]; decidedBy: string | null }
   | { kind: 'duration'; stage: Stage; durationMs: number }

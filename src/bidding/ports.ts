@@ -7,7 +7,7 @@ import type { OriginEntry } from '../domain/audit.ts';
 import type { CapVerdict, Reservation, Reserve } from '../domain/cap-book.ts';
 import type { Day, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Addition, HalfLives, Histogram } from '../domain/histogram.ts';
-import type { AnswerDoubt, BidOutcome, refusedInDoubt, SnoozedRule, Usage } from '../domain/offer.ts';
+import type { AnswerDoubt, BidOutcome, refusedInDoubt, SnoozedRule, SourceFailure, Usage } from '../domain/offer.ts';
 import type { RecordPlaces } from '../domain/record-places.ts';
 import type { Topic, Topics } from '../domain/records.ts';
 import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
@@ -295,11 +295,24 @@ export type MarginCache = {
 
 // --- QueryBudget ----------------------------------------------------------------------------------------------------
 
-/** Link queries past the service's cache, which it may charge: counted for each day, by all instances together. */
+/** Link queries past the service's cache, and questions to sources: either may cost. Counted for each day, by all instances together. */
 export type QueryBudget = {
-  /** True: counted. False: `limit` of that day are spent. Rejects with `views-unavailable`: nobody knows. */
-  take: (day: Day, limit: number) => Promise<boolean>;
+  /** True: counted. False: `limit` of that day are spent. `source` left out: of link queries. Rejects with `views-unavailable`: nobody knows. */
+  take: (day: Day, limit: number, source?: string) => Promise<boolean>;
 };
+
+// --- Enrichment -----------------------------------------------------------------------------------------------------
+
+/** Sources outside, at the addresses that the configuration names. */
+export type Enrichment = {
+  isConfigured: (endpoint: string) => boolean;
+  maySendCpf: (endpoint: string) => boolean;
+  /** Never rejects. `text` is whatever came, at most `maxReplyLength` characters. */
+  ask: (endpoint: string, question: string, timeoutMs: number) => Promise<SourceReply>;
+  take: QueryBudget['take'];
+};
+
+export type SourceReply = { kind: 'reply'; text: string } | { kind: 'failed'; reason: SourceFailure };
 
 // --- Control --------------------------------------------------------------------------------------------------------
 

@@ -330,6 +330,12 @@ function historyText(record: AuctionRecord, format: Format): string {
       const { review } = format.texts;
       return `${word}: ${review.said(review.decisions[record.decision], record.by, record.reason)}`;
     }
+    case 'source-asked':
+      return `${word}: ${record.source} (${record.attempt})`;
+    case 'source-answered': {
+      const said = Object.entries(record.found).map(([field, value]) => `${field} ${value}`);
+      return `${word}: ${[record.source, ...(record.failure === null ? [] : [record.failure]), ...said].join(', ')}`;
+    }
     case 'worker-read':
       return `${word}: ${record.by}, ${record.reason}`;
     case 'unfrozen':

@@ -32,6 +32,7 @@ export const ruleFaultWords: Readonly<Record<string, string>> = {
   'A table': 'Uma tabela',
   'A test': 'Um teste',
   'A test file': 'Um arquivo de testes',
+  'A source': 'Uma fonte',
   'A value table': 'Uma tabela de valores',
   'A window': 'Uma janela',
   'An economics change': 'Uma mudança de economics',
@@ -44,6 +45,8 @@ export const ruleFaultWords: Readonly<Record<string, string>> = {
   'The event': 'O evento',
   'The fact': 'O fato',
   'The inputs': 'As entradas',
+  'The endpoint': 'O endpoint',
+  'What holds otherwise': 'O que vale sem resposta',
   'The key': 'A chave',
   'The limits': 'Os limites',
   'The meaning': 'O significado',
@@ -370,6 +373,20 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
     'Nada declara estas linhas; escreva key e columns em {file}.',
   'No rule looks at the value table "{name}" (facts {facts}); remove it or use it.':
     'Nenhuma regra olha para a tabela de valores "{name}" (fatos {facts}); retire-a ou use-a.',
+  'No rule looks at the source "{name}" (facts {facts}); remove it or use it.':
+    'Nenhuma regra olha para a fonte "{name}" (fatos {facts}); retire-a ou use-a.',
+  '"{what}" is {shown}; write a list of at most {most} names of facts.':
+    '"{what}" é {shown}; escreva uma lista de no máximo {most} nomes de fatos.',
+  '"{name}" is personal; name it under "personal" as well, or do not send it.':
+    '"{name}" é um dado pessoal; indique-o também em "personal", ou não o envie.',
+  '"reply" is {shown}; write an object {example} of 1 to {most} fields.':
+    '"reply" é {shown}; escreva um objeto {example} de 1 a {most} campos.',
+  '{shown} is no name of a field; write one like "latePayments".':
+    '{shown} não é nome de campo; escreva um como "latePayments".',
+  'A text of a source has a closed set of values; write them as "values": ["A", "B"].':
+    'Um texto de uma fonte tem um conjunto fechado de valores; escreva-os como "values": ["A", "B"].',
+  'A source is named like a fact; call the file like "bureau.source.json".':
+    'O nome de uma fonte é como o de um fato; chame o arquivo como "bureau.source.json".',
   'More than {most} rules; join some with lists ("in") or tables.':
     'Mais de {most} regras; junte algumas com listas ("in") ou tabelas.',
   'No rule refers to the condition "{name}"; remove it or use it.':

@@ -218,6 +218,7 @@ export const rulesEn: Texts['rules'] = {
       facts: 'computed fact',
       holidays: 'holidays',
       score: 'scorecard',
+      source: 'source',
       values: 'value table',
       tests: 'tests',
     },

@@ -239,6 +239,7 @@ export const rulesPt = {
       facts: 'fato calculado',
       holidays: 'feriados',
       score: 'scorecard',
+      source: 'fonte externa',
       values: 'tabela de valores',
       tests: 'testes',
     },

@@ -384,6 +384,8 @@ export const en: Texts = {
     resolved: 'resolved',
     'review-asked': 'review asked for',
     'review-answered': 'review answered',
+    'source-asked': 'source asked',
+    'source-answered': 'source answered',
     'worker-read': 'worker shown',
     frozen: 'frozen',
     unfrozen: 'released from the freeze',

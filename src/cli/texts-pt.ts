@@ -385,6 +385,8 @@ export const pt = {
     resolved: 'encerrada',
     'review-asked': 'revisão pedida',
     'review-answered': 'revisão respondida',
+    'source-asked': 'fonte consultada',
+    'source-answered': 'resposta da fonte',
     'worker-read': 'trabalhador mostrado',
     frozen: 'congelada',
     unfrozen: 'descongelada',

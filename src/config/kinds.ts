@@ -146,6 +146,13 @@ export function section<T extends z.ZodRawShape>(shape: T) {
   return z.strictObject(shape, { error: ({ input }) => `is ${kindOf(input)}: an object is needed` }).readonly();
 }
 
+/** An object whose keys are names of this form; `problem` says what another one is. */
+export function byName<T extends z.ZodType>(pattern: RegExp, problem: string, schema: T) {
+  const error = ({ code, input }: { code?: string | undefined; input?: unknown }) =>
+    code === 'invalid_key' ? problem : `is ${kindOf(input)}: an object is needed`;
+  return z.record(z.string().check(z.regex(pattern, { error: problem })), schema, { error }).readonly();
+}
+
 /** The remedy for an unknown name: the nearest known one, if it is near at all. */
 export function nearestName(name: string, known: readonly string[]): string {
   const best = nearestWord(name, known);

@@ -16,7 +16,19 @@ import {
   redisAddressProblem,
   webhookTokenProblem,
 } from './formats.ts';
-import { choice, flag, form, list, optional, realNumber, required, section, text, wholeNumber } from './kinds.ts';
+import {
+  byName,
+  choice,
+  flag,
+  form,
+  list,
+  optional,
+  realNumber,
+  required,
+  section,
+  text,
+  wholeNumber,
+} from './kinds.ts';
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
@@ -427,6 +439,22 @@ const audit = section({
   ),
 }).describe("Where the heads of the log's chains are kept outside of it, and how they are signed.");
 
+const enrichment = byName(
+  /^[a-z][A-Za-z0-9]{0,39}$/,
+  'is no name of a source: write it like bureau, as the rule set does under "endpoint"',
+  section({
+    url: text(addressProblem).describe('Asked by POST, with a JSON object of facts.'),
+    token: optional(
+      form(
+        /^[\w.~+/-]+=*$/,
+        'holds characters that no bearer token has: look for quotes, spaces or line ends around it',
+      ),
+    ).describe('Sent as bearer token; better set tokenFile.'),
+    tokenFile: optional(anyText).describe('File that holds the token.'),
+    sendCpf: optional(flag()).describe('True: a rule set may send the CPF of the worker there.'),
+  }),
+).describe('Sources outside, by the name that rule sets ask them under (NAME.source.json).');
+
 export const sections = {
   backend: choice('embedded', 'kafka'),
   roles: list(choice('door', 'desk'), 1).describe('What a process does: takes webhooks in, decides and bids, or both.'),
@@ -452,6 +480,7 @@ export const sections = {
   flows,
   api,
   oidc,
+  enrichment,
 };
 
 /** What is read with the schemas of a shape. */

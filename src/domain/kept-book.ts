@@ -24,6 +24,7 @@ export type RuleSetChange = {
     | 'holidays'
     | 'score'
     | 'values'
+    | 'source'
     | 'tests';
   name: string;
   change: 'added' | 'removed' | 'changed';

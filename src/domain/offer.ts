@@ -77,6 +77,8 @@ export type DecisionTrace = {
   rulesFired: readonly string[];
   /** What the value tables gave that the rules look at, one look a table; absent: they look at none. */
   tables?: readonly TableLook[];
+  /** What sources outside had said of the request, as recorded before the decision; absent: none was asked or had an answer. */
+  sources?: readonly SourceLook[];
   /** Rules that operators had put to sleep, and so had no say; absent: none. */
   snoozed?: readonly SnoozedRule[];
   /** The review that was asked for, with its answer; absent: none was. */
@@ -96,6 +98,35 @@ export type TableLook = {
   key: string | null;
   found: Readonly<Record<string, number | string>>;
 };
+
+/**
+ * What a source outside said of a request. `hash`: of its declaration in the rule set. `failure` null: it answered. `found`: by field;
+ * what is not in it was unknown. Of a failure it is what the declaration says for that.
+ */
+export type SourceLook = {
+  source: string;
+  hash: string;
+  failure: SourceFailure | null;
+  found: Readonly<Record<string, number | string>>;
+};
+
+/** Longest answer of a source that is read. */
+export const maxReplyLength = 16_384;
+
+/** Why there is no answer of a source. The first three: it was not asked. */
+export const sourceFailures = [
+  'not-configured',
+  'over-budget',
+  'no-time',
+  'interrupted',
+  'time-out',
+  'unreachable',
+  'redirected',
+  'refused',
+  'too-long',
+  'unreadable',
+] as const;
+export type SourceFailure = (typeof sourceFailures)[number];
 
 /** A field of the economics, whose word made it so, and the rule that says so; `rule` null: none, it is as where no rule says any. */
 export type WorseValue = { field: string; value: number; word: 'request' | 'link'; rule: string | null };

@@ -4,7 +4,7 @@
  * before this one did not write may be absent; fields that nobody knows may be there.
  */
 import { flowSteps } from './flow-records.ts';
-import { queueShape } from './offer.ts';
+import { queueShape, sourceFailures } from './offer.ts';
 import type { LostClaim, Topic, Topics } from './records.ts';
 import type { LinkDetail } from './request.ts';
 
@@ -214,6 +214,13 @@ const queue = isA('the name of a queue', (value) => typeof value === 'string' &&
 const reviewAnswer = oneOf('pass', 'bid');
 const review = { queue, rules: texts, until: time, otherwise: reviewAnswer };
 
+const sourceLook = {
+  source: text,
+  hash: text,
+  failure: nullable(oneOf(...sourceFailures)),
+  found: map(textOrNumber),
+};
+
 const trace = object({
   decidedAt: time,
   ruleSetHash: text,
@@ -237,6 +244,7 @@ const trace = object({
   caps,
   rulesFired: texts,
   tables: added(list(object({ table: text, hash: text, key: nullable(text), found: map(textOrNumber) }))),
+  sources: added(list(object(sourceLook))),
   snoozed: added(list(object({ rule: text, digest: text }))),
   review: added(
     object({
@@ -338,6 +346,8 @@ const auctionRecord = byName('kind', {
   }),
   'review-asked': object({ ...ofRequest, ...review, ruleSetHash: text }),
   'review-answered': object({ ...ofRequest, decision: reviewAnswer, by: text, via, reason: text }),
+  'source-asked': object({ ...ofRequest, source: text, hash: text, attempt: count, ruleSetHash: text }),
+  'source-answered': object({ ...ofRequest, ...sourceLook }),
   'worker-read': object({ ...ofRequest, by: text, via, reason: text }),
   frozen: object({ ...ofRequest, problem: text }),
   unreadable: object({ ...ofRequest, problem: text }),

@@ -10,6 +10,7 @@ import type {
   Reason,
   Review,
   ReviewAnswer,
+  SourceLook,
 } from './offer.ts';
 import type { DetailOfLink, Link, LoanRequest } from './request.ts';
 import type { Via } from './roles.ts';
@@ -192,6 +193,18 @@ export type ReviewAsked = OfRequest & { kind: 'review-asked'; ruleSetHash: strin
     'askedAt' | 'answer'
   >;
 
+/** A source outside is about to be asked. `attempt`: 2 where whoever asked first did not live to write the answer. */
+export type SourceAsked = OfRequest & {
+  kind: 'source-asked';
+  source: string;
+  hash: string;
+  attempt: number;
+  ruleSetHash: string;
+};
+
+/** What the source said, or why it did not. The first one of a source and declaration counts, and only before the decision. */
+export type SourceAnswered = OfRequest & { kind: 'source-answered' } & SourceLook;
+
 /** The answer to a review. The first one that came before the end of the wait counts; every other changes nothing. */
 export type ReviewAnswered = OfRequest & {
   kind: 'review-answered';
@@ -210,7 +223,14 @@ type Unreadable = { kind: 'unreadable'; at: EpochMs; problem: string };
 /** What a request's own history consists of. */
 export type LifeRecord = Requested | Claimed | Passed | Answered | Ended | Contemplated | Proposed | Resolved;
 type FreezeRecord = Frozen | Unfrozen | (Unreadable & { requestId: RequestId });
-export type AuctionRecord = LifeRecord | FreezeRecord | ReviewAsked | ReviewAnswered | WorkerRead;
+export type AuctionRecord =
+  | LifeRecord
+  | FreezeRecord
+  | ReviewAsked
+  | ReviewAnswered
+  | SourceAsked
+  | SourceAnswered
+  | WorkerRead;
 
 /** A bank credit note as the service generated it. Percentages are the service's own, not rounded by us; null: it did not say. */
 export type CreditNote = {

@@ -1,6 +1,6 @@
 /** The state of a request: what its records say, folded in log order. */
 import type { EpochMs, RequestId } from './glossary.ts';
-import type { BidOutcome, CapReservation, Offer, PublishedBid, Reason, Review, Trial } from './offer.ts';
+import type { BidOutcome, CapReservation, Offer, PublishedBid, Reason, Review, SourceLook, Trial } from './offer.ts';
 import type { RecordPlaces } from './record-places.ts';
 import type { ClaimTerms, Resolution } from './records.ts';
 import type { LoanRequest } from './request.ts';
@@ -118,6 +118,14 @@ export type IncludedProposal = {
   validUntil: EpochMs | null;
 };
 
+/** `attempts`: how often it was asked. `answer` null: there is none yet. */
+export type SourceState = {
+  source: string;
+  hash: string;
+  attempts: number;
+  answer: Pick<SourceLook, 'failure' | 'found'> | null;
+};
+
 export type RequestState = {
   requestId: RequestId;
   phase: Phase;
@@ -172,6 +180,8 @@ export type RequestState = {
   timer: { at: EpochMs; due: TimerKind } | null;
   /** What a person was asked before a bid; absent: nothing. */
   review?: Review;
+  /** Sources outside that were asked, or were not for a reason; absent: none. */
+  sources?: readonly SourceState[];
   /** One of its records could not be processed: nothing is sent for it. Absent: it is not so. */
   frozen?: FrozenMark;
   /** Where its records stand. Absent: its first ones were folded by an earlier version. */

@@ -135,6 +135,8 @@ export function createDeskReplay(options: {
     views,
     margins: { read: async () => links },
     curves,
+    // Nobody can be asked any more: what was recorded holds, and what was not is unknown.
+    sources: { ask: () => undefined },
     // Recorded cases are whole.
     whole: ({ request }: RequestState) => request!,
     links: {
@@ -313,9 +315,14 @@ export function createDeskReplay(options: {
       const snoozes = (first.control.snoozed ?? []).map(asSnooze);
       control = { ...control, caps: first.control.caps, snoozes };
       acceptance = first.acceptance;
-      for (const { request } of cases) {
+      for (const { request, sources } of cases) {
         const { requestId, receivedAt } = request;
         fold({ kind: 'requested', requestId, at: receivedAt, request, sealed: '', rawHash: '' });
+        for (const look of sources ?? []) {
+          const of = { requestId, at: receivedAt };
+          fold({ kind: 'source-asked', ...of, source: look.source, hash: look.hash, attempt: 1, ruleSetHash: '' });
+          fold({ kind: 'source-answered', ...of, ...look });
+        }
       }
       const undecided = cases.filter(({ request }) => !apart.all.has(request.requestId));
       const decided = await decideBatch(

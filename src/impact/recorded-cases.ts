@@ -3,7 +3,7 @@
 import { operatorCapsOf } from '../bidding/explain.ts';
 import { hindrancesIn } from '../bidding/hindrances.ts';
 import type { EpochMs } from '../domain/glossary.ts';
-import type { AcceptanceShift, PublishedBid, Review, SnoozedRule } from '../domain/offer.ts';
+import type { AcceptanceShift, PublishedBid, Review, SnoozedRule, SourceLook } from '../domain/offer.ts';
 import type { AuctionRecord, Claimed, Passed } from '../domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
 import { isSameCode } from '../domain/request-codes.ts';
@@ -14,6 +14,8 @@ export type RecordedCase = {
   link: LinkDetail | null;
   /** The desk asked for the link, or was not allowed to: that it is not there was known. Absent: nobody asked, as far as is told. */
   linkAskedInVain?: true;
+  /** What sources outside had said of it; absent: nothing. */
+  sources?: readonly SourceLook[];
   /** For one that was never decided, when it came in. */
   decidedAt: EpochMs;
   /** Null: the end of the auction is not known, so that nothing is learnt of it or scored by it. */
@@ -99,6 +101,7 @@ export function recordedCaseOf(records: readonly AuctionRecord[]): (RecordedCase
     request,
     link,
     ...(link === null && askedInVain(records, decision) ? { linkAskedInVain: true } : {}),
+    ...(trace?.sources === undefined ? {} : { sources: trace.sources }),
     decidedAt: trace?.decidedAt ?? request.receivedAt,
     auction:
       ended === undefined

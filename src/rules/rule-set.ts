@@ -32,6 +32,7 @@ import type { Condition, ExperimentRule, LimitByFact, Rule, RuleEvent, Validity 
 import { type Known, type PassCode, readCodes, readEventWords, readRuleFile, readTableFile } from './rule-file.ts';
 import { readScorecard, scoreAsFacts, testsOfBins } from './scorecards.ts';
 import { shareAsFact } from './shares.ts';
+import { readSource, type Source, sourceAsFacts, sourcePrefix, sourcesUsed } from './sources.ts';
 import { testsOfTable } from './table-tests.ts';
 import { namesUnknownRule, type RuleTest, readBases, readTests, testOfBin, testOfCell } from './test-file.ts';
 import { openTable, type RowsFile, readValueTable, valuesPrefix } from './value-tables.ts';
@@ -107,6 +108,8 @@ export type RuleSet = {
   derived: DerivedFacts;
   /** One for each value table that some rule looks at. */
   tables: readonly ((facts: Facts) => TableLook)[];
+  /** Sources outside that some rule looks at. */
+  sources: readonly Source[];
   /** Tells whether a rule of this name is still the same; null: there is none. */
   digestOf: (name: string) => string | null;
   /** Facts of the ledger that some rule looks at. */
@@ -258,6 +261,7 @@ export type FileKind =
   | 'score'
   | 'values'
   | 'value-rows'
+  | 'source'
   | 'list'
   | 'table'
   | 'test'
@@ -285,6 +289,7 @@ export function kindOf(path: string, content: () => Json): FileKind {
   if (path.endsWith('.score.json')) return looksLikeRules(content()) ? 'rules' : 'score';
   if (path.endsWith('.values.json')) return looksLikeRules(content()) ? 'rules' : 'values';
   if (path.endsWith(rowsEnding)) return 'value-rows';
+  if (path.endsWith('.source.json')) return looksLikeRules(content()) ? 'rules' : 'source';
   if (path.endsWith('.table.json')) return 'table';
   return path.endsWith('.test.json') ? 'test' : 'rules';
 }
@@ -332,9 +337,13 @@ function readTables(parsed: readonly ParsedFile[], faults: RuleFault[], checked:
   return { opened, texts };
 }
 
+/** Facts of tables and sources that the rule looks at, itself or through what is made of them. */
+function readsOf(rule: Rule, derived: DerivedFacts): readonly string[] {
+  return factsUsed(rule).flatMap((fact) => derived.get(fact)?.reads ?? []);
+}
+
 /** What the rules look at of each table, themselves or through what is made of it. */
-function looksOf(tables: readonly OpenedTable[], rules: readonly Rule[], derived: DerivedFacts): RuleSet['tables'] {
-  const used = new Set(rules.flatMap((rule) => factsUsed(rule).flatMap((fact) => derived.get(fact)?.reads ?? [])));
+function looksOf(tables: readonly OpenedTable[], used: ReadonlySet<string>): RuleSet['tables'] {
   return tables.flatMap(({ name, look }) => {
     const start = `${valuesPrefix}${name}.`;
     const columns = new Set([...used].flatMap((fact) => (fact.startsWith(start) ? [fact.slice(start.length)] : [])));
@@ -343,8 +352,8 @@ function looksOf(tables: readonly OpenedTable[], rules: readonly Rule[], derived
 }
 
 /** A table that nothing looks at says nothing, whatever it holds. */
-function unusedTables(tables: readonly OpenedTable[], rules: readonly Rule[], derived: DerivedFacts): RuleFault[] {
-  const used = [...new Set(rules.flatMap((rule) => factsUsed(rule).flatMap((fact) => derived.get(fact)?.reads ?? [])))];
+function unusedTables(tables: readonly OpenedTable[], facts: ReadonlySet<string>): RuleFault[] {
+  const used = [...facts];
   return tables
     .filter(({ name }) => !used.some((fact) => fact.startsWith(`${valuesPrefix}${name}.`)))
     .map(({ name, path }) => ({
@@ -352,6 +361,18 @@ function unusedTables(tables: readonly OpenedTable[], rules: readonly Rule[], de
       pointer: '',
       line: null,
       text: `No rule looks at the value table "${name}" (facts ${valuesPrefix}${name}.…); remove it or use it.`,
+    }));
+}
+
+function unusedSources(sources: readonly Source[], used: ReadonlySet<string>): RuleFault[] {
+  const asked = sourcesUsed(sources, used);
+  return sources
+    .filter((source) => !asked.includes(source))
+    .map(({ name }) => ({
+      file: `${name}.source.json`,
+      pointer: '',
+      line: null,
+      text: `No rule looks at the source "${name}" (facts ${sourcePrefix}${name}.…); remove it or use it.`,
     }));
 }
 
@@ -378,6 +399,7 @@ function readRules(parsed: readonly ParsedFile[], known: Known, faults: RuleFaul
 const madeBy: readonly (readonly [path: RegExp, facts: (name: string) => string])[] = [
   [/^(\w+)\.values\.(?:json|csv)$/, (name) => `"${valuesPrefix}${name}.`],
   [/^lists\/([\w-]+)\.json$/, (name) => `"${listPrefix}${name}"`],
+  [/^(\w+)\.source\.json$/, (name) => `"${sourcePrefix}${name}.`],
   [/^(\w+)\.score\.json$/, (name) => `"score.${name}"`],
   [/^facts\.json\/facts\/([^/]+)/, (name) => `"${name}"`],
 ];
@@ -595,9 +617,11 @@ function compileParsed(
   const codes = codesValue === undefined ? [] : readCodes(placeIn(codesPath, faults), codesValue);
   const lists = readLists(parsed, faults, checked);
   const looks = readTables(parsed, faults, checked);
-  const looked: DerivedFacts = new Map(
-    looks.opened.flatMap(({ facts }) => facts.map((fact) => [fact.definition.name, fact] as const)),
+  const sources = parsed.flatMap(({ path, value, kind }) =>
+    kind === 'source' ? (readSource(placeIn(path, faults), value) ?? []) : [],
   );
+  const facts = [...looks.opened.flatMap((table) => table.facts), ...sources.flatMap(sourceAsFacts)];
+  const looked: DerivedFacts = new Map(facts.map((fact) => [fact.definition.name, fact] as const));
   const factsValue = contentOf('facts');
   const lookedUp = (name: string) => looked.get(name)?.definition ?? factNamed(name);
   const computed: DerivedFacts =
@@ -666,6 +690,7 @@ function compileParsed(
         return testsOfTable(table, rows, inputs).map(testOfCell);
       });
   rules.sort(byPrecedence);
+  const usedFacts = new Set(rules.flatMap((rule) => readsOf(rule, derived)));
   const source =
     checkedSource ??
     joinFiles(parsed.map(({ path, value }) => ({ path, text: canonicalJson(looks.texts.get(path) ?? value) })));
@@ -677,7 +702,8 @@ function compileParsed(
     queues: [...new Set(rules.flatMap(({ event }) => (event.type === 'review' ? event.queue : [])))],
     codes,
     derived,
-    tables: looksOf(looks.opened, rules, derived),
+    tables: looksOf(looks.opened, usedFacts),
+    sources: sourcesUsed(sources, usedFacts),
     digestOf: createDigests(rules, contentOf('conditions'), eventsValue),
     ledgerFacts: ledgerFactsOf(rules, derived),
     sealedGroups: sealedGroupsOf(rules, derived),
@@ -689,7 +715,8 @@ function compileParsed(
   const unused = () => [
     ...unusedNames(vocabulary.unused()),
     ...unusedLists(lists, rules),
-    ...unusedTables(looks.opened, rules, derived),
+    ...unusedTables(looks.opened, usedFacts),
+    ...unusedSources(sources, usedFacts),
   ];
   const warnings = checked ? [] : [...shadowedRules(rules), ...unused()];
   const conditions = contentOf('conditions');

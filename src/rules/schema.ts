@@ -17,6 +17,7 @@ import { catalogue, type FactDefinition } from './facts.ts';
 import { listFacts } from './lists.ts';
 import { accepts, decorators, operators, valueTypes } from './operators.ts';
 import { codeShape } from './rule-file.ts';
+import { budgets, timeouts } from './sources.ts';
 import { valueUnits } from './value-tables.ts';
 
 type Schema = { [key: string]: unknown };
@@ -87,7 +88,7 @@ function comparisonSchema(): Schema {
       fact: {
         anyOf: [
           { enum: [...catalogue.map((fact) => fact.name), 'desk.holiday'] },
-          { pattern: '^(extra|score|list|computed|values)(\\.[A-Za-z0-9_.-]+)?$' },
+          { pattern: '^(extra|score|list|computed|values|source)(\\.[A-Za-z0-9_.-]+)?$' },
         ],
       },
       operator: {
@@ -449,6 +450,38 @@ function valuesFile(): Schema {
   );
 }
 
+function sourceFile(): Schema {
+  const field = strict(['type'], {
+    type: { enum: ['number', 'text', 'day'] },
+    unit: { enum: valueUnits, description: 'Of a number, which has to have one.' },
+    values: listOf(
+      { type: 'string' },
+      { maxItems: 500, description: 'All that a text may be; a text has to have them.' },
+    ),
+    description: text(600, 'What for, for people.'),
+  });
+  const names = (description: string) => ({ type: 'array', items: { type: 'string' }, maxItems: 20, description });
+  return file(
+    'A source outside, asked over HTTP',
+    strict(['description', 'endpoint', 'send', 'reply', 'timeoutMs', 'maxAskedPerDay'], {
+      $schema: { type: 'string' },
+      description: text(600, 'What for, for people.'),
+      owner: common.owner,
+      endpoint: text(40, 'Name of the address under "enrichment" in the configuration.'),
+      send: names('Facts of the request that are sent; "worker.cpf" where the configuration allows it.'),
+      personal: names('Those of them that say something of the worker.'),
+      reply: { type: 'object', minProperties: 1, maxProperties: 20, additionalProperties: field },
+      timeoutMs: { type: 'integer', minimum: timeouts.min, maximum: timeouts.max },
+      maxAskedPerDay: { type: 'integer', minimum: budgets.min, maximum: budgets.max },
+      otherwise: {
+        type: 'object',
+        additionalProperties: { type: ['number', 'string', 'null'] },
+        description: 'What holds where there is no answer, by field; what is left out is unknown.',
+      },
+    }),
+  );
+}
+
 function holidaysFile(): Schema {
   return file(
     'Holidays of the desk',
@@ -479,8 +512,8 @@ function factsPage(): string {
     '',
     'Written by `lance rules schema`; do not edit. ◆: only in rules of the offer stage. Beside these: `score.<name>` (a',
     'number, when the request carries it), `list.<name>` (whether the request is on that list), `desk.holiday` (where the set has',
-    'a `holidays.json`), `values.<table>.<column>` (what a value table says) and `extra.<key>` (keys of the request that nobody',
-    'mapped).',
+    'a `holidays.json`), `values.<table>.<column>` (what a value table says), `source.<name>.<field>` (what a source outside',
+    'answered) and `extra.<key>` (keys of the request that nobody mapped).',
     '',
     '| fact | type | unit or values | when it is there | example |',
     '|---|---|---|---|---|',
@@ -503,6 +536,7 @@ export function schemaFiles(): readonly { path: string; text: string }[] {
     computed: computedFile(),
     score: scoreFile(),
     values: valuesFile(),
+    source: sourceFile(),
     holidays: holidaysFile(),
     facts: {
       facts: catalogue,

@@ -15,7 +15,7 @@ function rulesIn(value: Json): readonly Json[] {
   return isObject(value) && Array.isArray(value.rules) ? value.rules : [value];
 }
 
-const ending = /(?:\.test|\.table|\.score|\.values)?\.json$/;
+const ending = /(?:\.test|\.table|\.score|\.values|\.source)?\.json$/;
 
 function partsOf({ path, text }: SetFile): Part[] {
   const kind = kindOf(path, () => JSON.parse(text) as Json);
@@ -40,6 +40,7 @@ function partsOf({ path, text }: SetFile): Part[] {
     case 'holidays':
     case 'score':
     case 'values':
+    case 'source':
       return [{ what: kind, name, text }];
     // Beside the declaration of the same name.
     case 'value-rows':

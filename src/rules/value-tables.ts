@@ -16,7 +16,7 @@ import { isObject, type Place, readNumber, readObject, readText, refuse, shown, 
 
 export const valuesPrefix = 'values.';
 
-type Column = { name: string; definition: FactDefinition };
+export type Column = { name: string; definition: FactDefinition };
 
 export type ValueTable = {
   name: string;
@@ -98,7 +98,7 @@ function readKey(place: Place, value: Json): KeyCheck | null {
 
 const columnKeys = { required: ['type'], optional: ['unit', 'values', 'description'] };
 
-function readColumn(place: Place, value: Json, fact: string, present: string): FactDefinition | null {
+export function readColumn(place: Place, value: Json, fact: string, present: string): FactDefinition | null {
   const object = readObject(place, value, 'A column', columnKeys);
   if (object === null) return null;
   const before = place.faults.length;
@@ -184,8 +184,8 @@ function decimalsOf({ unit, whole }: FactDefinition): number {
   return unit === 'R$' || unit === 'R$ a month' ? 2 : 6;
 }
 
-/** The cell as the canonical text has it; null: refused. */
-function readCell(place: Place, value: Json, { name, definition }: Column): string | null {
+/** The cell as the canonical text has it, empty for null; null: refused. */
+export function readCell(place: Place, value: Json, { name, definition }: Column): string | null {
   if (value === null) return '';
   if (definition.type === 'number') {
     const measure = { unit: definition.unit!, ...definition.range!, decimals: decimalsOf(definition) };

@@ -1,11 +1,12 @@
 /** Two desks on one log of one partition and on one set of views, in virtual time, without faults: who owns the partition is the test's to say. */
 import { createDesk, type Desk } from '../../src/bidding/desk.ts';
-import type { BidAnswer, ControlState } from '../../src/bidding/ports.ts';
+import type { BidAnswer, ControlState, Enrichment } from '../../src/bidding/ports.ts';
 import type { RequestId } from '../../src/domain/glossary.ts';
 import type { AuctionRecord, Topic } from '../../src/domain/records.ts';
 import type { LoanRequest } from '../../src/domain/request.ts';
 import type { RequestState } from '../../src/domain/states.ts';
 import { Fault } from '../../src/errors.ts';
+import type { RuleFile } from '../../src/rules/rule-set.ts';
 import { isBidOf } from '../../src/wire/bid.ts';
 import { at, sampleRequest } from '../rules/sample-request.ts';
 import { createEventLog, createLogStore, decode, type LogWorld } from '../simulation/event-log.ts';
@@ -58,8 +59,12 @@ function groupByHand(): Group & { unsettle: () => void; give: (name: Name) => vo
 
 type Written = { by: Name; body: string; answer: (answer: BidAnswer) => void };
 
-/** `moreRules`: beside those of the simulation. */
-export async function createHandOver(moreRules: readonly object[] = []) {
+/** `moreRules`, `files`: beside those of the simulation. */
+export async function createHandOver(
+  moreRules: readonly object[] = [],
+  files: readonly RuleFile[] = [],
+  enrichmentOf: (name: Name) => Enrichment | null = () => null,
+) {
   const time = createVirtualTime(at);
   const chance = seededChance(1);
   const faults: Faults = { counts: noFaults(), strikes: () => false, note: () => {}, end: () => {}, over: () => true };
@@ -68,7 +73,7 @@ export async function createHandOver(moreRules: readonly object[] = []) {
   const groups = { auctions: groupByHand(), callbacks: groupByHand() };
   for (const [topic, group] of Object.entries(groups)) store.groups!.set(topic as Topic, group);
   const views = createViewStore();
-  const variants = createRuleVariants(moreRules);
+  const variants = createRuleVariants(moreRules, files);
   const { policy, hash } = variants.all[0]!;
   const control = createControlStore(at, hash);
   const world = {
@@ -118,6 +123,7 @@ export async function createHandOver(moreRules: readonly object[] = []) {
         acknowledged: async () => [],
       },
       service,
+      enrichment: enrichmentOf(name),
       authorisations: { mayAsk: () => true, taken: () => {} },
       vault: createTestVault(),
       clock: time.clockOf(process),

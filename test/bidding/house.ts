@@ -147,6 +147,7 @@ export async function openHouse(options: {
   const engine = await startEngine({
     config,
     instance: randomUUID(),
+    enrichment: null,
     soleOwner: true,
     store,
     service,

@@ -130,6 +130,8 @@ export function triggerOf(state: RequestState | null, record: AuctionRecord): Tr
     case 'worker-read':
     case 'review-asked':
     case 'review-answered':
+    case 'source-asked':
+    case 'source-answered':
     case 'unreadable':
       return null;
     default:

@@ -90,6 +90,7 @@ function bids(own: Facts, ownOffer: Facts | null, policy: ReturnType<typeof poli
     ledger,
     snoozed: [],
     tables: [],
+    sources: [],
     review: null,
     joining: 'worse',
     words: null,

@@ -6,7 +6,7 @@ import type { Economics } from '../../src/domain/policy.ts';
 import type { PricingSettings } from '../../src/pricing/settings.ts';
 import { createRateTables } from '../../src/pricing/terms.ts';
 import { priorDistribution } from '../../src/pricing/win-curve.ts';
-import { compileRuleSet, type RuleSet } from '../../src/rules/rule-set.ts';
+import { compileRuleSet, type RuleFile, type RuleSet } from '../../src/rules/rule-set.ts';
 import { encodeBid } from '../../src/wire/bid.ts';
 import { sha256 } from './auction-house.ts';
 import { windowMs } from './workload.ts';
@@ -72,10 +72,11 @@ function rulesOf(limits: Limits, more: readonly object[]): object[] {
   ];
 }
 
-function compile(limits: Limits, more: readonly object[]): RuleSet {
+function compile(limits: Limits, more: readonly object[], files: readonly RuleFile[]): RuleSet {
   const compiled = compileRuleSet([
     { path: 'codes.json', text: JSON.stringify({ codes: { 'politically-exposed': 'Decided by hand.' } }) },
     { path: 'rules.json', text: JSON.stringify({ rules: rulesOf(limits, more) }) },
+    ...files,
   ]);
   if (compiled.kind === 'refused') throw new Error(JSON.stringify(compiled.faults));
   return compiled.ruleSet;
@@ -163,7 +164,7 @@ export type RuleVariants = {
 };
 
 /** `more`: rules beside those of the simulation, for tests that play by hand. */
-export function createRuleVariants(more: readonly object[] = []): RuleVariants {
+export function createRuleVariants(more: readonly object[] = [], files: readonly RuleFile[] = []): RuleVariants {
   const content = JSON.stringify({ bidding: settings, economics, pricing });
   const common = {
     economics,
@@ -172,7 +173,7 @@ export function createRuleVariants(more: readonly object[] = []): RuleVariants {
     settingsHash: sha256(content),
   };
   const all = variants.map((limits): RuleVariant => {
-    const ruleSet = compile(limits, more);
+    const ruleSet = compile(limits, more, files);
     const { hash, source } = ruleSet;
     const stored: Policy['stored'] = [
       { kind: 'rule-set', hash, content: source },

@@ -73,7 +73,7 @@ export function createDirectQueryCounter(database: DatabaseSync): (day: string, 
     'INSERT INTO direct_queries (day, taken) SELECT :day, 1 WHERE :limit > 0 ON CONFLICT (day) DO UPDATE SET taken = taken + 1 WHERE taken < :limit',
   );
   const forget = database.prepare(
-    'DELETE FROM direct_queries WHERE day NOT IN (SELECT day FROM direct_queries ORDER BY day DESC LIMIT 3)',
+    'DELETE FROM direct_queries WHERE substr(day, 1, 10) NOT IN (SELECT DISTINCT substr(day, 1, 10) FROM direct_queries ORDER BY 1 DESC LIMIT 3)',
   );
   return (day, limit) => {
     const counted = count.run({ day, limit }).changes === 1;

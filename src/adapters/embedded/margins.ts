@@ -95,9 +95,13 @@ export function createMargins(options: {
 
 export function createQueryBudget(writer: Writer): QueryBudget {
   return {
-    take: async (day, limit) => {
+    take: async (day, limit, source) => {
       try {
-        return await writer.submit({ kind: 'direct-query', day, limit });
+        return await writer.submit({
+          kind: 'direct-query',
+          day: source === undefined ? day : `${day} ${source}`,
+          limit,
+        });
       } catch (cause) {
         throw new Fault('views-unavailable', 'The count of direct queries cannot be stored.', cause);
       }

@@ -23,6 +23,8 @@ const auctionsOfDesk: ReadonlySet<unknown> = new Set<AuctionRecord['kind']>([
   'answered',
   'review-asked',
   'review-answered',
+  'source-asked',
+  'source-answered',
 ]);
 const flowsOfDesk: ReadonlySet<unknown> = new Set<FlowRecord['kind']>(['intended', 'withheld', 'answered', 'proposed']);
 /** Orders that name who gave them. */

@@ -16,6 +16,7 @@ export type WriterTask =
   | { kind: 'views'; flush: ViewFlush }
   | { kind: 'flows'; flush: FlowFlush }
   | { kind: 'margins'; flush: MarginFlush }
+  /** `day`: with the name of a source behind it, where that is asked. */
   | { kind: 'direct-query'; day: string; limit: number }
   | { kind: 'control'; change: ControlChange }
   | { kind: 'acknowledge'; acknowledgement: Acknowledgement }

@@ -69,9 +69,9 @@ const keptMs = 3 * validityMs;
 
 export function createQueryBudget(connection: Connection, prefix: string): QueryBudget {
   return {
-    take: async (day, limit) => {
+    take: async (day, limit, source) => {
       if (limit <= 0) return false;
-      const key = `${prefix}q:${day}`;
+      const key = `${prefix}q:${day}${source === undefined ? '' : `:${source}`}`;
       await connection.command('SET', key, '0', 'NX', 'PX', String(keptMs));
       return (await connection.command<number>('INCR', key)) <= limit;
     },

@@ -56,6 +56,7 @@ const change = z.object({
       'holidays',
       'score',
       'values',
+      'source',
       'tests',
     ]),
     'To what',

@@ -11,6 +11,7 @@ import { checkReview } from './review.ts';
 import type { Run } from './run.ts';
 import { checkAfterEnds, checkClaimed, checkDeadline, checkLimits, checkNameless, checkPayloads } from './sending.ts';
 import { checkSharedCaps } from './shared-caps.ts';
+import { checkSources } from './sources.ts';
 import { checkStatistics, expectedCounts } from './statistics.ts';
 import type { AuditSettings, Report, ViewsRead, Violation } from './violation.ts';
 
@@ -42,6 +43,7 @@ export function audit(run: Run, settings: AuditSettings, views?: ViewsRead): Aud
     checkTwoEnds(known, settings.owners, report);
     checkTruth(known, report);
     checkReview(known, settings, report);
+    checkSources(known, report);
   }
   checkAfterEnds(run, settings, report);
   checkNameless(run, report);

@@ -122,6 +122,8 @@ export function absorb(evidence: Evidence, record: AuctionRecord): void {
     case 'worker-read':
     case 'review-asked':
     case 'review-answered':
+    case 'source-asked':
+    case 'source-answered':
       return;
     case 'unreadable':
       evidence.mayBeClaim ||= isUndecided(evidence) && (evidence.requested !== null || evidence.frozen);

@@ -26,6 +26,7 @@ const violationCodes = [
   'sent-while-paused',
   'sent-after-end',
   'unreviewed',
+  'source-unheard',
 ] as const;
 export type ViolationCode = (typeof violationCodes)[number];
 

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { registerSchemas } from '../../../src/adapters/kafka/registry.ts';
 import type { FlowRecord } from '../../../src/domain/flow-records.ts';
+import { sourceFailures } from '../../../src/domain/offer.ts';
 import type { AuctionRecord, CallbackRecord, Topics } from '../../../src/domain/records.ts';
 import { Fault } from '../../../src/errors.ts';
 import { settingsOn } from '../../conformance/kafka-log.ts';
@@ -156,6 +157,15 @@ const auctionRecord: fc.Arbitrary<AuctionRecord> = fc.oneof(
     ...{ otherwise: kind('pass'), ruleSetHash: text },
   }),
   fc.record({ kind: kind('review-answered'), ...ofRequest, decision: kind('bid'), by: text, reason: text }),
+  fc.record({
+    ...{ kind: kind('source-asked'), ...ofRequest, source: text, hash: text },
+    ...{ attempt: fc.integer({ min: 1, max: 2 }), ruleSetHash: text },
+  }),
+  fc.record({
+    ...{ kind: kind('source-answered'), ...ofRequest, source: text, hash: text },
+    failure: fc.constantFrom(null, ...sourceFailures),
+    found: fc.dictionary(fc.constantFrom('score', 'since'), fc.oneof(fc.integer(), text)),
+  }),
   fc.record({ kind: kind('frozen'), ...ofRequest, problem: text }),
   fc.record({ kind: kind('unreadable'), ...ofRequest, problem: text }),
   fc.record({ kind: kind('unfrozen'), ...ofRequest, action: kind('retry'), by: text, reason: text }),
@@ -250,7 +260,7 @@ const kindsOf = {
       proposed: true,
     },
     ...{ resolved: true, 'worker-read': true, frozen: true, unfrozen: true, unreadable: true },
-    ...{ 'review-asked': true, 'review-answered': true },
+    ...{ 'review-asked': true, 'review-answered': true, 'source-asked': true, 'source-answered': true },
   } satisfies Record<AuctionRecord['kind'], true>,
   callbacks: {
     ...{ 'link-detail': true, 'link-list': true, contemplated: true, proposed: true, 'credit-note': true },

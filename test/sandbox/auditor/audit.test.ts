@@ -282,6 +282,38 @@ test('a claim refused under a full cap and never sent is no violation', async ()
   assert.deepEqual(violations, []);
 });
 
+test('source-unheard: a decision that notes what no source had said before it, or nobody had been asked', async () => {
+  let id = '';
+  type Heard = { score: number; asked?: boolean; afterwards?: boolean; failure?: 'time-out' };
+  const hearing =
+    (noted: number | null, ...heard: readonly Heard[]) =>
+    (evidence: Evidence) => {
+      id = callOf(evidence).requestId!;
+      const claim = recordOf(evidence, 'claimed', id);
+      const { at } = recordOf(evidence, 'requested', id);
+      const of = { requestId: id, at, source: 'bureau', hash: 'h' } as const;
+      const put = (record: AuctionRecord, isAfter = false) =>
+        void evidence.log.splice(evidence.log.indexOf(claim) + (isAfter ? 1 : 0), 0, record);
+      for (const { score, asked = true, afterwards = false, failure = null } of heard) {
+        if (asked) put({ kind: 'source-asked', ...of, attempt: 1, ruleSetHash: 'rules' });
+        put({ kind: 'source-answered', ...of, failure, found: { score } }, afterwards);
+      }
+      if (noted !== null)
+        claim.trace.sources = [{ source: 'bureau', hash: 'h', failure: null, found: { score: noted } }];
+    };
+  assert.deepEqual(await judge(hearing(700, { score: 700 })), []);
+  assert.deepEqual(await judge(hearing(700, { score: 700 }, { score: 1 })), []);
+  assert.deepEqual(await judge(hearing(null, { score: 700 })), []);
+  only(await judge(hearing(700)), 'source-unheard', id, /does not have/);
+  only(await judge(hearing(700, { score: 1 })), 'source-unheard', id, /does not have/);
+  only(await judge(hearing(700, { score: 1 }, { score: 700 })), 'source-unheard', id, /does not have/);
+  only(await judge(hearing(700, { score: 700, asked: false })), 'source-unheard', id, /does not have/);
+  only(await judge(hearing(700, { score: 700, afterwards: true })), 'source-unheard', id, /does not have/);
+  only(await judge(hearing(700, { score: 700, failure: 'time-out' })), 'source-unheard', id, /does not have/);
+  const often = Array.from({ length: 5 }, () => ({ score: 700 }));
+  only(await judge(hearing(700, ...often)), 'source-unheard', id, /asked 5 times/);
+});
+
 test('unreviewed: a bid that nobody had allowed, or that went out before the time for an answer was over', async () => {
   let id = '';
   const asking =
