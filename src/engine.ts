@@ -57,7 +57,7 @@ import { addressesOf, reachableUrl } from './http/address.ts';
 import type { ApiParts } from './http/api/api.ts';
 import { createGuard } from './http/api/auth.ts';
 import { createBidReader } from './http/api/bid-reader.ts';
-import { type DaemonStatus, isTurnedAway } from './http/api/status.ts';
+import { type DaemonStatus, isTurnedAway, refusesToken } from './http/api/status.ts';
 import { type BodyReader, bodyReader, createDoor, type Door } from './http/door.ts';
 import { createRepeatLimit, type Journal, maxTextLength } from './http/journal.ts';
 import { createLagGauge, type LagGauge } from './http/lag.ts';
@@ -1054,7 +1054,8 @@ function answerText({
   if (at === null) return 'has not answered since the start';
   const status = serviceAnsweredStatus();
   const { bidding } = desk.status();
-  const isOfToken = bidding.kind === 'closed' && bidding.cause === 'service-unauthorised';
+  const isOfToken =
+    bidding.kind === 'closed' && bidding.cause === 'service-unauthorised' && status !== null && refusesToken(status);
   const refusedText = isOfToken ? statusEn.tokenTurnedAway : statusEn.turnedAway;
   const refused = status !== null && isTurnedAway(status) ? `, ${refusedText(status)}` : '';
   return `last answered ${statusEn.ago(ageOf(clock.now() - at))}, at ${new Date(at).toISOString()}${refused}`;

@@ -1,7 +1,7 @@
 /** `lance status`: why no bids flow, if they do not, and the essentials of a running process, as it says itself. */
 import { type Pause, toldPause } from '../bidding/ports.ts';
 import { type Rollback, rollbackIn } from '../bidding/rule-book.ts';
-import { type DaemonStatus, isTurnedAway } from '../http/api/status.ts';
+import { type DaemonStatus, isTurnedAway, refusesToken } from '../http/api/status.ts';
 import { type WaitingRaise, waitingRaises } from '../operating/controls.ts';
 import { living } from '../operating/living.ts';
 import { ageOf } from './age.ts';
@@ -237,7 +237,8 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
       lastAnswerAt === null ? status.unanswered : status.answered(ageOf(silentMs), format.minute(lastAnswerAt));
     if (isSilent) return status.serviceSilent(text);
     const isRefused = lastAnswerStatus != null && isTurnedAway(lastAnswerStatus);
-    const isOfToken = bidding?.cause === 'service-unauthorised';
+    const isOfToken =
+      bidding?.cause === 'service-unauthorised' && lastAnswerStatus != null && refusesToken(lastAnswerStatus);
     const refused = isOfToken ? status.tokenTurnedAway : status.turnedAway;
     return isRefused ? `${text}, ${refused(lastAnswerStatus)}` : text;
   }

@@ -81,6 +81,7 @@ async function exampleOf(
     close: () => undefined,
   };
   const world = {
+    remote: () => null,
     clock: runningClock,
     format: createFormat('en'),
     terminal: { say: (text: string) => said.push(text), write: (text: string) => (written = text) },

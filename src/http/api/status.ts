@@ -247,6 +247,11 @@ export function isTurnedAway(status: number): boolean {
   return [401, 403, 407, 451].includes(status) || status >= 500;
 }
 
+/** Whether this answer says something of the token: what is in trouble itself looks at none. */
+export function refusesToken(status: number): boolean {
+  return status === 401 || status === 403;
+}
+
 export type StatusParts = { status: () => DaemonStatus; guard: Guard };
 
 export function addStatus(app: ApiApp, { status, guard }: StatusParts): void {
