@@ -7,23 +7,20 @@
  * reading. What it says is then written under the key that is looked up. Nothing else is ever written there, so it does not
  * matter which of these records is left.
  */
-import type { StoredInput } from '../domain/records.ts';
+import type { AgreedInput, StoredInput } from '../domain/records.ts';
 import { Fault } from '../errors.ts';
 import type { EventLog } from './ports.ts';
 import { readTopic } from './read-topic.ts';
 
-/** The kind of the record, and the key that it is looked up under on the topic `inputs`; hashes are hexadecimal. */
-type Agreed = Extract<StoredInput['kind'], 'key-check' | 'log-id'>;
-
-function proposalsOf(name: Agreed): string {
+function proposalsOf(name: AgreedInput): string {
   return `${name}:`;
 }
 
-export async function readAgreed(log: Pick<EventLog, 'readKey'>, name: Agreed): Promise<readonly string[]> {
+export async function readAgreed(log: Pick<EventLog, 'readKey'>, name: AgreedInput): Promise<readonly string[]> {
   return (await log.readKey('inputs', name)).map(({ record }) => (record as StoredInput).content);
 }
 
-export async function writeAgreed(log: Pick<EventLog, 'append'>, name: Agreed, content: string): Promise<void> {
+export async function writeAgreed(log: Pick<EventLog, 'append'>, name: AgreedInput, content: string): Promise<void> {
   await write(log, name, name, content);
 }
 
@@ -32,22 +29,24 @@ export async function writeAgreed(log: Pick<EventLog, 'append'>, name: Agreed, c
  * no other, not even of the same one when it begins again.
  */
 export async function agree(
-  log: Pick<EventLog, 'read' | 'ends' | 'append'>,
-  name: Agreed,
+  log: Pick<EventLog, 'read' | 'readKey' | 'ends' | 'append'>,
+  name: AgreedInput,
   proposed: string,
   instance: string,
 ): Promise<string> {
   await write(log, name, `${proposalsOf(name)}${instance}`, proposed);
   const first = await firstProposal(log, name);
   await writeAgreed(log, name, first);
+  // A log without an index of keys notes where it finds it, while there is little to look through.
+  await readAgreed(log, name);
   return first;
 }
 
-async function write(log: Pick<EventLog, 'append'>, name: Agreed, key: string, content: string): Promise<void> {
+async function write(log: Pick<EventLog, 'append'>, name: AgreedInput, key: string, content: string): Promise<void> {
   await log.append([{ topic: 'inputs', key, beside: name, record: { kind: name, hash: key, content } }]);
 }
 
-async function firstProposal(log: Pick<EventLog, 'read' | 'ends'>, name: Agreed): Promise<string> {
+async function firstProposal(log: Pick<EventLog, 'read' | 'ends'>, name: AgreedInput): Promise<string> {
   for await (const { key, record } of readTopic(log, 'inputs')) {
     if (key.startsWith(proposalsOf(name))) return (record as StoredInput).content;
   }

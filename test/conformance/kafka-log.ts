@@ -1,6 +1,7 @@
 /** The log on Kafka as the suite is handed it: a place is a prefix of topics and groups on the stack. */
 import { randomBytes } from 'node:crypto';
 import { createClient } from '../../src/adapters/kafka/client.ts';
+import { createAgreedPlaces } from '../../src/adapters/kafka/house.ts';
 import { openKafkaLog } from '../../src/adapters/kafka/log.ts';
 import { createPartitionReader } from '../../src/adapters/kafka/partitions.ts';
 import { createLogReading } from '../../src/adapters/kafka/read-log.ts';
@@ -22,16 +23,19 @@ async function openLog(place: string) {
   return { ...opened, commits: opened.sends };
 }
 
-async function countingReader(place: string): Promise<CountingReader> {
+export async function countingReader(place: string): Promise<CountingReader> {
   const settings = JSON.parse(place) as Place;
-  const reader = createPartitionReader(createClient(settings, () => undefined));
+  const kafka = createClient(settings, () => undefined);
+  const reader = createPartitionReader(kafka);
   let count = 0;
   const fetch: typeof reader.fetch = async (...asked) => {
     const parts = await reader.fetch(...asked);
     for (const { records } of parts.values()) count += records.length;
     return parts;
   };
-  const { readKey } = createLogReading({ ...reader, fetch }, readSchemas(settings), settings);
+  const counted = { ...reader, fetch };
+  const agreedPlaces = createAgreedPlaces(kafka, settings, counted);
+  const { readKey } = createLogReading(counted, readSchemas(settings), settings, agreedPlaces);
   const taken = () => {
     const now = count;
     count = 0;

@@ -13,7 +13,7 @@ import type { EventLog } from '../../src/bidding/ports.ts';
 import { readTopic } from '../../src/bidding/read-topic.ts';
 import type { Vault } from '../../src/domain/vault.ts';
 import { eventually } from '../conformance/backend.ts';
-import { settingsOn } from '../conformance/kafka-log.ts';
+import { countingReader, settingsOn } from '../conformance/kafka-log.ts';
 import { describeOnStack } from '../stack/suite.ts';
 
 const ours = createVault('the key that the desk began with, of a test');
@@ -52,6 +52,7 @@ async function compacted(settings: KafkaSettings, log: EventLog): Promise<void> 
   const resources = [{ type: kafkajs.ConfigResourceTypes.TOPIC, name, configEntries }];
   await admin.alterConfigs({ validateOnly: false, resources });
   await admin.disconnect();
+  const ends = await log.ends('inputs');
   const fill = async (hash: string) => {
     await sleep(150);
     await log.append([{ topic: 'inputs', key: hash, record: { kind: 'settings', hash, content: hash } }]);
@@ -61,7 +62,7 @@ async function compacted(settings: KafkaSettings, log: EventLog): Promise<void> 
   await eventually(async () => {
     for (const key of fillers) await fill(key);
     const found = await Promise.all(fillers.map((key) => log.readKey('inputs', key)));
-    return found.every((records) => records[0]!.offset > 2 * fillers.length);
+    return found.every(([first]) => first!.offset > ends.get(first!.partition)! + 2 * fillers.length);
   }, 60_000);
 }
 
@@ -135,6 +136,42 @@ await describeOnStack('the pseudonym key on Kafka', (stack) => {
       await compacted(settings, log);
       const ids = await Promise.all(Array.from({ length: 8 }, () => claimLogId(log, randomUUID())));
       assert.deepEqual([...new Set(ids)], [known]);
+    } finally {
+      await close();
+    }
+  });
+
+  test('a start reads what is agreed by its place, however many inputs there are', { timeout: 120_000 }, async () => {
+    const settings = { ...settingsOn(stack, `${stack.prefix}place.`), partitions: 1 };
+    const { log, close } = await opened(settings);
+    const curves = (from: number) =>
+      Array.from({ length: 500 }, (_, index) => {
+        const hash = `curve-${from + index}`;
+        return { topic: 'inputs', key: hash, record: { kind: 'win-curve', hash, content: hash } } as const;
+      });
+    try {
+      for (let from = 0; from < 5_000; from += 500) await log.append(curves(from));
+      await claimKey(log, ours);
+      const id = await claimLogId(log, randomUUID());
+      for (let from = 5_000; from < 10_000; from += 500) await log.append(curves(from));
+      const reader = await countingReader(JSON.stringify(settings));
+      const readOf = async (name: string) => (await reader.readKey('inputs', name)).map(({ record }) => record);
+      try {
+        assert.deepEqual(await readOf('log-id'), [{ kind: 'log-id', hash: 'log-id', content: id }]);
+        assert.deepEqual((await readOf('key-check')).length, 1);
+        const looked = reader.taken();
+        assert.ok(looked < 50, `${looked} records were read`);
+        // Compaction leaves one that was written again.
+        const record = { kind: 'log-id', hash: 'log-id', content: id } as const;
+        await log.append([{ topic: 'inputs', key: 'log-id', record }]);
+        await compacted(settings, log);
+        assert.deepEqual(await readOf('log-id'), [record]);
+        assert.ok(reader.taken() > 5_000, 'it is looked for where its place does not fit');
+        assert.deepEqual(await readOf('log-id'), [record]);
+        assert.ok(reader.taken() < 50);
+      } finally {
+        await reader.close();
+      }
     } finally {
       await close();
     }

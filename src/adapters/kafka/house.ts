@@ -18,6 +18,7 @@ import {
 import type { OriginEntry } from '../../domain/audit.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
+import type { RecordPlaces } from '../../domain/record-places.ts';
 import type { TokenEntry } from '../../domain/roles.ts';
 import { readStoredRow } from '../../domain/stored-rows.ts';
 import { Fault } from '../../errors.ts';
@@ -25,6 +26,7 @@ import type { CapBookLost } from '../../state/cap-book.ts';
 import type { CapControls } from '../../state/cap-keeper.ts';
 import { unavailable } from './client.ts';
 import { extentOf, type PartitionReader, type RawRecord, recordsOf } from './partitions.ts';
+import type { AgreedPlaces } from './read-log.ts';
 import { type KafkaSettings, type KafkaTopic, recordTopics, topicNameOf } from './settings.ts';
 import { retentionOf } from './topics.ts';
 
@@ -35,6 +37,7 @@ const controlKey = 'control/';
 const tokenKey = 'token/';
 const capBookKey = 'cap-book/';
 const genesisKey = 'genesis/';
+const placesKey = 'places/';
 /** That the log was begun with this topic. */
 export const begunKey = 'begun';
 const allReplicas = -1;
@@ -211,6 +214,31 @@ export function createGenesisBook(
       if (known !== null) await name(known.id, await dealtWith());
     },
   };
+}
+
+/** The last places noted of a name count; they are checked by whoever reads there. */
+export function createAgreedPlaces(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): AgreedPlaces {
+  const { values, write } = createKept(kafka, settings, reader, 'house');
+  return {
+    read: async (name) => {
+      let places: RecordPlaces | null = null;
+      for await (const { key, value } of values()) {
+        if (key === `${placesKey}${name}`) places = value === null ? null : placesIn(value);
+      }
+      return places;
+    },
+    note: (name, places) => write(`${placesKey}${name}`, JSON.stringify(places)),
+  };
+}
+
+function placesIn(value: Buffer): RecordPlaces | null {
+  try {
+    const { offsets } = JSON.parse(value.toString()) as Partial<RecordPlaces>;
+    const areOffsets = Array.isArray(offsets) && offsets.every((offset) => Number.isSafeInteger(offset) && offset >= 0);
+    return areOffsets ? { offsets } : null;
+  } catch {
+    return null;
+  }
 }
 
 export function createControlCopies(

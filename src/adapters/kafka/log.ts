@@ -11,6 +11,7 @@ import { createConsumer, type KafkaConsumer } from './consume.ts';
 import { createGroupOffsets, type ReaderOffsets } from './group-offsets.ts';
 import {
   beginHouse,
+  createAgreedPlaces,
   createCapControls,
   createControlCopies,
   createGenesisBook,
@@ -174,7 +175,7 @@ export async function openKafkaLog(options: {
       const stop = () => consumer.stop().finally(() => consumers.delete(consumer));
       return { owns: consumer.owns, stop };
     },
-    ...createLogReading(reader, codec.decode, settings),
+    ...createLogReading(reader, codec.decode, settings, createAgreedPlaces(kafka, settings, reader)),
   };
 
   const silence = watchSilence(

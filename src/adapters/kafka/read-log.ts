@@ -1,7 +1,7 @@
 /** Reading the log beside a group: pages of a partition, all records of a key, and how far each partition goes. */
 import type { EventLog, LogEntry } from '../../bidding/ports.ts';
 import type { RecordPlaces } from '../../domain/record-places.ts';
-import type { Topic, Topics } from '../../domain/records.ts';
+import { type AgreedInput, agreedInputs, type Topic, type Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import { isNameOfSomething } from './key-partition.ts';
 import { extentOf, type PartitionReader, type RawRecord, recordsOf } from './partitions.ts';
@@ -11,7 +11,22 @@ import { retentionOf } from './topics.ts';
 
 export type LogReading = Pick<EventLog, 'read' | 'readKey' | 'ends'>;
 
-export function createLogReading(reader: PartitionReader, decode: Decode, settings: KafkaSettings): LogReading {
+/** Where the agreed values stand on `inputs`, which grows with every win curve. A place that does not fit is looked for again. */
+export type AgreedPlaces = {
+  read: (name: AgreedInput) => Promise<RecordPlaces | null>;
+  note: (name: AgreedInput, places: RecordPlaces) => Promise<void>;
+};
+
+const agreedName = (topic: Topic, key: string): AgreedInput | null =>
+  topic === 'inputs' ? (agreedInputs.find((name) => name === key) ?? null) : null;
+
+/** Without `agreedPlaces` an agreed value is looked for in its whole partition each time. */
+export function createLogReading(
+  reader: PartitionReader,
+  decode: Decode,
+  settings: KafkaSettings,
+  agreedPlaces: AgreedPlaces | null = null,
+): LogReading {
   /** To the end that the partition had when the scan began. */
   async function* scan(topic: Topic, partition: number, from: number): AsyncGenerator<RawRecord> {
     const name = topicNameOf(settings, topic);
@@ -70,6 +85,25 @@ export function createLogReading(reader: PartitionReader, decode: Decode, settin
     return records;
   }
 
+  /** What is not noted is looked for again by the next start. */
+  async function noteAgreed(name: AgreedInput, records: readonly RawRecord[]): Promise<void> {
+    try {
+      await agreedPlaces?.note(name, { offsets: records.map(({ offset }) => offset) });
+    } catch (fault) {
+      if (!(fault instanceof Fault)) throw fault;
+    }
+  }
+
+  /** Once found, it is read by its place from then on. Compaction may have taken it away there, since it was written again. */
+  async function recordsOfAgreed(name: AgreedInput, partition: number): Promise<RawRecord[]> {
+    const places = (await agreedPlaces?.read(name)) ?? null;
+    const placed = places === null ? null : await recordsAt('inputs', partition, name, places);
+    if (placed !== null && placed.length > 0 && placed.length === places?.offsets.length) return placed;
+    const records = await recordsOfKey('inputs', partition, name);
+    if (records.length > 0) await noteAgreed(name, records);
+    return records;
+  }
+
   return {
     read: async (topic, partition, from, limit) => {
       const entries: LogEntry<Topics[typeof topic]>[] = [];
@@ -82,11 +116,11 @@ export function createLogReading(reader: PartitionReader, decode: Decode, settin
     },
     readKey: async (topic, key, places) => {
       const partition = await reader.partitionOf(topicNameOf(settings, topic), key);
+      const agreed = agreedName(topic, key);
       const placed = places === undefined ? null : await recordsAt(topic, partition, key, places);
+      const looked = () => (agreed === null ? recordsOfKey(topic, partition, key) : recordsOfAgreed(agreed, partition));
       const entries: LogEntry<Topics[typeof topic]>[] = [];
-      for (const record of placed ?? (await recordsOfKey(topic, partition, key))) {
-        entries.push(await entryOf(topic, partition, record));
-      }
+      for (const record of placed ?? (await looked())) entries.push(await entryOf(topic, partition, record));
       return entries;
     },
     ends: (topic) => reader.offsets(topicNameOf(settings, topic), 'next'),

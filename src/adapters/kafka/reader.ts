@@ -8,7 +8,14 @@ import { Fault } from '../../errors.ts';
 import type { PartitionLog } from '../../state/state-store.ts';
 import { type Appender, createAppender } from './appender.ts';
 import { calmed, createClient, type LogLine } from './client.ts';
-import { createControlCopies, createGenesisBook, createHouse, createRuleBook, createTokenBook } from './house.ts';
+import {
+  createAgreedPlaces,
+  createControlCopies,
+  createGenesisBook,
+  createHouse,
+  createRuleBook,
+  createTokenBook,
+} from './house.ts';
 import { createIdentity } from './identity.ts';
 import { createPartitionReader, extentOf, type PartitionReader } from './partitions.ts';
 import { createPassingOver } from './pass-overs.ts';
@@ -45,7 +52,13 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
     calmed(options.onLine ?? (() => undefined), () => performance.now()),
   );
   const reader = createPartitionReader(kafka, createPassingOver());
-  const log = createLogReading(reader, readSchemas(settings), settings);
+  const isThere = whetherThere(reader, settings);
+  const agreedPlaces = createAgreedPlaces(kafka, settings, reader);
+  const log = createLogReading(reader, readSchemas(settings), settings, {
+    read: async (name) => ((await isThere('house')) ? agreedPlaces.read(name) : null),
+    // Noting it is the desk's: what only reads writes nothing.
+    note: async () => undefined,
+  });
   const tell = (text: string) => options.onLine?.('error', text);
   const house = createHouse(kafka, settings, reader, tell);
   const ruleBook = createRuleBook(kafka, settings, reader, tell);
@@ -53,7 +66,6 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
   const copies = createControlCopies(kafka, settings, reader, tell);
   const genesis = createGenesisBook(kafka, settings, reader, tell);
   const identity = createIdentity(() => undefined);
-  const isThere = whetherThere(reader, settings);
   let appender: Promise<Appender> | null = null;
   let copiesOfViews: ReturnType<typeof createSnapshots> | null = null;
   let away: Fault | null = null;
