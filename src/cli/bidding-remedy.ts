@@ -1,6 +1,7 @@
 /** The cause that keeps bids from flowing in words, and what an operator does about it. Some causes have several of both: the detail tells them apart. */
 import type { ClosedCause } from '../bidding/bidding-status.ts';
 import { recordsGone, topicsUnsafe as unsafeTopics } from '../domain/audit.ts';
+import { reasonText } from './flows.ts';
 import type { Texts } from './texts.ts';
 
 /** Reasons that the log on brokers gives, and a log in a file does not. */
@@ -39,4 +40,10 @@ export function remedyOf(
   if (isUnsafe(cause, detail)) return topicsUnsafe.remedy;
   if (cause === 'log-changed' && says(detail, recordsGone)) return recordsGoneRemedy;
   return cause === 'log-refused' && ofBrokers.test(detail ?? '') ? brokersRemedy : remedies[cause];
+}
+
+/** The detail of a cause that a person did not write, in the language asked for. What the service answered last is a code of ours. */
+export function detailText(texts: Texts, detail: string): string {
+  const said = reasonText(texts.flows, detail);
+  return said === detail ? texts.fault(detail) : `${said} (${detail})`;
 }

@@ -5,13 +5,11 @@ import { type DaemonStatus, isTurnedAway, refusesToken } from '../http/api/statu
 import { type WaitingRaise, waitingRaises } from '../operating/controls.ts';
 import { living } from '../operating/living.ts';
 import { ageOf } from './age.ts';
-import { causeText, remedyOf } from './bidding-remedy.ts';
+import { causeText, detailText, remedyOf } from './bidding-remedy.ts';
 import { raiseText } from './cap-raise-text.ts';
 import { askStatus, type DaemonPlace, type StatusAnswer } from './daemon.ts';
-import { reasonText } from './flows.ts';
 import { fullCapsText, withUse } from './full-caps.ts';
 import { labelledText } from './terminal.ts';
-import type { Texts } from './texts.ts';
 import { type CommandWorld, isStoreHeld, withReader } from './world.ts';
 
 /** A service that was asked so often and answered nothing is taken for one that is away. */
@@ -264,10 +262,4 @@ function wrapped(text: string, width: number): string {
     else lines.push(word);
   }
   return lines.join('\n');
-}
-
-/** The detail of a cause that a person did not write, in the language asked for. What the service answered last is a code of ours. */
-export function detailText(texts: Texts, detail: string): string {
-  const said = reasonText(texts.flows, detail);
-  return said === detail ? texts.fault(detail) : `${said} (${detail})`;
 }

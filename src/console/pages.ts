@@ -2,7 +2,7 @@
 
 import { codeText } from '../cli/bid-outcome-text.ts';
 import { hindranceText } from '../cli/bid-text.ts';
-import { causeText, remedyOf } from '../cli/bidding-remedy.ts';
+import { causeText, detailText, remedyOf } from '../cli/bidding-remedy.ts';
 import { raiseText } from '../cli/cap-raise-text.ts';
 import { whatText } from '../cli/controls-history.ts';
 import { phaseText } from '../cli/flows.ts';
@@ -283,7 +283,7 @@ ${row(words.cause, cause === null ? null : html`${causeText(texts, cause, detail
 ${row(words.since, html`${timeText(since, format)}, ${words.ago((now - since) / 1_000)}`)}
 ${row(words.until, until == null ? null : timeText(until, format))}
 ${row(words.by, by === null ? null : outside(by))}
-${row(isPaused ? words.reason : words.detail, detail === null ? null : outside(detail))}
+${row(isPaused ? words.reason : words.detail, detail === null ? null : outside(isPaused ? detail : detailText(format.texts, detail)))}
 ${row(words.remedy, remedy)}
 ${row(words.warning, unknownRefusals == null ? null : status.unknownRefusals(unknownRefusals))}
 ${row(words.warning, linkQueryRefusals == null ? null : status.linkQueryRefusals(linkQueryRefusals))}

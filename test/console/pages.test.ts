@@ -1,6 +1,8 @@
 /** The pages of the console as texts: whatever others wrote stays a text, in every place where it is shown. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { detailText } from '../../src/cli/bidding-remedy.ts';
+import { createFormat } from '../../src/cli/format.ts';
 import { html, outside } from '../../src/console/html.ts';
 import { marketPage } from '../../src/console/market-pages.ts';
 import {
@@ -218,6 +220,26 @@ test('no page shows the markup of others, or turns its direction', () => {
         assert.equal(each.split('</main>').length, 2);
       }
     }
+  }
+});
+
+test('the first page says the detail of a cause in the language of the page', () => {
+  const example = exampleOf(statusSchema) as Parameters<typeof nowPage>[1]['status'];
+  const since = example.at - 60_000;
+  const closed = { ...example.bidding!, kind: 'closed' as const, by: null, until: null, remedy: null, since };
+  const facts = { caps: [], moreCaps: 0, reviewsWaiting: null, now: example.at, notice: null };
+  for (const [cause, detail] of [
+    ['service-unreachable', 'unreachable'],
+    ['service-throttled', 'throttled'],
+  ] as const) {
+    const page = (language: 'pt' | 'en') => {
+      const bidding = { ...closed, cause, detail };
+      return nowPage(shownIn(language, 'ana'), { ...facts, status: { ...example, bidding } });
+    };
+    const said = detailText(createFormat('pt').texts, detail);
+    assert.notEqual(said, detail);
+    assert.ok(page('pt').includes(said), said);
+    assert.ok(page('en').includes(detailText(createFormat('en').texts, detail)), detail);
   }
 });
 
