@@ -23,8 +23,9 @@ describe('sources', () => {
     stage.sandbox.connect(daemon.url);
   });
   after(async () => {
-    daemon.signal('SIGKILL');
+    // What is on its way is told to a desk that lives.
     await running;
+    daemon.signal('SIGKILL');
     source.close();
     await stage.close();
   });
