@@ -71,6 +71,16 @@ function offered(draft: Draft): Extract<Draft, { kind: 'offer' }> {
   return draft as Extract<Draft, { kind: 'offer' }>;
 }
 
+function encode(requestId: string, offer: Claimed['offer']): string {
+  return encodeBid({ requestId, offer, contacts: config.contacts });
+}
+
+/** The claim of an offer, as it is read back from the log. */
+function storedClaim(requestId: string, { offer, trace }: Pick<Claimed, 'offer' | 'trace'>): Claimed {
+  const ids = { kind: 'claimed', requestId, at, claimId: 'a:1', instance: 'a' };
+  return JSON.parse(JSON.stringify({ ...ids, body: encode(requestId, offer), offer, trace }));
+}
+
 function eligibilityRule(): string {
   const { passes } = assessed({ eligible: false }).verdict;
   return passes.find(({ code }) => code === 'not-eligible')!.rule!;
@@ -273,13 +283,11 @@ test('a claim that cannot be read counts under every cap, and under a cap of one
 });
 
 test('replayed from its stored inputs the decision gives the same bytes', () => {
-  const bytes = (requestId: string, offer: Claimed['offer']) =>
-    encodeBid({ requestId, offer, contacts: config.contacts });
   const draft = offered(checkCaps(drafted(assessed(), { desk: 5_000_000 }, learnt), new Map()) as Draft);
   const plain = offered(drafted(assessed()));
   assert.ok(draft.offer.expectedValueCents < plain.offer.expectedValueCents && !('acceptance' in plain.trace));
   const { requestId } = sampleRequest;
-  const body = bytes(requestId, draft.offer);
+  const body = encode(requestId, draft.offer);
   const record: Claimed = JSON.parse(
     JSON.stringify({
       kind: 'claimed',
@@ -298,7 +306,7 @@ test('replayed from its stored inputs the decision gives the same bytes', () => 
     curve: encodeWinCurve(curve),
     shapes: null,
   };
-  const replay = replayDecision({ request: sampleRequest, trace: record.trace, contents, encodeBid: bytes });
+  const replay = replayDecision({ request: sampleRequest, trace: record.trace, contents, encodeBid: encode });
   assert.equal(replay.body, body);
   assert.deepEqual(differencesOf(replay, record), []);
   // Earlier versions read the key of the day alone, and noted no eve of the next one.
@@ -306,11 +314,11 @@ test('replayed from its stored inputs the decision gives the same bytes', () => 
   assert.equal(capKeys, 'known');
   const before = { ...unmarked, caps: record.trace.caps.map((cap) => ({ ...cap, keys: cap.keys.slice(0, 1) })) };
   const older = { ...record, trace: before };
-  const again = replayDecision({ request: sampleRequest, trace: before, contents, encodeBid: bytes });
+  const again = replayDecision({ request: sampleRequest, trace: before, contents, encodeBid: encode });
   assert.deepEqual([again.body, differencesOf(again, older)], [body, []]);
   const [first, ...others] = before.caps;
   const without = { ...before, caps: others };
-  const lessened = replayDecision({ request: sampleRequest, trace: without, contents, encodeBid: bytes });
+  const lessened = replayDecision({ request: sampleRequest, trace: without, contents, encodeBid: encode });
   assert.ok(first !== undefined && differencesOf(lessened, { ...record, trace: without }).includes('trace'));
   const forged = { ...record, offer: { ...record.offer, rateHundredths: record.offer.rateHundredths + 1 } };
   assert.deepEqual(differencesOf(replay, forged), ['offer']);
@@ -331,14 +339,7 @@ test('a rule that is asleep has no say, stands in the trace, and is asleep in th
   assert.deepEqual(asleep.trace.snoozed, snoozed);
   assert.ok(!asleep.trace.rulesFired.includes(name));
   const { requestId } = request;
-  const encode = (id: string, offer: Claimed['offer']) =>
-    encodeBid({ requestId: id, offer, contacts: config.contacts });
-  const record = JSON.parse(
-    JSON.stringify({
-      ...{ kind: 'claimed', requestId, at, claimId: 'a:1', instance: 'a' },
-      ...{ body: encode(requestId, asleep.offer), offer: asleep.offer, trace: asleep.trace },
-    }),
-  ) as Claimed;
+  const record = storedClaim(requestId, asleep);
   assert.equal(readRecord('auctions', { partition: 0, offset: 0, key: requestId }, record).kind, 'claimed');
   const contents = {
     ruleSet: policy.ruleSet.source,
@@ -379,14 +380,7 @@ test('what a value table said stands in the record, and the replay is the same t
   const draft = offered(decided({ link: sampleLink, ledger: undefined }) as Draft);
   assert.ok(draft.offer.amountCents <= 321_057 && draft.offer.amountCents > 300_000, `${draft.offer.amountCents}`);
   const { requestId } = sampleRequest;
-  const encode = (id: string, offer: Claimed['offer']) =>
-    encodeBid({ requestId: id, offer, contacts: config.contacts });
-  const record = JSON.parse(
-    JSON.stringify({
-      ...{ kind: 'claimed', requestId, at, claimId: 'a:1', instance: 'a' },
-      ...{ body: encode(requestId, draft.offer), offer: draft.offer, trace: draft.trace },
-    }),
-  ) as Claimed;
+  const record = storedClaim(requestId, draft);
   assert.deepEqual(record.trace.tables![0]!.found, { most: 3_210.57 });
   const place = { partition: 0, offset: 0, key: requestId };
   assert.equal(readRecord('auctions', place, record).kind, 'claimed');
@@ -422,14 +416,7 @@ test('how the desk fared in the segment stands in the record, and the replay is 
   const draft = offered(checkCaps(drafted(assessment, {}, { policy: own }), new Map()) as Draft);
   assert.ok(draft.offer.amountCents <= 300_000);
   const { requestId } = sampleRequest;
-  const encode = (id: string, offer: Claimed['offer']) =>
-    encodeBid({ requestId: id, offer, contacts: config.contacts });
-  const record = JSON.parse(
-    JSON.stringify({
-      ...{ kind: 'claimed', requestId, at, claimId: 'a:1', instance: 'a' },
-      ...{ body: encode(requestId, draft.offer), offer: draft.offer, trace: draft.trace },
-    }),
-  ) as Claimed;
+  const record = storedClaim(requestId, draft);
   assert.deepEqual(record.trace.ledger, ledger);
   const contents = {
     ...{ ruleSet: own.ruleSet.source, settings: config.settings.content, curve: encodeWinCurve(curve), shapes: null },
@@ -452,8 +439,6 @@ test('a snooze holds until its time, for the rule as it was and no other', () =>
 });
 
 test('a decision of a version that rounded by row is made again to the same bytes', () => {
-  const bytes = (requestId: string, offer: Claimed['offer']) =>
-    encodeBid({ requestId, offer, contacts: config.contacts });
   const earlier = {
     ...policy,
     settingsHash: 'hash-of-earlier-settings',
@@ -469,12 +454,7 @@ test('a decision of a version that rounded by row is made again to the same byte
     'the rounding shows in this offer',
   );
   const { requestId } = sampleRequest;
-  const record = JSON.parse(
-    JSON.stringify({
-      ...{ kind: 'claimed', requestId, at, claimId: 'a:1', instance: 'a' },
-      ...{ body: bytes(requestId, draft.offer), offer: draft.offer, trace: draft.trace },
-    }),
-  ) as Claimed;
+  const record = storedClaim(requestId, draft);
   const stored = JSON.parse(config.settings.content);
   delete stored.pricing.rounding;
   const contents = {
@@ -483,7 +463,7 @@ test('a decision of a version that rounded by row is made again to the same byte
     curve: encodeWinCurve(curve),
     shapes: null,
   };
-  const replay = replayDecision({ request: sampleRequest, trace: record.trace, contents, encodeBid: bytes });
+  const replay = replayDecision({ request: sampleRequest, trace: record.trace, contents, encodeBid: encode });
   assert.deepEqual(differencesOf(replay, record), []);
 });
 
@@ -496,8 +476,6 @@ const onlyRule = {
 };
 
 test('a decision that does not say how its amount was chosen is made again with the largest that fits', () => {
-  const bytes = (requestId: string, offer: Claimed['offer']) =>
-    encodeBid({ requestId, offer, contacts: config.contacts });
   // The guarantee covers so little that losses beyond it make the largest amount worth less.
   const economics = {
     ...config.economics,
@@ -530,19 +508,17 @@ test('a decision that does not say how its amount was chosen is made again with 
     const record: Claimed = JSON.parse(
       JSON.stringify({
         ...{ kind: 'claimed', requestId: request.requestId, at, claimId: 'a:1', instance: 'a' },
-        ...{ body: bytes(request.requestId, draft.offer), offer: draft.offer, trace: draft.trace },
+        ...{ body: encode(request.requestId, draft.offer), offer: draft.offer, trace: draft.trace },
       }),
     );
     const key = `settings of ${draft.offer.amountCents}`;
     const trace = { ...record.trace, settingsHash: key };
-    const replay = replayDecision({ request, trace, contents, encodeBid: bytes });
+    const replay = replayDecision({ request, trace, contents, encodeBid: encode });
     assert.deepEqual(differencesOf(replay, { ...record, trace }), []);
   }
 });
 
 test('a worker whom the link detail tells otherwise than the request is no bid, and old bids replay (integrator, session 48)', () => {
-  const bytes = (requestId: string, offer: Claimed['offer']) =>
-    encodeBid({ requestId, offer, contacts: config.contacts });
   const request = { ...sampleRequest, availableMarginCents: null, employerStartDate: '2010-01-01' };
   const contents = {
     ...{
@@ -565,13 +541,13 @@ test('a worker whom the link detail tells otherwise than the request is no bid, 
             kind: 'claimed',
             claimId: 'a:1',
             instance: 'a',
-            body: bytes(requestId, draft.offer),
+            body: encode(requestId, draft.offer),
             offer: draft.offer,
           };
     const stored = JSON.parse(JSON.stringify(record)) as Claimed | Passed;
     const place = { partition: 0, offset: 0, key: requestId };
     assert.notEqual(readRecord('auctions', place, stored).kind, 'unreadable');
-    const replay = replayDecision({ request, trace: draft.trace, contents, encodeBid: bytes });
+    const replay = replayDecision({ request, trace: draft.trace, contents, encodeBid: encode });
     assert.deepEqual(differencesOf(replay, stored), []);
     // That it waited for the link before changes nothing of the decision.
     const waited = {
@@ -645,8 +621,6 @@ test('a fact that request and link contradict makes the economics no better than
     const earlier = decided(told, asked, policy, 'worse-facts');
     assert(hazardOf(earlier) < worst && !('worseEconomics' in earlier.draft.trace));
     for (const { request, draft } of [both, earlier]) {
-      const bytes = (requestId: string, offer: Claimed['offer']) =>
-        encodeBid({ requestId, offer, contacts: config.contacts });
       const { requestId } = request;
       const record = { requestId, at, trace: draft.trace };
       const stored = JSON.parse(
@@ -655,7 +629,7 @@ test('a fact that request and link contradict makes the economics no better than
             ? { ...record, kind: 'passed', code: draft.code, claimId: null, reasons: draft.reasons }
             : {
                 ...{ ...record, kind: 'claimed', claimId: 'a:1', instance: 'a', offer: draft.offer },
-                body: bytes(requestId, draft.offer),
+                body: encode(requestId, draft.offer),
               },
         ),
       ) as Claimed | Passed;
@@ -665,7 +639,7 @@ test('a fact that request and link contradict makes the economics no better than
         curve: encodeWinCurve(curve),
       };
       const { trace } = draft;
-      assert.deepEqual(differencesOf(replayDecision({ request, trace, contents, encodeBid: bytes }), stored), []);
+      assert.deepEqual(differencesOf(replayDecision({ request, trace, contents, encodeBid: encode }), stored), []);
     }
   }
   assert.deepEqual(decided(codes.commerce, codes.commerce).assessment.words, null);

@@ -1,12 +1,16 @@
-/** A desk whose rules ask a source outside, and that source: it holds each question until the test says what it answers. */
+/** A desk whose rules ask an external source, and that source: it holds each question until the test says what it answers. */
+import assert from 'node:assert/strict';
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultRulesDir } from '../../src/config.ts';
-import type { Played } from './desk.ts';
+import { bidPath } from '../../src/wire/bid.ts';
+import { lance, openStage, type Played, startDaemon } from './desk.ts';
 
-export type Source = {
+type Source = {
   /** Bodies, in the order in which they came. */
   questions: () => readonly string[];
   /** Those that are held are answered too. Null: held from now on. */
@@ -14,7 +18,7 @@ export type Source = {
   close: () => void;
 };
 
-export async function openSource(): Promise<Source & { url: string }> {
+async function openSource(): Promise<Source & { url: string }> {
   const questions: string[] = [];
   let held: ServerResponse[] = [];
   let said: string | null = null;
@@ -47,7 +51,7 @@ export async function openSource(): Promise<Source & { url: string }> {
 }
 
 /** The shipped rules with one more that needs the source, in a folder of the stage. */
-export function sourceRules(stage: Played): string {
+function sourceRules(stage: Played): string {
   const rules = join(stage.directory, 'rules');
   cpSync(defaultRulesDir, rules, { recursive: true });
   // Their own tests know nothing of the source.
@@ -73,9 +77,58 @@ export function sourceRules(stage: Played): string {
 }
 
 /** Adds the address of the source and the window to the settings. */
-export function configure(path: string, url: string, windowMs: number): void {
+function configure(path: string, url: string, windowMs: number): void {
   const config = JSON.parse(readFileSync(path, 'utf8'));
   const enrichment = { bureau: { url, sendCpf: true } };
   const rules = { leastCoveragePercent: 0 };
   writeFileSync(path, JSON.stringify({ ...config, bidding: { ...config.bidding, windowMs }, enrichment, rules }));
+}
+
+/** The desk of a stage, killed while its source is asked. `environmentOf`: of the desk. */
+export async function killedWhileAsked(
+  context: TestContext,
+  environmentOf: (stage: Played) => Record<string, string>,
+): Promise<void> {
+  const windowMs = 20_000;
+  const stage = await openStage(5, windowMs);
+  const source = await openSource();
+  const environment: Record<string, string> = { ...environmentOf(stage), LANCE_RULES_DIR: sourceRules(stage) };
+  configure(environment.LANCE_CONFIG!, source.url, windowMs);
+  let daemon = await startDaemon(environment);
+  stage.sandbox.connect(daemon.url);
+  const running = stage.sandbox.run(12);
+  context.after(async () => {
+    // What is on its way is told to a desk that lives.
+    await running;
+    await daemon.stop();
+    source.close();
+    await stage.close();
+  });
+  const sent = () => stage.sandbox.record.of('call').filter(({ path }) => path === bidPath);
+  await until(() => source.questions().length >= 3);
+  const before = new Set(source.questions());
+  assert.equal(before.size, source.questions().length);
+  assert.match(JSON.parse([...before][0]!)['worker.cpf'], /^\d{11}$/);
+  daemon.signal('SIGKILL');
+  source.answer('{"score": 700}');
+  assert.equal(sent().length, 0);
+  daemon = await startDaemon(environment);
+  stage.sandbox.connect(daemon.url);
+  await until(() => sent().length >= 3);
+  const counts = Map.groupBy(source.questions(), (question) => question);
+  for (const [, times] of counts) assert.ok(times.length <= 2, `${times.length} times`);
+  assert.ok([...before].filter((question) => counts.get(question)!.length === 2).length >= 1);
+  const { requestId } = sent()[0]!;
+  assert.equal(sent().filter((call) => call.requestId === requestId).length, 1);
+  const shown = await lance(environment, 'bids', 'show', requestId!);
+  assert.match(shown.stdout, /source asked: bureau[\s\S]*source answered: bureau, score 700/);
+  assert.match(shown.stdout, /same bytes/i);
+  assert.doesNotMatch(shown.stdout, /difference/i);
+}
+
+async function until(is: () => boolean): Promise<void> {
+  for (let polls = 0; !is(); polls += 1) {
+    if (polls > 400) throw new Error('not in time');
+    await sleep(50);
+  }
 }

@@ -1,69 +1,15 @@
-/** Sources outside on Kafka: question and answer are records, and a process that starts later asks once more and bids with the answer. */
-import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { bidPath } from '../../src/wire/bid.ts';
+/** External sources on Kafka: question and answer are records, and a process that starts later asks once more and bids with the answer. */
+import { test } from 'node:test';
 import { describeOnStack } from '../stack/suite.ts';
-import { lance, openStage, type Played, startDaemon } from './desk.ts';
 import { environmentOnKafka } from './kafka-desk.ts';
-import { configure, openSource, sourceRules } from './source-stage.ts';
-
-const windowMs = 20_000;
+import { killedWhileAsked } from './source-stage.ts';
 
 await describeOnStack('sources', (stack) => {
-  let stage: Played;
-  let source: Awaited<ReturnType<typeof openSource>>;
-  let environment: Record<string, string>;
-  let daemon: Awaited<ReturnType<typeof startDaemon>>;
-  let running: Promise<unknown> = Promise.resolve();
-
-  before(async () => {
-    stage = await openStage(5, windowMs);
-    source = await openSource();
-    environment = { ...environmentOnKafka(stage, stack), LANCE_RULES_DIR: sourceRules(stage) };
-    configure(environment.LANCE_CONFIG!, source.url, windowMs);
-    daemon = await startDaemon(environment);
-    stage.sandbox.connect(daemon.url);
-  });
-  after(async () => {
-    await running;
-    await daemon.stop();
-    source.close();
-    await stage.close();
-  });
-
-  const sentFor = (id: string) =>
-    stage.sandbox.record.of('call').filter(({ path, requestId }) => path === bidPath && requestId === id);
-
-  async function until(is: () => Promise<boolean> | boolean): Promise<void> {
-    for (let polls = 0; !(await is()); polls += 1) {
-      if (polls > 400) throw new Error('not in time');
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
-
-  test('killed while a source is asked: asked once more, and the answer makes the bid', {
-    timeout: 120_000,
-  }, async () => {
-    running = stage.sandbox.run(12);
-    await until(() => source.questions().length >= 3);
-    const before = new Set(source.questions());
-    assert.equal(before.size, source.questions().length);
-    assert.match(JSON.parse([...before][0]!)['worker.cpf'], /^\d{11}$/);
-    daemon.signal('SIGKILL');
-    source.answer('{"score": 700}');
-    const sent = () => stage.sandbox.record.of('call').filter(({ path }) => path === bidPath);
-    assert.equal(sent().length, 0);
-    daemon = await startDaemon(environment);
-    stage.sandbox.connect(daemon.url);
-    await until(() => sent().length >= 3);
-    const counts = Map.groupBy(source.questions(), (question) => question);
-    for (const [, times] of counts) assert.ok(times.length <= 2, `${times.length} times`);
-    assert.ok([...before].filter((question) => counts.get(question)!.length === 2).length >= 1);
-    const { requestId } = sent()[0]!;
-    assert.equal(sentFor(requestId!).length, 1);
-    const shown = await lance(environment, 'bids', 'show', requestId!);
-    assert.match(shown.stdout, /source asked: bureau[\s\S]*source answered: bureau, score 700/);
-    assert.match(shown.stdout, /same bytes/i);
-    assert.doesNotMatch(shown.stdout, /difference/i);
-  });
+  test(
+    'killed while a source is asked: asked once more, and the answer makes the bid',
+    {
+      timeout: 120_000,
+    },
+    (context) => killedWhileAsked(context, (stage) => environmentOnKafka(stage, stack)),
+  );
 });

@@ -53,6 +53,9 @@ const pages: readonly [RegExp, readonly Role[]][] = [
   [/^GET \/console\/reviews(\/\{requestId\})?$/, everybody],
 ];
 
+/** What changes on the page *Now*, for whoever may see it. */
+const stream = 'GET /console/now/events';
+
 /** What needs nobody's identity: probes, figures without persons, what a program reads of the API, and the ways to log in. */
 const open: readonly RegExp[] = [
   /^GET \/(livez|readyz|metrics|status)$/,
@@ -148,9 +151,7 @@ test('no operation without its role and identity', async (context) => {
     }
   }
   // Pages of the console: sessions alone count there, and a form without its token changes nothing.
-  for (const operation of ofConsole) {
-    // A stream: without a session 401, tested in console/live.
-    if (operation === 'GET /console/now/events') continue;
+  for (const operation of ofConsole.filter((each) => each !== stream)) {
     const [method, path] = operation.split(' ') as [string, string];
     const row = pages.find(([pattern]) => pattern.test(operation));
     assert.ok(row !== undefined || method === 'POST', `${operation} is not in the table`);
@@ -176,6 +177,16 @@ test('no operation without its role and identity', async (context) => {
         wrong.push(`${operation} ${role} in a session: ${status}`);
     }
   }
+  // A stream is no page: without a session it has nothing to log in at, and what is open has no end.
+  const listened = async (headers: Record<string, string>): Promise<number> => {
+    const answer = await fetch(`${url}${stream.split(' ')[1]!}`, { headers });
+    await answer.body?.cancel();
+    return answer.status;
+  };
+  assert.ok(ofConsole.includes(stream));
+  for (const headers of [{}, { authorization: 'Bearer a-token-of-the-admin' }] as Record<string, string>[])
+    assert.equal(await listened(headers), 401);
+  for (const role of roles) assert.equal(await listened({ cookie: sessions.get(role)!.cookie }), 200, role);
   // It sends whoever comes to the provider, and does nothing else.
   const sent = await fetch(`${url}/v1/login`, { redirect: 'manual' });
   assert.deepEqual([sent.status, new URL(sent.headers.get('location')!).origin], [302, issuer]);
