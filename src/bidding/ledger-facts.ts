@@ -3,7 +3,7 @@
  * how often the desk wins. Each claim is counted under standing keys beside its caps, in the same views and the same fold,
  * so these sums are as durable as the caps.
  */
-import { capKeysOf, dayKeys, eveKeysOf, nothingUsed, usageUnder } from '../domain/cap-book.ts';
+import { capKeysOf, dayKeys, eveCapsOf, isEveCap, nothingUsed, usageUnder } from '../domain/cap-book.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CapReservation, Usage } from '../domain/offer.ts';
 import type { LoanRequest } from '../domain/request.ts';
@@ -29,10 +29,8 @@ function employerStandingKey(request: LoanRequest): string | null {
   return key === undefined ? null : `standing:employer|${key}`;
 }
 
-const deskStanding = 'standing:desk';
-
 function deskKeys(at: EpochMs): readonly string[] {
-  return dayKeys(deskStanding, at);
+  return dayKeys('standing:desk', at);
 }
 
 /**
@@ -43,11 +41,14 @@ export function standingKeys(
   request: LoanRequest | null,
   { at, caps }: { at: EpochMs; caps: readonly CapReservation[] },
 ): CapReservation[] {
-  const keys = [deskKeys(at)[0]!, ...eveKeysOf(deskStanding, caps, at)];
-  if (request !== null) {
-    for (const key of [workerKeyOf(request), employerStandingKey(request)]) if (key !== null) keys.push(key);
-  }
-  return keys.map((key) => ({ keys: [key], limitAmountCents: null, limitCount: null }));
+  const standing = (key: string): CapReservation => ({ keys: [key], limitAmountCents: null, limitCount: null });
+  const desk = standing(deskKeys(at)[0]!);
+  const own = request === null ? [] : [workerKeyOf(request), employerStandingKey(request)];
+  return [
+    desk,
+    ...(caps.some(isEveCap) ? eveCapsOf([desk], at) : []),
+    ...own.flatMap((key) => (key === null ? [] : standing(key))),
+  ];
 }
 
 /** Every claim that cannot be read counts under this key, for the caps that it stands under are in it alone. */

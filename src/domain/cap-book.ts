@@ -51,10 +51,9 @@ export function eveCapsOf(caps: readonly CapReservation[], at: EpochMs): readonl
   );
 }
 
-/** `start` of a cap that limits nothing, for the last minutes of a day, where the claim counts under the eve of the next one; else none. */
-export function eveKeysOf(start: string, caps: readonly CapReservation[], at: EpochMs): readonly string[] {
-  const end = `|eve-${dayOf(at + eveMs)}`;
-  return caps.some(({ keys: [key = ''] }) => key.endsWith(end)) ? [`${start}${end}`] : [];
+/** Whether it is one of `eveCapsOf`. */
+export function isEveCap({ keys: [key = ''] }: CapReservation): boolean {
+  return /\|eve-[^|]*$/.test(key);
 }
 
 let cachedDay = '';
@@ -110,7 +109,7 @@ export function capsAsRecorded(
   return caps.flatMap((cap) => {
     const [first = '', ...others] = cap.keys;
     const then = known.get(first);
-    if (then === undefined) return /\|eve-[^|]*$/.test(first) ? [] : cap;
+    if (then === undefined) return isEveCap(cap) ? [] : cap;
     const isOfClocks = (key: string) => (isWindowKey(first) ? key === cap.keys.at(-1) : others.includes(key));
     return { ...cap, keys: cap.keys.filter((key) => then.includes(key) || !isOfClocks(key)) };
   });
