@@ -361,10 +361,14 @@ function apiTokenFaults(tokens: Sections['api']['tokens']): string[] {
   });
 }
 
+/** Whether programs of this machine alone are there. `host`: an address of version 6 with its brackets, as in a URL, or without. */
+export function isThisMachine(host: string): boolean {
+  return ['localhost', '::1', '[::1]'].includes(host) || /^127(?:\.\d+){3}$/.test(host);
+}
+
 /** Whether others can hear what is sent there. */
 function isOpenTo({ protocol, hostname }: URL): boolean {
-  const isHere = hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
-  return protocol === 'http:' && !isHere;
+  return protocol === 'http:' && !isThisMachine(hostname);
 }
 
 /** A code or a session that travels without TLS is anybody's, but on the machine itself. */

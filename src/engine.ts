@@ -43,7 +43,7 @@ import { fullCapsText } from './cli/full-caps.ts';
 import { workerReasonsEn } from './cli/reason-texts-en.ts';
 import { workerReasonsPt } from './cli/reason-texts-pt.ts';
 import { statusEn } from './cli/status-texts-en.ts';
-import { type Config, type EconomicsSettings, economicsOf, withEconomics } from './config.ts';
+import { type Config, type EconomicsSettings, economicsOf, isThisMachine, withEconomics } from './config.ts';
 import { addConsole, type ConsoleParts } from './console/console.ts';
 import type { Chance, Clock, Timer } from './domain/clock.ts';
 import type { EpochMs } from './domain/glossary.ts';
@@ -173,7 +173,6 @@ export type Engine = {
 
 /** Longer than this without a step while the log has something new: the process is not alive. */
 const stallMs = 15_000;
-const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 const webhooksLookMs = 2_000;
 /** So long a process is not ready after its log has refused a webhook: nothing else may be appended that tells it is well again. */
 const refusalMs = 5_000;
@@ -311,7 +310,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     statusUrl: reachableUrl({ host: (addresses.metrics ?? addresses.common).host, port: ports.metrics }),
     firstLogIn: () => {
       const { host } = addresses.api ?? addresses.common;
-      if (guard.isOpen() || !loopbackHosts.has(host)) return null;
+      if (guard.isOpen() || !isThisMachine(host)) return null;
       return { url: reachableUrl({ host, port: ports.api }), token: startToken.give(), minutes: startTokenMs / 60_000 };
     },
     desk,
