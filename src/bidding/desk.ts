@@ -79,6 +79,7 @@ export function createDesk(world: DeskWorld): Desk {
   /** Requests being decided. */
   const deciding = new Set<RequestId>();
   let isDeciding = false;
+  let [isTelling, isTellingAgain] = [false, false];
   /** From the claim to the first byte of its bid. */
   const claimToByteMs = createMean();
   /** Requests with an end on its way into the log, or with the record that a person is asked. */
@@ -184,11 +185,24 @@ export function createDesk(world: DeskWorld): Desk {
     act(rows);
     if (stopping) return;
     settledRows.begin(partition, later);
-    if (world.tellsEarlierBids) spawn(tellEarlierBids());
+    if (world.tellsEarlierBids) tellEarlierBids();
+  }
+
+  /** One look is of all rows: partitions that are taken over together are told by the next one. */
+  function tellEarlierBids(): void {
+    isTellingAgain = isTelling;
+    if (isTelling) return;
+    isTelling = true;
+    spawn(
+      findAndTell().finally(() => {
+        isTelling = false;
+        if (isTellingAgain && !stopping) tellEarlierBids();
+      }),
+    );
   }
 
   /** Nothing depends on them but what people are told: where they cannot be read, they are not told. */
-  async function tellEarlierBids(): Promise<void> {
+  async function findAndTell(): Promise<void> {
     try {
       observer({ kind: 'earlier-bids', bids: await findEarlierBids({ views, log }, mostWouldBe) });
     } catch (fault) {
