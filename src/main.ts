@@ -155,13 +155,14 @@ const sharedAdapters = {
   }),
 };
 
-/** Loaded only where people log in. */
+/** Loaded only where the settings name a source. */
 async function enrichmentOf({ enrichment }: Config, { queryBudget }: Store): Promise<Enrichment | null> {
   if (Object.keys(enrichment).length === 0) return null;
   const { createEnrichment } = await import('./adapters/enrichment/sources.ts');
   return createEnrichment(enrichment, queryBudget);
 }
 
+/** Loaded only where people log in. */
 async function identityProviderOf({ oidc }: Config): Promise<IdentityProvider | null> {
   if (oidc === null) return null;
   const { createIdentityProvider } = await import('./adapters/oidc/identity-provider.ts');

@@ -77,7 +77,7 @@ export type Surroundings = {
   snoozed?: readonly SnoozedRule[] | undefined;
   /** What value tables said when it was decided first; left out: they are asked now. */
   tables?: readonly TableLook[] | undefined;
-  /** What sources outside had said when it was decided; left out: nothing. */
+  /** What external sources had said when it was decided; left out: nothing. */
   sources?: readonly SourceLook[] | undefined;
   /** What a person was asked of the request, with the answer; left out: nothing. */
   review?: Review | null | undefined;
@@ -182,7 +182,7 @@ export function namesOf(snoozed: readonly SnoozedRule[]): ReadonlySet<string> | 
  */
 export type LinkNeed = 'needed' | 'useful' | 'none';
 
-/** What is undecided, and what of it the link's detail or a source outside may decide. */
+/** What is undecided, and what of it the link's detail or an external source may decide. */
 type Undecided = {
   open: readonly OpenRule[];
   linkMayDecide: (rule: OpenRule) => boolean;

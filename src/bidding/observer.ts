@@ -49,7 +49,7 @@ export type DeskEvent =
   /** Those that were decided before this process had their partition. */
   | { kind: 'earlier-bids'; bids: readonly EarlierBid[] }
   | ({ kind: 'link-query' } & LinkQueryEnd)
-  /** A source outside has answered, or not: then why. */
+  /** An external source has answered, or not: then why. */
   | { kind: 'source'; source: string; failure: SourceFailure | null; at: EpochMs }
   /** A decision took hold: rules that had an effect, and the one whose reason a pass gives first; null: no rule's. */
   | { kind: 'ruled'; effects: readonly string[]; decidedBy: string | null }

@@ -303,7 +303,7 @@ export type QueryBudget = {
 
 // --- Enrichment -----------------------------------------------------------------------------------------------------
 
-/** Sources outside, at the addresses that the configuration names. */
+/** External sources, at the addresses that the configuration names. */
 export type Enrichment = {
   isConfigured: (endpoint: string) => boolean;
   maySendCpf: (endpoint: string) => boolean;

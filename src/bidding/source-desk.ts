@@ -1,5 +1,5 @@
 /**
- * Requests that wait for what sources outside say of them. The question is in the log before the first byte goes out, the answer before
+ * Requests that wait for what external sources say of them. The question is in the log before the first byte goes out, the answer before
  * it counts; what failed is an answer too. The network is asked nowhere else.
  */
 import { type Clock, dayOf } from '../domain/clock.ts';

@@ -1,5 +1,5 @@
 /**
- * What the log says of sources outside that were asked of a request: the question before the network, the answer before the decision.
+ * What the log says of external sources that were asked of a request: the question before the network, the answer before the decision.
  * The first answer of a source and declaration counts. Pure.
  */
 import type { SourceLook } from '../domain/offer.ts';

@@ -453,7 +453,7 @@ const enrichment = byName(
     tokenFile: optional(anyText).describe('File that holds the token.'),
     sendCpf: optional(flag()).describe('True: a rule set may send the CPF of the worker there.'),
   }),
-).describe('Sources outside, by the name that rule sets ask them under (NAME.source.json).');
+).describe('External sources, by the name that rule sets ask them under (NAME.source.json).');
 
 export const sections = {
   backend: choice('embedded', 'kafka'),

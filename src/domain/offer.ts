@@ -77,7 +77,7 @@ export type DecisionTrace = {
   rulesFired: readonly string[];
   /** What the value tables gave that the rules look at, one look a table; absent: they look at none. */
   tables?: readonly TableLook[];
-  /** What sources outside had said of the request, as recorded before the decision; absent: none was asked or had an answer. */
+  /** What external sources had said of the request, as recorded before the decision; absent: none was asked or had an answer. */
   sources?: readonly SourceLook[];
   /** Rules that operators had put to sleep, and so had no say; absent: none. */
   snoozed?: readonly SnoozedRule[];
@@ -100,7 +100,7 @@ export type TableLook = {
 };
 
 /**
- * What a source outside said of a request. `hash`: of its declaration in the rule set. `failure` null: it answered. `found`: by field;
+ * What an external source said of a request. `hash`: of its declaration in the rule set. `failure` null: it answered. `found`: by field;
  * what is not in it was unknown. Of a failure it is what the declaration says for that.
  */
 export type SourceLook = {

@@ -193,7 +193,7 @@ export type ReviewAsked = OfRequest & { kind: 'review-asked'; ruleSetHash: strin
     'askedAt' | 'answer'
   >;
 
-/** A source outside is about to be asked. `attempt`: 2 where whoever asked first did not live to write the answer. */
+/** An external source is about to be asked. `attempt`: 2 where whoever asked first did not live to write the answer. */
 export type SourceAsked = OfRequest & {
   kind: 'source-asked';
   source: string;

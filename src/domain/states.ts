@@ -180,7 +180,7 @@ export type RequestState = {
   timer: { at: EpochMs; due: TimerKind } | null;
   /** What a person was asked before a bid; absent: nothing. */
   review?: Review;
-  /** Sources outside that were asked, or were not for a reason; absent: none. */
+  /** External sources that were asked, or were not for a reason; absent: none. */
   sources?: readonly SourceState[];
   /** One of its records could not be processed: nothing is sent for it. Absent: it is not so. */
   frozen?: FrozenMark;

@@ -212,7 +212,7 @@ function makeCounters(registry: Registry) {
       'rule',
     ]),
     attempts: counter('bid_attempts', 'Attempts to place a bid, by outcome.', ['outcome']),
-    sources: counter('source_answers', 'Answers of sources outside, and why there was none.', ['outcome']),
+    sources: counter('source_answers', 'Answers of external sources, and why there was none.', ['outcome']),
     lateClaims: counter('late_claims', 'Claims that lost to an earlier one in the log.', []),
     alarms: counter('alarms', 'Alarms raised, by code.', ['code']),
     steps: counter('steps', 'Durable steps taken, by step.', ['step']),

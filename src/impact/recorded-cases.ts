@@ -14,7 +14,7 @@ export type RecordedCase = {
   link: LinkDetail | null;
   /** The desk asked for the link, or was not allowed to: that it is not there was known. Absent: nobody asked, as far as is told. */
   linkAskedInVain?: true;
-  /** What sources outside had said of it; absent: nothing. */
+  /** What external sources had said of it; absent: nothing. */
   sources?: readonly SourceLook[];
   /** For one that was never decided, when it came in. */
   decidedAt: EpochMs;

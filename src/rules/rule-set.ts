@@ -108,7 +108,7 @@ export type RuleSet = {
   derived: DerivedFacts;
   /** One for each value table that some rule looks at. */
   tables: readonly ((facts: Facts) => TableLook)[];
-  /** Sources outside that some rule looks at. */
+  /** External sources that some rule looks at. */
   sources: readonly Source[];
   /** Tells whether a rule of this name is still the same; null: there is none. */
   digestOf: (name: string) => string | null;

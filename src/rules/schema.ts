@@ -462,7 +462,7 @@ function sourceFile(): Schema {
   });
   const names = (description: string) => ({ type: 'array', items: { type: 'string' }, maxItems: 20, description });
   return file(
-    'A source outside, asked over HTTP',
+    'An external source, asked over HTTP',
     strict(['description', 'endpoint', 'send', 'reply', 'timeoutMs', 'maxAskedPerDay'], {
       $schema: { type: 'string' },
       description: text(600, 'What for, for people.'),
@@ -512,7 +512,7 @@ function factsPage(): string {
     '',
     'Written by `lance rules schema`; do not edit. ◆: only in rules of the offer stage. Beside these: `score.<name>` (a',
     'number, when the request carries it), `list.<name>` (whether the request is on that list), `desk.holiday` (where the set has',
-    'a `holidays.json`), `values.<table>.<column>` (what a value table says), `source.<name>.<field>` (what a source outside',
+    'a `holidays.json`), `values.<table>.<column>` (what a value table says), `source.<name>.<field>` (what an external source',
     'answered) and `extra.<key>` (keys of the request that nobody mapped).',
     '',
     '| fact | type | unit or values | when it is there | example |',

@@ -1,5 +1,5 @@
 /**
- * Sources outside: files `NAME.source.json` of a rule set. Each declares what is sent to an endpoint that the configuration names, and
+ * External sources: files `NAME.source.json` of a rule set. Each declares what is sent to an endpoint that the configuration names, and
  * what comes back: numbers, texts of a closed set and days, each the fact `source.NAME.FIELD`. Whatever else comes back is refused as
  * a whole, so that nothing is let through that nobody could read.
  */

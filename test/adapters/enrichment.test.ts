@@ -1,4 +1,4 @@
-/** Sources outside over real HTTP, against servers that do not keep to what was agreed: whatever they do is a reason, in time. */
+/** External sources over real HTTP, against servers that do not keep to what was agreed: whatever they do is a reason, in time. */
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';

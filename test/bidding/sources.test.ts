@@ -1,4 +1,4 @@
-/** A source outside is asked before the decision: in virtual time, with two desks on one log, against what it and processes may do meanwhile. */
+/** An external source is asked before the decision: in virtual time, with two desks on one log, against what it and processes may do meanwhile. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { evolve } from '../../src/bidding/evolve.ts';

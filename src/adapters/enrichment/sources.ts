@@ -1,5 +1,5 @@
 /**
- * Asks sources outside over HTTP: one POST of a JSON object, one JSON object back. No redirect is followed, no more is read than an
+ * Asks external sources over HTTP: one POST of a JSON object, one JSON object back. No redirect is followed, no more is read than an
  * answer may be long, and the time limit is for all of it, however slowly it drips. Whatever goes wrong is a reason, never an exception.
  */
 import type { Enrichment, QueryBudget, SourceReply } from '../../bidding/ports.ts';

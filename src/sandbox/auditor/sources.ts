@@ -1,4 +1,4 @@
-/** Sources outside: what a decision says that one had answered stands in the log before it, as the first answer to a question that was asked. */
+/** External sources: what a decision says that one had answered stands in the log before it, as the first answer to a question that was asked. */
 import type { AuctionRecord } from '../../domain/records.ts';
 import type { RequestCase } from './run.ts';
 import type { Report } from './violation.ts';
