@@ -76,8 +76,9 @@ const bucketPattern = /\|(hour|6h)-(\d+)$/;
 
 /**
  * The keys of a rolling window, the current bucket first. They cover the window, and up to a bucket more: a cap may close that much
- * early (an hour, or six beyond a week) and never late. The last one is the bucket that comes next: what was claimed by a clock that
- * was ahead, of another process or of this one before it was corrected, counts too.
+ * early (an hour, or six beyond a week). It closes late only for claims that a slow clock made, by as much as that clock was behind. The
+ * last one is the bucket that comes next: what was claimed by a clock that was ahead, of another process or of this one before it was
+ * corrected, counts too.
  */
 export function windowKeys(start: string, hours: number, at: EpochMs): readonly string[] {
   const isWide = hours > narrowWindowHours;
