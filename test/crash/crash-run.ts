@@ -8,7 +8,6 @@ import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
 import { chanceOf } from '../../src/sandbox/chance.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import type { SandboxSummary } from '../../src/sandbox/summary.ts';
-import { bidPath } from '../../src/wire/bid.ts';
 import { type DeskProcess, startDesk, steadyPort } from './desk-process.ts';
 import { createFinder, type Found } from './found-state.ts';
 import { besideEmbedded, cappedCentsPerRequestASecond, createOperator, giveOrders } from './operator.ts';
@@ -48,7 +47,6 @@ const stepPatienceMs = 5_000;
 const startPatienceMs = 20_000;
 const settlePatienceMs = 20_000;
 const endPatienceMs = 15_000;
-const disobediencePatienceMs = 30_000;
 
 /** Throws when a desk ends unasked or never becomes ready; the message then has the end of what it wrote. */
 export async function runCrashes(options: {
@@ -61,8 +59,6 @@ export async function runCrashes(options: {
   ordersBefore?: (index: number) => boolean;
   /** Of the cap that the run sets by hand; left out: one that is reached within two seconds. */
   capByHandCents?: number;
-  /** For desks that disobey: the cap by hand and the pause stand until so many bids have arrived against them, or for `disobediencePatienceMs`. */
-  bidsAgainstOrders?: number;
   /** The program of the desks, where it is not this repository's. */
   main?: string;
   /** The checkout of an earlier version, whose desks come first, and how many of them are killed. They get no orders, and their rules stay. */
@@ -121,12 +117,7 @@ export async function runCrashes(options: {
       if (index >= begun && ordersBefore(index)) {
         await withinTime(desk.ready, startPatienceMs, 'a desk to be given orders did not become ready');
         const capReais = sectorCapReaisPerKill * wanted * (operator.orders.ruleSets.length % 2 === 1 ? 0.6 : 1);
-        await giveOrders(operator, withSectorCap(files, capReais), capByHandCents, async () => {
-          const bids = () => sandbox.summary().calls[bidPath] ?? 0;
-          const wantedBids = bids() + (options.bidsAgainstOrders ?? 0);
-          const until = performance.now() + disobediencePatienceMs;
-          while (bids() < wantedBids && performance.now() < until) await sleep(250);
-        });
+        await giveOrders(operator, withSectorCap(files, capReais), capByHandCents);
         stillPaused = operator.orders.ruleSets.length % 2 === 1;
         if (stillPaused) await operator.pause();
       }

@@ -23,7 +23,7 @@ export type Controls = { control: Control; ruleBook: RuleBook };
 export type WithControls = (give: (controls: Controls) => Promise<unknown>) => Promise<void>;
 
 function word() {
-  return { by: 'operator of the crash run', reason: 'an order to be obeyed', at: Date.now() };
+  return { by: 'operator of the crash run', via: 'offline' as const, reason: 'an order to be obeyed', at: Date.now() };
 }
 
 export type Operator = {
@@ -75,9 +75,10 @@ export function createOperator(withControls: WithControls, files: RuleFiles): Op
         throw new Error(`the changed rules are refused: ${JSON.stringify(compiled.faults)}`);
       const { hash, source } = compiled.ruleSet;
       await withControls(async ({ control, ruleBook }) => {
-        const { by, at } = word();
-        await ruleBook.append({ kind: 'proposed', hash, at, by, against: null, changes: [], source });
-        await ruleBook.append({ kind: 'activated', hash, at, by });
+        // Without a word of how they were given the desk takes them for rows that somebody put in.
+        const { by, via, at } = word();
+        await ruleBook.append({ kind: 'proposed', hash, at, by, via, against: null, changes: [], source });
+        await ruleBook.append({ kind: 'activated', hash, at, by, via });
         const liveAt = Date.now() + announceAheadMs;
         await control.announceRules({ hash, liveAt });
         ruleSets.push({ from: liveAt, caps: capsIn(changed) });
@@ -100,25 +101,15 @@ const cappedMs = 4_000;
 export const cappedCentsPerRequestASecond = 400_000;
 const afterMs = 2_500;
 
-/**
- * Each kind of order once, while a desk bids; ends when it has bid again for a while. `stand`: how long the cap and the pause
- * hold, once the time is over in which they may go unheard.
- */
-export async function giveOrders(
-  operator: Operator,
-  files: RuleFiles,
-  capByHandCents: number,
-  stand: () => Promise<unknown> = async () => undefined,
-): Promise<void> {
+/** Each kind of order once, while a desk bids; ends when it has bid again for a while. */
+export async function giveOrders(operator: Operator, files: RuleFiles, capByHandCents: number): Promise<void> {
   const name = `by-hand-${operator.orders.caps.length}`;
   await operator.activate(files);
   await operator.cap(name, capByHandCents);
   await sleep(cappedMs);
-  await stand();
   await operator.pause();
   await operator.cap(name, null);
   await sleep(pausedMs);
-  await stand();
   await operator.resume();
   await sleep(afterMs);
 }
