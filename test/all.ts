@@ -98,6 +98,13 @@ const besideAnother = [
   'cli/mapping',
   'cli/rules-reasons',
   'privacy/key-check',
+  'cli/review',
+  'simulation/mutations',
+  'cli/review-on-kafka',
+  'cli/doctor-tries',
+  'adapters/kafka/settings-watch',
+  'console/widths-in-browser',
+  'cli/views-on-kafka',
 ].map((name) => `test/${name}.test.ts`);
 
 const isComputing = (file: string): boolean =>

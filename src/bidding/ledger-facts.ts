@@ -3,7 +3,7 @@
  * how often the desk wins. Each claim is counted under standing keys beside its caps, in the same views and the same fold,
  * so these sums are as durable as the caps.
  */
-import { capKeysOf, dayKeys, eveCapsOf, isEveCap, nothingUsed, usageUnder } from '../domain/cap-book.ts';
+import { dayKey, dayKeys, eveCapsOf, isEveCap, nothingUsed, usageUnder } from '../domain/cap-book.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CapReservation, Usage } from '../domain/offer.ts';
 import type { LoanRequest } from '../domain/request.ts';
@@ -29,8 +29,10 @@ function employerStandingKey(request: LoanRequest): string | null {
   return key === undefined ? null : `standing:employer|${key}`;
 }
 
+const deskKeyStart = 'standing:desk';
+
 function deskKeys(at: EpochMs): readonly string[] {
-  return dayKeys('standing:desk', at);
+  return dayKeys(deskKeyStart, at);
 }
 
 /**
@@ -41,14 +43,16 @@ export function standingKeys(
   request: LoanRequest | null,
   { at, caps }: { at: EpochMs; caps: readonly CapReservation[] },
 ): CapReservation[] {
-  const standing = (key: string): CapReservation => ({ keys: [key], limitAmountCents: null, limitCount: null });
-  const desk = standing(deskKeys(at)[0]!);
-  const own = request === null ? [] : [workerKeyOf(request), employerStandingKey(request)];
-  return [
-    desk,
-    ...(caps.some(isEveCap) ? eveCapsOf([desk], at) : []),
-    ...own.flatMap((key) => (key === null ? [] : standing(key))),
-  ];
+  const desk = standing(dayKey(deskKeyStart, at));
+  const counted = [desk];
+  if (caps.some(isEveCap)) counted.push(...eveCapsOf([desk], at));
+  if (request === null) return counted;
+  for (const key of [workerKeyOf(request), employerStandingKey(request)]) if (key !== null) counted.push(standing(key));
+  return counted;
+}
+
+function standing(key: string): CapReservation {
+  return { keys: [key], limitAmountCents: null, limitCount: null };
 }
 
 /** Every claim that cannot be read counts under this key, for the caps that it stands under are in it alone. */
@@ -61,8 +65,7 @@ function unreadOf(worker: string): string {
 
 /** Keys that a claim is counted under while nobody can read it. */
 export function unreadKeys(request: LoanRequest | null): CapReservation[] {
-  const keys = [unreadKey, unreadOf(keyPart(request?.workerKey ?? undefined))];
-  return keys.map((key) => ({ keys: [key], limitAmountCents: null, limitCount: null }));
+  return [unreadKey, unreadOf(keyPart(request?.workerKey ?? undefined))].map(standing);
 }
 
 /** The keys under which stands what may belong under this cap too. A cap of one worker is spared the claims of other workers. */
@@ -77,7 +80,9 @@ export async function readUsage(
   caps: readonly CapReservation[],
   now: number,
 ): Promise<ReadonlyMap<string, Usage>> {
-  const usage = await views.usage([...new Set([...capKeysOf(caps), unreadKey])], now);
+  const keys = new Set([unreadKey]);
+  for (const cap of caps) for (const key of cap.keys) keys.add(key);
+  const usage = await views.usage([...keys], now);
   if ((usage.get(unreadKey)?.count ?? 0) === 0) return usage;
   const unread = await views.usage([...new Set(caps.flatMap(unreadKeysFor))], now);
   return new Map([...usage, ...unread]);

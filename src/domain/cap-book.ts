@@ -25,7 +25,12 @@ const dayMs = 24 * hourMs;
  */
 export function dayKeys(start: string, at: EpochMs): readonly string[] {
   const day = dayOf(at);
-  return [`${start}|${day}`, `${start}|eve-${day}`, `${start}|${dayAfter(day)}`];
+  return [dayKey(start, at), `${start}|eve-${day}`, `${start}|${dayAfter(day)}`];
+}
+
+/** The first of them. */
+export function dayKey(start: string, at: EpochMs): string {
+  return `${start}|${dayOf(at)}`;
 }
 
 /** The same of a cap by hand. */
@@ -53,7 +58,8 @@ export function eveCapsOf(caps: readonly CapReservation[], at: EpochMs): readonl
 
 /** Whether it is one of `eveCapsOf`. */
 export function isEveCap({ keys: [key = ''] }: CapReservation): boolean {
-  return /\|eve-[^|]*$/.test(key);
+  const last = key.lastIndexOf('|');
+  return last >= 0 && key.startsWith('eve-', last + 1);
 }
 
 let cachedDay = '';
@@ -73,6 +79,8 @@ export const longestWindowHours = 720;
 const narrowWindowHours = 168;
 const wideBucketHours = 6;
 const bucketPattern = /\|(hour|6h)-(\d+)$/;
+const hourCode = 'h'.charCodeAt(0);
+const sixCode = '6'.charCodeAt(0);
 
 /**
  * The keys of a rolling window, the current bucket first. They cover the window, and up to a bucket more: a cap may close that much
@@ -118,7 +126,9 @@ export function capsAsRecorded(
 
 /** Whether it is the key of a bucket of a rolling window. */
 export function isWindowKey(key: string): boolean {
-  return bucketPattern.test(key);
+  // Most keys are none, and a look at their last part says so.
+  const last = key.charCodeAt(key.lastIndexOf('|') + 1);
+  return (last === hourCode || last === sixCode) && bucketPattern.test(key);
 }
 
 /** How many hours the window of these keys covers, beyond a week rounded up to whole wide buckets; null: it is a day, not a window. */
@@ -452,24 +462,42 @@ export function createCapBook(): CapBook {
     for (const part of known.parts) removePart(part);
   };
 
+  const expireIn = (minute: number, part: Part) => {
+    const bucket = byMinute.get(minute);
+    if (bucket === undefined) byMinute.set(minute, new Set([part]));
+    else bucket.add(part);
+  };
   const putPart = (part: Part) => {
     const minute = minuteOf(part.expiresAt);
     if (minute <= horizon) {
       lapse(part);
       return;
     }
-    if (part.expiresAt !== Number.POSITIVE_INFINITY) {
-      const bucket = byMinute.get(minute);
-      if (bucket === undefined) byMinute.set(minute, new Set([part]));
-      else bucket.add(part);
-    }
+    if (part.expiresAt !== Number.POSITIVE_INFINITY) expireIn(minute, part);
     count(part, 1);
   };
+  /** Where nothing but the time changes at which it expires, the sums stay as they are. False: something else does. */
+  const postpone = (known: readonly Part[], parts: readonly Part[]): boolean => {
+    const [before, after] = [known[0]!, parts[0]!];
+    if (known.length > 1 || parts.length > 1 || before.keys !== after.keys) return false;
+    if (before.amountCents !== after.amountCents || after.expiresAt === Number.POSITIVE_INFINITY) return false;
+    const minute = minuteOf(after.expiresAt);
+    const earlier = minuteOf(before.expiresAt);
+    const bucket = byMinute.get(earlier);
+    if (minute <= horizon || !bucket?.delete(before)) return false;
+    if (bucket.size === 0) byMinute.delete(earlier);
+    expireIn(minute, after);
+    return true;
+  };
   const put = (promised: Promised) => {
-    remove(promised.requestId);
+    const known = byRequest.get(promised.requestId);
     const parts = partsOf(promised);
+    const isPostponed = known !== undefined && postpone(known.parts, parts);
+    if (!isPostponed) {
+      remove(promised.requestId);
+      for (const part of parts) putPart(part);
+    }
     byRequest.set(promised.requestId, { promised, parts });
-    for (const part of parts) putPart(part);
   };
 
   const usage = (key: string, at: EpochMs): Usage => {

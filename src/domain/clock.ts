@@ -27,26 +27,30 @@ const hourFormat = new Intl.DateTimeFormat('en-GB', {
   hourCycle: 'h23',
 });
 const dayFormat = new Intl.DateTimeFormat('en-CA', { timeZone: 'America/Sao_Paulo', dateStyle: 'short' });
-let cachedHour = Number.NaN;
-let cachedDay = '';
-let cachedHourOfDay = 0;
+
+type LocalHour = { hour: number; day: Day; hourOfDay: number };
+
+/** The two hours that were asked about last: what is decided at the end of an hour looks into the next one too. */
+let latest: LocalHour = { hour: Number.NaN, day: '', hourOfDay: 0 };
+let other: LocalHour = latest;
 
 /** The calendar day in São Paulo: the day on which a daily cap counts. Zone changes happen on whole hours. */
 export function dayOf(at: EpochMs): Day {
-  readHour(at);
-  return cachedDay;
+  return localHourAt(at).day;
 }
 
 /** Hours since midnight in São Paulo, with their fraction: 0 up to 24. */
 export function hourOfDay(at: EpochMs): number {
-  readHour(at);
-  return cachedHourOfDay + (at / 3_600_000 - cachedHour);
+  const { hour, hourOfDay } = localHourAt(at);
+  return hourOfDay + (at / 3_600_000 - hour);
 }
 
-function readHour(at: EpochMs): void {
+function localHourAt(at: EpochMs): LocalHour {
   const hour = Math.floor(at / 3_600_000);
-  if (hour === cachedHour) return;
-  cachedDay = dayFormat.format(at);
-  cachedHourOfDay = Number(hourFormat.format(at));
-  cachedHour = hour;
+  if (hour === latest.hour) return latest;
+  const found =
+    hour === other.hour ? other : { hour, day: dayFormat.format(at), hourOfDay: Number(hourFormat.format(at)) };
+  other = latest;
+  latest = found;
+  return found;
 }

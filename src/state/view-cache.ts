@@ -5,6 +5,7 @@ import { withHolder } from '../domain/code-holders.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { HalfLives, Histogram, PartHistogram } from '../domain/histogram.ts';
 import type { RequestState } from '../domain/states.ts';
+import { createStoredIds } from './stored-ids.ts';
 import { type StoredExposure, type StoredStatistic, storedState, type ViewReader } from './view-rows.ts';
 import type { ViewLimits } from './views.ts';
 
@@ -13,6 +14,8 @@ export type CachedRow = {
   state: RequestState | null;
   open: boolean;
   reservation: Reservation;
+  /** Its id is among the stored ones. */
+  listed: boolean;
   stateDirty: boolean;
   exposureDirty: boolean;
   /** Being stored: not to be dropped from memory yet, for the disk still shows the row before. */
@@ -110,56 +113,6 @@ function createEntries<K, V extends { flushing: boolean }>(limit: number, dirty:
   };
 }
 
-/**
- * Ids that rows are stored under, of requests and of bids, as a Bloom filter: what nobody has heard of is most often told to be new
- * without a look at the disk.
- */
-type StoredIds = {
-  add: (id: string) => void;
-  /** False: there is surely no row. */
-  mayHave: (id: string) => boolean;
-};
-
-const filterHashes = 6;
-const ascii = /^[\0-\x7f]*$/;
-
-function createStoredIds(ids: Iterable<string>, filterBits: number): StoredIds {
-  const words = new Uint32Array(2 ** filterBits / 32);
-  /**
-   * Visits the bits of an id until `visit` says false. Two multiplicative hashes, combined by double hashing (Kirsch &
-   * Mitzenmacher, "Less hashing, same performance", 2006).
-   */
-  const everyBit = (id: string, visit: (word: number, bit: number) => boolean): boolean => {
-    let [place, step] = [0x811c9dc5, 0x050c5d1f];
-    for (let index = 0; index < id.length; index += 1) {
-      const code = id.charCodeAt(index);
-      place = Math.imul(place ^ code, 0x01000193);
-      step = Math.imul(step ^ code, 0x5bd1e995);
-    }
-    // The bit is taken from the upper end: mixed once more, so that the last characters reach it.
-    place = Math.imul(place ^ (place >>> 15), 0x2c1b3c6d);
-    step = Math.imul(step ^ (step >>> 13), 0x297a2d39) | 1;
-    for (let hash = 0; hash < filterHashes; hash += 1) {
-      const bit = place >>> (32 - filterBits);
-      if (!visit(bit >>> 5, 1 << (bit & 31))) return false;
-      place = (place + step) | 0;
-    }
-    return true;
-  };
-  const add = (id: string): void => {
-    everyBit(id, (word, bit) => {
-      words[word]! |= bit;
-      return true;
-    });
-  };
-  for (const id of ids) add(id);
-  return {
-    add,
-    // The disk may give back other characters than were stored: those are always looked for.
-    mayHave: (id) => !ascii.test(id) || everyBit(id, (word, bit) => (words[word]! & bit) !== 0),
-  };
-}
-
 const newRow = { state: null, open: false, reservation: 'none' } as const;
 
 const isDirtyRow = (row: CachedRow) => row.stateDirty || row.exposureDirty;
@@ -182,6 +135,12 @@ export function createViewCache(
 
   const storedHolders = (bidId: string) => (storedIds.mayHave(bidId) ? reader.holdersOfBid(bidId) : null);
   const holdersOfBid = (bidId: string) => bids.get(bidId) ?? flushingBids.get(bidId) ?? storedHolders(bidId);
+
+  const list = (row: CachedRow): void => {
+    if (row.listed) return;
+    storedIds.add(row.requestId);
+    row.listed = true;
+  };
 
   /** As they are now; whoever changes them meanwhile makes them dirty again. */
   const takeRows = (exposureOf: (row: CachedRow) => StoredExposure): DirtyRow[] => {
@@ -217,12 +176,14 @@ export function createViewCache(
   return {
     row: (requestId) =>
       rows.use(requestId, () => {
-        const { state, open, reservation } = storedIds.mayHave(requestId) ? reader.row(requestId) : newRow;
+        const listed = storedIds.mayHave(requestId);
+        const { state, open, reservation } = listed ? reader.row(requestId) : newRow;
         return {
           requestId,
           state: state === null ? null : storedState(state),
           open,
           reservation,
+          listed,
           stateDirty: false,
           exposureDirty: false,
           flushing: false,
@@ -246,7 +207,7 @@ export function createViewCache(
     markState: (row, bidIds) => {
       row.stateDirty = true;
       dirtyRows.add(row);
-      storedIds.add(row.requestId);
+      list(row);
       for (const bidId of bidIds) {
         bids.set(bidId, withHolder(holdersOfBid(bidId), row.requestId));
         storedIds.add(bidId);
@@ -255,7 +216,7 @@ export function createViewCache(
     markExposure: (row) => {
       row.exposureDirty = true;
       dirtyRows.add(row);
-      storedIds.add(row.requestId);
+      list(row);
     },
     markStatistic: (key, statistic, histogram, halfLives) => {
       if (reader.halfLives !== undefined) {

@@ -124,34 +124,41 @@ function createOracle() {
   };
 }
 
+/** Plays the plan on a book and on the oracle, which have to say the same after each step. `hear`: what a step came to. */
+function play(plan: readonly Step[], hear: (after: Reservation) => void): void {
+  const book = createCapBook();
+  const oracle = createOracle();
+  for (const step of plan) {
+    if (step.kind === 'look') {
+      for (const key of keys) assert.deepEqual({ ...book.usage(key, step.at) }, oracle.usage(key, step.at));
+      continue;
+    }
+    const { requestId } = step;
+    const before = oracle.outcomeOf(requestId);
+    oracle.take(step);
+    if (step.kind === 'count-under') {
+      book.countUnder(requestId, step.keys, step.expiresAt);
+      continue;
+    }
+    const after =
+      step.kind === 'reserve'
+        ? book.reserve(before, step)
+        : step.kind === 'release'
+          ? book.release(before, requestId)
+          : book.commit(before, requestId, step.expiresAt);
+    assert.equal(after, oracle.outcomeOf(requestId));
+    assert.equal(book.find(requestId)?.status ?? null, after === 'held' || after === 'committed' ? after : null);
+    hear(after);
+  }
+}
+
 test('reserved, released, committed, expired: outcomes and sums are what the rules say, whenever they are asked', () => {
   const seen = new Set<Reservation>();
   let repeated = 0;
   fc.assert(
     fc.property(fc.array(steps, { maxLength: 60 }), (plan) => {
-      const book = createCapBook();
-      const oracle = createOracle();
+      play(plan, (after) => seen.add(after));
       for (const step of plan) {
-        if (step.kind === 'look') {
-          for (const key of keys) assert.deepEqual({ ...book.usage(key, step.at) }, oracle.usage(key, step.at));
-          continue;
-        }
-        const { requestId } = step;
-        const before = oracle.outcomeOf(requestId);
-        oracle.take(step);
-        if (step.kind === 'count-under') {
-          book.countUnder(requestId, step.keys, step.expiresAt);
-          continue;
-        }
-        const after =
-          step.kind === 'reserve'
-            ? book.reserve(before, step)
-            : step.kind === 'release'
-              ? book.release(before, requestId)
-              : book.commit(before, requestId, step.expiresAt);
-        assert.equal(after, oracle.outcomeOf(requestId));
-        assert.equal(book.find(requestId)?.status ?? null, after === 'held' || after === 'committed' ? after : null);
-        seen.add(after);
         if (step.kind === 'reserve' && step.caps.some((cap) => new Set(cap.keys).size < cap.keys.length)) repeated += 1;
       }
     }),
@@ -159,6 +166,37 @@ test('reserved, released, committed, expired: outcomes and sums are what the rul
   );
   assert.deepEqual([...seen].sort(), ['committed', 'held', 'none', 'refused', 'released']);
   assert.ok(repeated > 1_000, `${repeated} reservations with a key twice in one cap`);
+});
+
+test('while time goes on slowly, what is committed counts until it expires', () => {
+  const day = fc.constantFrom('day|a', 'day|b');
+  const ahead = fc.integer({ min: 0, max: 8 }).map((step) => step * 45_000);
+  const slow = fc.oneof(
+    fc.record({ kind: fc.constant('reserve' as const), requestId: fc.constantFrom(...requestIds), key: day, ahead }),
+    fc.record({ kind: fc.constant('commit' as const), requestId: fc.constantFrom(...requestIds), ahead }),
+    fc.record({ kind: fc.constant('look' as const), ahead }),
+  );
+  let committed = 0;
+  fc.assert(
+    fc.property(fc.array(slow, { minLength: 10, maxLength: 60 }), (plan) => {
+      const steps = plan.map((step, index): Step => {
+        const at = start + index * 15_000;
+        if (step.kind === 'look') return { kind: 'look', at: at - 60_000 + step.ahead };
+        const expiresAt = at + step.ahead;
+        if (step.kind === 'commit') return { kind: 'commit', requestId: step.requestId, expiresAt };
+        const cap = { keys: [step.key], limitAmountCents: 400, limitCount: null };
+        return {
+          ...{ kind: 'reserve', requestId: step.requestId, at, amountCents: 100 },
+          ...{ caps: [cap], expiresAt, force: false },
+        };
+      });
+      play(steps, (after) => {
+        if (after === 'committed') committed += 1;
+      });
+    }),
+    { numRuns: 1_000, seed: 17 },
+  );
+  assert.ok(committed > 3_000, `${committed} commits`);
 });
 
 test('the cap that is named as full is the first one without room', () => {

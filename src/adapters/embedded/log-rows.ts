@@ -2,7 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { LogEntry, NewEntry } from '../../bidding/ports.ts';
 import type { ChainHead } from '../../domain/audit.ts';
-import { readLostClaim, readRecord } from '../../domain/record-shapes.ts';
+import { readRecord } from '../../domain/record-shapes.ts';
 import type { Claimed, Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import { createChain, createRowCheck } from './chain.ts';
@@ -71,10 +71,9 @@ export function encode(entries: readonly NewEntry[], into: EncodedEntries): void
   }
 }
 
-/** Of a claim that cannot be read the request alone, as earlier versions kept it. */
+/** What a store that came back older needs of a claim. Whoever reads it looks whether it can be folded. */
 function keptOf({ requestId, claimId, at, offer, trace, terms }: Claimed): string {
-  const claim = { claimId, at, offer, caps: trace?.caps, terms };
-  return JSON.stringify(readLostClaim(claim) === null ? requestId : { requestId, ...claim });
+  return JSON.stringify({ requestId, claimId, at, offer, caps: trace?.caps, terms });
 }
 
 type StoredRow = { offset: number; key: string; value: string };

@@ -36,17 +36,38 @@ function isOurs(mac: MarginMac | null, linkKey: string, row: Row): boolean {
   return mac === null || row.mac === mac(linkKey, row.received_at, row.detail);
 }
 
-export type MarginReader = (linkKey: string) => LinkDetail | null;
+export type MarginReader = {
+  read: (linkKey: string) => LinkDetail | null;
+  /** Of every row, in order. */
+  linkKeys: () => Iterable<string>;
+};
+
+/** Rows of which the keys are read in one statement. */
+const keysAtOnce = 10_000;
 
 /** A row that this desk has not written is as good as none; `onUnfit` hears of each time that one is met. */
 export function createMarginReader(database: DatabaseSync, mac: MarginMac | null, onUnfit: () => void): MarginReader {
   const select = database.prepare('SELECT received_at, detail, mac FROM margins WHERE link_key = ?');
-  return (linkKey) => {
-    const row = select.get(linkKey) as Row | undefined;
-    if (row === undefined) return null;
-    if (isOurs(mac, linkKey, row)) return readKeptDetail(linkKey, row.detail);
-    onUnfit();
-    return null;
+  const page = database.prepare(
+    `SELECT json_group_array(link_key) AS keys
+       FROM (SELECT link_key FROM margins WHERE link_key > ? ORDER BY link_key LIMIT ${keysAtOnce})`,
+  );
+  return {
+    read: (linkKey) => {
+      const row = select.get(linkKey) as Row | undefined;
+      if (row === undefined) return null;
+      if (isOurs(mac, linkKey, row)) return readKeptDetail(linkKey, row.detail);
+      onUnfit();
+      return null;
+    },
+    linkKeys: function* () {
+      for (let last = ''; ; ) {
+        const keys = JSON.parse((page.get(last) as { keys: string }).keys) as string[];
+        yield* keys;
+        if (keys.length < keysAtOnce) return;
+        last = keys.at(-1)!;
+      }
+    },
   };
 }
 

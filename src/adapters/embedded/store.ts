@@ -631,7 +631,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     const views = early ?? viewsOf(opened);
     const mac = anchor === null ? null : createMarginMac(anchor.key);
     const tellUnfit = () => options.onUnfitMargins?.(unfitMarginsText);
-    const margins = createMargins({ read: createMarginReader(opened, mac, tellUnfit), mac, writer, memoryRows });
+    const margins = createMargins({ reader: createMarginReader(opened, mac, tellUnfit), mac, writer, memoryRows });
     const rows = createControlRows(opened);
     const readState = readHeard(rows, opened, meet);
     const onChanged = (text: string) => meet(text, false);
