@@ -13,6 +13,7 @@ import { type PlaceSections, type StorePlace, storePlaceOf } from './config/stor
 import { loginCallbackPath } from './domain/identity-provider.ts';
 import { iofShare } from './pricing/iof.ts';
 import { byteOrderMark, parseJson } from './rules/json.ts';
+import type { ConfiguredEndpoints } from './rules/sources.ts';
 import { type Contact, checkContacts } from './wire/bid.ts';
 
 /** How people log in; `redirectBase` is an origin, `redirectUri` where the provider sends them back to. */
@@ -33,7 +34,7 @@ export type Config = Omit<
   service: Omit<Sections['service'], 'tokenCommand'> & { tokenCommand: readonly string[] | null };
   contacts: readonly Contact[];
   /** By name. `token`: read from its file, where one is named. */
-  enrichment: Readonly<Record<string, { url: string; token: string | null; sendCpf: boolean }>>;
+  enrichment: Readonly<Record<string, { url: string; token: string | null; sendCpf: boolean; maxConcurrent: number }>>;
   /** Null: people come with tokens alone. */
   oidc: LoginSettings | null;
   /** What decisions depend on, as canonical JSON without secrets, and its SHA-256 in hex: a stored input of every decision. */
@@ -405,9 +406,12 @@ function loginOf({ issuer, clientId, redirectBase, ...others }: Sections['oidc']
   return Object.freeze({ ...others, issuer, clientId, redirectBase: origin, redirectUri: origin + loginCallbackPath });
 }
 
+/** Of questions to one external source. */
+const usualConcurrent = 32;
+
 /** Each with its token, which may stand in a file. What is sent there travels to others only encrypted. */
 function enrichmentOf(given: Sections['enrichment'], readFile: ReadFile, faults: string[]): Config['enrichment'] {
-  const read = Object.entries(given).map(([name, { url, token, tokenFile, sendCpf }]) => {
+  const read = Object.entries(given).map(([name, { url, token, tokenFile, sendCpf, maxConcurrent }]) => {
     const path = `enrichment.${name}`;
     if (isOpenTo(new URL(url)))
       faults.push(
@@ -416,7 +420,8 @@ function enrichmentOf(given: Sections['enrichment'], readFile: ReadFile, faults:
     if (token !== null && tokenFile !== null)
       faults.push(`${path}.token and ${path}.tokenFile are both set: leave one of them out`);
     const secret = tokenFile === null ? token : readSecret(`${path}.tokenFile`, tokenFile, readFile, faults);
-    return [name, Object.freeze({ url, token: secret, sendCpf: sendCpf === true })] as const;
+    const own = { url, token: secret, sendCpf: sendCpf === true, maxConcurrent: maxConcurrent ?? usualConcurrent };
+    return [name, Object.freeze(own)] as const;
   });
   return Object.freeze(Object.fromEntries(read));
 }
@@ -670,6 +675,20 @@ export function readMappingFile(
   const layers = readLayers(environment, readFile, isOf(wanted), faults);
   const { mappingFile = null } = readSettings(wanted, layers, faults);
   return faults.length > 0 ? { kind: 'refused', faults } : { kind: 'file', mappingFile };
+}
+
+/** Reads only which external sources are configured, by name, without their secrets. */
+export function readEndpoints(
+  environment: Environment,
+  readFile: ReadFile,
+): { kind: 'endpoints'; endpoints: ConfiguredEndpoints } | { kind: 'refused'; faults: readonly string[] } {
+  const faults: string[] = [];
+  const wanted = { enrichment: sections.enrichment };
+  const layers = readLayers(environment, readFile, isOf(wanted), faults);
+  const { enrichment = {} } = readSettings(wanted, layers, faults);
+  if (faults.length > 0) return { kind: 'refused', faults };
+  const named = Object.entries(enrichment).map(([name, { sendCpf }]) => [name, { sendCpf: sendCpf === true }] as const);
+  return { kind: 'endpoints', endpoints: Object.fromEntries(named) };
 }
 
 /** What decisions depend on beside the rules. */

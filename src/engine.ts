@@ -73,6 +73,9 @@ import { createFlowFront } from './origination/front.ts';
 import type { FlowStore, Addresses as LoanAddresses, LoanService } from './origination/ports.ts';
 import { createPolicyMaker } from './policy.ts';
 import { type AskedBids, bidsOfAll } from './queries/asked-bids.ts';
+import { faultText } from './rules/place.ts';
+import type { RuleSet } from './rules/rule-set.ts';
+import { notConfigured } from './rules/sources.ts';
 import { encodeBid, isBidOf } from './wire/bid.ts';
 import { workerKeyOf } from './wire/identity.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
@@ -209,12 +212,16 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     applied: parts.store.views.applied,
     onFault: (fault) => tellFault(tellers, fault),
   });
+  const makePolicy = createPolicyMaker(config);
   const rules = createRuleDesk({
     ...parts,
     ...parts.store,
     watch: parts.ruleWatch,
     approval: config.rules.approval,
-    policyOf: createPolicyMaker(config),
+    policyOf: (ruleSet) => {
+      tellUnconfigured(ruleSet, config, tellers);
+      return makePolicy(ruleSet);
+    },
     unreadable: awaited?.isReadable === false ? unreadableEconomics(awaited) : null,
     onEvent: ruleJournal(tellers),
   });
@@ -696,6 +703,12 @@ function loginOf({ config, identityProvider }: EngineParts): ApiParts['login'] {
   if (oidc === null || identityProvider === null) return null;
   const { redirectBase: origin, sessionMs, nameClaim, rolesClaim, roles } = oidc;
   return { identityProvider, origin, sessionMs, person: { nameClaim, rolesClaim, roles } };
+}
+
+/** A set is about to decide whose sources cannot be asked here. */
+function tellUnconfigured({ hash, sources }: RuleSet, { enrichment }: Config, { journal }: Tellers): void {
+  for (const fault of notConfigured(sources, enrichment))
+    journal.warn('rules-source-unconfigured', { ruleSet: hash, text: faultText(fault) });
 }
 
 function ruleJournal({ metrics, journal }: Tellers): (event: RuleEvent) => void {

@@ -59,6 +59,7 @@ import {
   type Place,
   readConfig,
   readEconomics,
+  readEndpoints,
   readListening,
   readMappingFile,
   readModel,
@@ -92,6 +93,7 @@ import type { PricingSettings } from './pricing/settings.ts';
 import type { AskedBids, createAskedBids } from './queries/asked-bids.ts';
 import { readStrict } from './regular-files.ts';
 import { createRuleWatch } from './rule-watch.ts';
+import type { ConfiguredEndpoints } from './rules/sources.ts';
 import { type MarketName, marketNames } from './sandbox/market-names.ts';
 import type { OwnPartitions } from './state/own-partitions.ts';
 import { type RunningDesk, readRunningDesk, removeRunningDesk, writeRunningDesk } from './state/running-desk.ts';
@@ -218,6 +220,12 @@ function mappingFrom(file: string | null): RequestMapping {
 function mapping(environment: Environment): RequestMapping {
   const result = readMappingFile(environment, readStrict);
   if (result.kind === 'file') return mappingFrom(result.mappingFile);
+  throw new Fault('configuration-invalid', result.faults.join('\n'));
+}
+
+function endpoints(environment: Environment): ConfiguredEndpoints {
+  const result = readEndpoints(environment, readStrict);
+  if (result.kind === 'endpoints') return result.endpoints;
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
 
@@ -1308,6 +1316,7 @@ async function addCommands(): Promise<void> {
     pseudonymKey: () => pseudonymKey(process.env),
     writing: () => writing(process.env),
     mapping: (file) => (file === null ? mapping(process.env) : mappingFrom(file)),
+    endpoints: () => endpoints(process.env),
     openReader,
     openWhole,
     openSetBack,

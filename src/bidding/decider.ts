@@ -248,13 +248,19 @@ function requestOf({ policy, whole }: DeciderWorld, state: RequestState): LoanRe
   return lacksSealed(request, policy.ruleSet.sealedGroups) ? whole(state) : request;
 }
 
-/** Asks beside the link query what rules are undecided without. Null: there is nothing to ask, or no time to wait for an answer. */
+/**
+ * Asks beside the link query what rules are undecided without. Null: there is nothing to ask. What has not answered in time has failed,
+ * and the record of that comes before the decision, for it may say what holds then.
+ */
 function askSources(world: DeciderWorld, policy: Policy, { state, assessment }: Case, now: number): Decided | null {
   const wanted = sourcesWanted(assessment, policy);
+  const deadlineAt = deadlineOf(state, world.settings);
+  if (wanted.length === 0 || now >= deadlineAt) return null;
   const until = world.latestAnswerAt(state);
-  if (wanted.length === 0 || now >= until) return null;
-  for (const source of wanted) world.sources.ask(state, source, assessment.facts, policy.ruleSet.hash, until);
-  return { kind: 'parked', requestId: state.requestId, until };
+  const asked = wanted.filter((source) =>
+    world.sources.ask(state, source, assessment.facts, policy.ruleSet.hash, until),
+  );
+  return asked.length === 0 ? null : { kind: 'parked', requestId: state.requestId, until: deadlineAt };
 }
 
 /** Null: there is nothing to wait for, so it is decided from what is known. */

@@ -305,11 +305,17 @@ export type QueryBudget = {
 
 /** External sources, at the addresses that the configuration names. */
 export type Enrichment = {
-  isConfigured: (endpoint: string) => boolean;
-  maySendCpf: (endpoint: string) => boolean;
-  /** Never rejects. `text` is whatever came, at most `maxReplyLength` characters. */
-  ask: (endpoint: string, question: string, timeoutMs: number) => Promise<SourceReply>;
+  /** Null: the configuration does not name it. */
+  endpoint: (name: string) => Endpoint | null;
   take: QueryBudget['take'];
+};
+
+export type Endpoint = {
+  maySendCpf: boolean;
+  /** Questions under way at once. */
+  mostAsked: number;
+  /** Never rejects. `text` is whatever came, at most `maxReplyLength` characters. Once `ended` is aborted nobody waits for it. */
+  ask: (question: string, ended: AbortSignal) => Promise<SourceReply>;
 };
 
 export type SourceReply = { kind: 'reply'; text: string } | { kind: 'failed'; reason: SourceFailure };

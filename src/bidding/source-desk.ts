@@ -11,13 +11,17 @@ import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { Facts } from '../rules/facts.ts';
 import { cpfField, questionOf, readReply, type Source } from '../rules/sources.ts';
 import type { DeskObserver } from './observer.ts';
-import type { Enrichment } from './ports.ts';
+import type { Endpoint, Enrichment, SourceReply } from './ports.ts';
+import { createSlots, type Slots } from './slots.ts';
 import { mostAttempts, sourceStateOf } from './sources.ts';
 import { problemOf } from './unprocessable.ts';
 
 export type SourceDesk = {
-  /** Asks, unless it is being asked. `until`: the last moment at which an answer still leaves time for a bid. */
-  ask: (state: RequestState, source: Source, facts: Facts, ruleSetHash: string, until: EpochMs) => void;
+  /**
+   * Asks, unless it is being asked. `until`: the last moment at which an answer still leaves time for a bid; what has no answer by then
+   * has failed. False: nothing will come of it.
+   */
+  ask: (state: RequestState, source: Source, facts: Facts, ruleSetHash: string, until: EpochMs) => boolean;
   /** Nobody waits for it here any more. */
   forget: (requestId: RequestId) => void;
   /** Waits for no answer any more. */
@@ -25,6 +29,22 @@ export type SourceDesk = {
 };
 
 type Answer = { failure: SourceFailure | null; found: Readonly<Record<string, number | string>> };
+
+/** `dropped`: somebody else goes on with the request, it has ended, or the process stops: an answer would count for nothing. */
+type Question = {
+  state: RequestState;
+  source: Source;
+  facts: Facts;
+  ruleSetHash: string;
+  until: EpochMs;
+  dropped: AbortController;
+};
+
+/** The way to one endpoint: however slow it is, the others have ways of their own. */
+type Way = { slots: Slots; waiting: number };
+
+/** Questions that wait for a slot, by endpoint: each holds the facts of a request. */
+const mostWaiting = 1_000;
 
 export function createSourceDesk(options: {
   /** Null: the configuration names no source. */
@@ -38,103 +58,140 @@ export function createSourceDesk(options: {
   stopping: () => boolean;
 }): SourceDesk {
   const { enrichment, vault, clock, observer, keep, spawn } = options;
-  /** By request, the declarations that are being asked. */
-  const asking = new Map<RequestId, Set<string>>();
-  const waiting = new Set<() => void>();
+  /** By request, and by the declaration that is asked. */
+  const asking = new Map<RequestId, Map<string, Question>>();
+  const ways = new Map<string, Way>();
 
-  function cpfOf({ requestId, sealed }: RequestState, { endpoint, send }: Source): string | null {
-    if (!send.includes(cpfField) || sealed === null || !enrichment!.maySendCpf(endpoint)) return null;
+  function wayTo(name: string, { mostAsked }: Endpoint): Way {
+    const known = ways.get(name) ?? { slots: createSlots(clock, () => mostAsked), waiting: 0 };
+    ways.set(name, known);
+    return known;
+  }
+
+  function cpfOf({ requestId, sealed }: RequestState, { send }: Source, endpoint: Endpoint): string | null {
+    if (!send.includes(cpfField) || sealed === null || !endpoint.maySendCpf) return null;
     const opened: { identity: { cpf: string | null } } = JSON.parse(
       vault.open(sealedPlaces.request(requestId), sealed),
     );
     return opened.identity.cpf;
   }
 
-  async function answerOf(state: RequestState, source: Source, facts: Facts, timeoutMs: number): Promise<Answer> {
-    const { endpoint } = source;
-    let question: string;
+  async function answerTo({ state, source, facts, until, dropped }: Question, endpoint: Endpoint): Promise<Answer> {
+    const timeoutMs = Math.min(source.timeoutMs, until - clock.now());
+    if (timeoutMs <= 0) return failed(source, 'no-time');
+    let text: string;
     try {
-      question = questionOf(source, facts, cpfOf(state, source));
+      text = questionOf(source, facts, cpfOf(state, source, endpoint));
     } catch (fault) {
       // Throws again whatever is not the record's own problem.
       problemOf(fault);
       return failed(source, 'unreadable');
     }
-    const reply = await enrichment!.ask(endpoint, question, timeoutMs);
+    const reply = await inTime(timeoutMs, dropped.signal, (ended) => endpoint.ask(text, ended));
     if (reply.kind === 'failed') return failed(source, reply.reason);
     const found = readReply(source, reply.text);
     return found === null ? failed(source, 'unreadable') : { failure: null, found };
+  }
+
+  /** The time limit is for all of it, however slowly it drips. */
+  async function inTime(
+    timeoutMs: number,
+    dropped: AbortSignal,
+    ask: (ended: AbortSignal) => Promise<SourceReply>,
+  ): Promise<SourceReply> {
+    const late = new AbortController();
+    const { promise, resolve } = Promise.withResolvers<SourceReply>();
+    const timer = clock.after(timeoutMs, () => {
+      resolve({ kind: 'failed', reason: 'time-out' });
+      late.abort();
+    });
+    try {
+      return await Promise.race([ask(AbortSignal.any([late.signal, dropped])), promise]);
+    } finally {
+      timer.cancel();
+    }
   }
 
   function failed({ otherwise }: Source, failure: SourceFailure): Answer {
     return { failure, found: otherwise };
   }
 
-  /** Why it is not asked at all; null: it may be, and was counted. */
-  async function hindrance(source: Source, attempts: number, restMs: number): Promise<SourceFailure | null> {
-    if (enrichment === null || !enrichment.isConfigured(source.endpoint)) return 'not-configured';
-    if (attempts >= mostAttempts) return 'interrupted';
-    if (restMs <= 0) return 'no-time';
-    // While nobody knows how often it was asked, it is not.
-    const taken = await enrichment.take(dayOf(clock.now()), source.maxAskedPerDay, source.name).catch(() => false);
-    return taken ? null : 'over-budget';
-  }
-
-  async function run(
-    state: RequestState,
-    source: Source,
-    facts: Facts,
-    ruleSetHash: string,
-    until: EpochMs,
-  ): Promise<void> {
-    const { requestId } = state;
-    const { name, hash } = source;
+  async function run(question: Question): Promise<void> {
+    const { state, source } = question;
     const attempts = sourceStateOf(state, source)?.attempts ?? 0;
-    const why = await hindrance(source, attempts, until - clock.now());
-    if (why === null) {
-      const at = clock.now();
-      const asked = { source: name, hash, attempt: attempts + 1, ruleSetHash };
-      if (!(await keep({ kind: 'source-asked', requestId, at, ...asked }))) return;
-    }
-    if (options.stopping() || !isAsking(requestId, hash)) return;
-    const timeoutMs = Math.min(source.timeoutMs, until - clock.now());
+    const endpoint = enrichment?.endpoint(source.endpoint) ?? null;
     const answer =
-      why !== null
-        ? failed(source, why)
-        : timeoutMs <= 0
-          ? failed(source, 'no-time')
-          : await orGiveUp(answerOf(state, source, facts, timeoutMs));
-    // Somebody else goes on with it, or it has ended: an answer would count for nothing, or for somebody else's question.
-    if (answer === null || options.stopping() || !isAsking(requestId, hash)) return;
-    observer({ kind: 'source', source: name, failure: answer.failure, at: clock.now() });
-    await keep({ kind: 'source-answered', requestId, at: clock.now(), source: name, hash, ...answer });
-  }
-
-  /** Null: the process stops, and does not wait for somebody else's time limit. */
-  function orGiveUp(answer: Promise<Answer>): Promise<Answer | null> {
-    return new Promise((resolve, reject) => {
-      const giveUp = () => resolve(null);
-      waiting.add(giveUp);
-      answer.then(resolve, reject).finally(() => waiting.delete(giveUp));
+      endpoint === null
+        ? failed(source, 'not-configured')
+        : attempts >= mostAttempts
+          ? failed(source, 'interrupted')
+          : await unlessDropped(question, inTurn(question, endpoint, attempts + 1));
+    if (answer === null || question.dropped.signal.aborted) return;
+    observer({ kind: 'source', source: source.name, failure: answer.failure, at: clock.now() });
+    const { requestId } = state;
+    await keep({
+      ...{ kind: 'source-answered', requestId, at: clock.now(), source: source.name, hash: source.hash },
+      ...answer,
     });
   }
 
-  function isAsking(requestId: RequestId, hash: string): boolean {
-    return asking.get(requestId)?.has(hash) ?? false;
+  /** Asks once there is a slot: a hundred slow questions at once would be a hundred connections, and more memory with each. */
+  async function inTurn(question: Question, endpoint: Endpoint, attempt: number): Promise<Answer | null> {
+    const { source, until } = question;
+    const way = wayTo(source.endpoint, endpoint);
+    if (clock.now() >= until) return failed(source, 'no-time');
+    if (way.waiting >= mostWaiting) return failed(source, 'queue-full');
+    way.waiting += 1;
+    const entered = await way.slots.wait(until);
+    way.waiting -= 1;
+    if (!entered) return failed(source, 'no-time');
+    try {
+      return await asked(question, endpoint, attempt);
+    } finally {
+      way.slots.leave();
+    }
+  }
+
+  /** Null: it is not asked any more, or the log has not taken the question. */
+  async function asked(question: Question, endpoint: Endpoint, attempt: number): Promise<Answer | null> {
+    const { state, source, ruleSetHash, dropped } = question;
+    if (dropped.signal.aborted) return null;
+    // While nobody knows how often it was asked, it is not.
+    const today = dayOf(clock.now());
+    const taken = await enrichment!.take(today, source.maxAskedPerDay, source.name).catch(() => false);
+    if (!taken) return failed(source, 'over-budget');
+    const of = { requestId: state.requestId, at: clock.now(), source: source.name, hash: source.hash };
+    if (!(await keep({ kind: 'source-asked', ...of, attempt, ruleSetHash })) || dropped.signal.aborted) return null;
+    return unlessDropped(question, answerTo(question, endpoint));
+  }
+
+  /** Null: it was dropped first. Nobody waits for somebody else's time limit then, and its slot is free. */
+  function unlessDropped<T>({ dropped: { signal } }: Question, work: Promise<T>): Promise<T | null> {
+    return new Promise((resolve, reject) => {
+      const give = () => resolve(null);
+      signal.addEventListener('abort', give);
+      work.then(resolve, reject).finally(() => signal.removeEventListener('abort', give));
+    });
+  }
+
+  function drop(requestId: RequestId): void {
+    for (const { dropped } of asking.get(requestId)?.values() ?? []) dropped.abort();
+    asking.delete(requestId);
   }
 
   return {
     ask: (state, source, facts, ruleSetHash, until) => {
       const { requestId } = state;
-      if (isAsking(requestId, source.hash)) return;
-      asking.set(requestId, (asking.get(requestId) ?? new Set()).add(source.hash));
-      spawn(run(state, source, facts, ruleSetHash, until));
+      const own = asking.get(requestId) ?? new Map<string, Question>();
+      if (own.has(source.hash) || options.stopping()) return true;
+      const question = { state, source, facts, ruleSetHash, until, dropped: new AbortController() };
+      asking.set(requestId, own.set(source.hash, question));
+      spawn(run(question));
+      return true;
     },
-    forget: (requestId) => {
-      asking.delete(requestId);
-    },
+    forget: drop,
     close: () => {
-      for (const giveUp of waiting) giveUp();
+      for (const requestId of asking.keys()) drop(requestId);
     },
   };
 }

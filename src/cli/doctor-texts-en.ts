@@ -253,6 +253,7 @@ export const doctorEn: Texts['doctor'] = {
       heldBack(figures),
       `put the files back; where that is meant: lance rules propose ${figures.path} --by NAME, then lance rules activate ${figures.folder} --by NAME --reason TEXT`,
     ],
+    'source-unconfigured': ({ text }) => [String(text)],
     'rules-refused': ({ text }) => [String(text), 'mend the file that is named; lance rules check says more'],
     'file-read': () => ['read without faults'],
     'file-refused': ({ text }) => [String(text), 'mend the file that is named'],

@@ -271,6 +271,7 @@ export const doctorPt = {
       heldBack(figures),
       `devolva os arquivos; se for isso mesmo: lance rules propose ${figures.path} --by NOME, depois lance rules activate ${figures.folder} --by NOME --reason TEXTO`,
     ],
+    'source-unconfigured': ({ text }: DoctorFigures) => [String(text)],
     'rules-refused': ({ text }: DoctorFigures) => [
       String(text),
       'corrija o arquivo nomeado; lance rules check diz mais',

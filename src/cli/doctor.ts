@@ -23,6 +23,7 @@ import { countLetters } from '../http/letters.ts';
 import { economicsStanding } from '../operating/economics.ts';
 import { living } from '../operating/living.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
+import { notConfigured } from '../rules/sources.ts';
 import { confirmRules, reasonsAgainst } from '../rules/verdict.ts';
 import { reportsErrors } from '../wire/link-queries.ts';
 import { readOutcomeTable } from '../wire/outcomes.ts';
@@ -31,7 +32,7 @@ import { detailText } from './bidding-remedy.ts';
 import { biddingFindings } from './doctor-bidding.ts';
 import { type Finding, type FindingName, found, hashLength, type Level } from './doctor-finding.ts';
 import { capsThatEnded, lastEnd, useOf } from './full-caps.ts';
-import { reasonTexts } from './rules-files.ts';
+import { faultLine, reasonTexts } from './rules-files.ts';
 import { labelledText } from './terminal.ts';
 import type { DoctorFigures, Texts } from './texts.ts';
 import type { CommandWorld, DeskReader, TokenTrial } from './world.ts';
@@ -95,11 +96,24 @@ async function checkRules(
       const { ruleSet } = verdict;
       const { rules, hash } = ruleSet;
       const figures = { count: rules.length, hash: hash.slice(0, hashLength), path: directory };
-      return { findings: [found('rules', 'ok', 'rules-compiled', figures)], ruleSet };
+      const compiled = found('rules', 'ok', 'rules-compiled', figures);
+      return { findings: [compiled, ...checkEndpoints(world, ruleSet)], ruleSet };
     }
     return refused(reasonsAgainst(verdict, reasonTexts(world.format)).slice(0, shownReasons));
   } catch (fault) {
     return refused([faultText(fault)]);
+  }
+}
+
+function checkEndpoints(world: CommandWorld, { sources }: RuleSet): Finding[] {
+  try {
+    return notConfigured(sources, world.endpoints()).map((fault) =>
+      found('rules', 'warn', 'source-unconfigured', { text: faultLine(world, fault) }),
+    );
+  } catch (fault) {
+    // Named among the faults of the configuration already.
+    if (!(fault instanceof Fault)) throw fault;
+    return [];
   }
 }
 

@@ -375,6 +375,10 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
     'Nenhuma regra olha para a tabela de valores "{name}" (fatos {facts}); retire-a ou use-a.',
   'No rule looks at the source "{name}" (facts {facts}); remove it or use it.':
     'Nenhuma regra olha para a fonte "{name}" (fatos {facts}); retire-a ou use-a.',
+  'The configuration has no endpoint {shown}: nobody asks the source, and "otherwise" holds. Set {setting} in the file that LANCE_CONFIG names.{hint}':
+    'A configuração não tem o endpoint {shown}: ninguém consulta a fonte, e vale "otherwise". Ponha {setting} no arquivo que LANCE_CONFIG nomeia.{hint}',
+  '"{fact}" is not sent, for "{key}" is not true; set it in the file that LANCE_CONFIG names, or do not send it.':
+    '"{fact}" não é enviado, pois "{key}" não é true; ponha-o no arquivo que LANCE_CONFIG nomeia, ou não o envie.',
   '"{what}" is {shown}; write a list of at most {most} names of facts.':
     '"{what}" é {shown}; escreva uma lista de no máximo {most} nomes de fatos.',
   '"{name}" is personal; name it under "personal" as well, or do not send it.':

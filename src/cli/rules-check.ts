@@ -3,8 +3,10 @@
 import { whyAbsentIn } from '../absent-facts.ts';
 import { Fault } from '../errors.ts';
 import { suggestion } from '../rules/place.ts';
+import { withLines } from '../rules/rule-set.ts';
 import type { TestReport } from '../rules/rule-tests.ts';
 import { junitOf } from '../rules/rule-tests.ts';
+import { notConfigured } from '../rules/sources.ts';
 import { confirmRules } from '../rules/verdict.ts';
 import { writeNamed } from './named-file.ts';
 import { tellFaults } from './rules-files.ts';
@@ -70,18 +72,16 @@ function reportOf({ format }: CommandWorld, report: TestReport, name: string): T
 export async function checkRules(world: CommandWorld, directory: string, options: TestOptions): Promise<number> {
   const { terminal, format } = world;
   const { rules } = format.texts;
-  const verdict = await confirmRules(
-    world.readRules(directory),
-    options.coverage,
-    world.clock.now(),
-    whyAbsentIn(world.mapping(null)),
-  );
+  const files = world.readRules(directory);
+  const verdict = await confirmRules(files, options.coverage, world.clock.now(), whyAbsentIn(world.mapping(null)));
   if (verdict.kind === 'refused') {
     if (options.json) terminal.write(JSON.stringify({ kind: 'refused', faults: verdict.faults }));
     else tellFaults(world, rules.refused(verdict.faults.length), verdict.faults);
     return 65;
   }
-  const { ruleSet, warnings } = verdict;
+  const { ruleSet } = verdict;
+  const unconfigured = withLines(notConfigured(ruleSet.sources, world.endpoints()), files);
+  const warnings = [...verdict.warnings, ...unconfigured];
   const report = options.run === undefined ? verdict.report : reportOf(world, verdict.report, options.run);
   const good = options.run === undefined ? verdict.kind === 'good' : report.failed === 0;
   if (options.junit !== undefined) writeNamed(world, options.junit, junitOf(report));

@@ -26,6 +26,7 @@ import type { FlowStore } from '../origination/ports.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import type { AskedBids } from '../queries/asked-bids.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
+import type { ConfiguredEndpoints } from '../rules/sources.ts';
 import type { RequestMapping } from '../wire/mapping-table.ts';
 import type { DaemonPlace } from './daemon.ts';
 import type { Format } from './format.ts';
@@ -125,6 +126,8 @@ export type CommandWorld = {
   writing: () => Writing;
   /** The mapping in this file; null: the one that is set, or the package's. Throws `configuration-invalid`. */
   mapping: (file: string | null) => RequestMapping;
+  /** External sources of the configuration. Throws `configuration-invalid`. */
+  endpoints: () => ConfiguredEndpoints;
   /** Rejects with `data-directory-unusable`, or with what a server of the store did not do. */
   openReader: (store: StorePlace) => Promise<DeskReader>;
   /**

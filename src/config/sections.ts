@@ -452,6 +452,9 @@ const enrichment = byName(
     ).describe('Sent as bearer token; better set tokenFile.'),
     tokenFile: optional(anyText).describe('File that holds the token.'),
     sendCpf: optional(flag()).describe('True: a rule set may send the CPF of the worker there.'),
+    maxConcurrent: optional(wholeNumber('count', 1, 1_000)).describe(
+      'Questions under way at once; others wait in turn. Not set: 32.',
+    ),
   }),
 ).describe('External sources, by the name that rule sets ask them under (NAME.source.json).');
 

@@ -113,10 +113,11 @@ export type SourceLook = {
 /** Longest answer of a source that is read. */
 export const maxReplyLength = 16_384;
 
-/** Why there is no answer of a source. The first three: it was not asked. */
+/** Why there is no answer of a source. The first four: it was not asked. */
 export const sourceFailures = [
   'not-configured',
   'over-budget',
+  'queue-full',
   'no-time',
   'interrupted',
   'time-out',

@@ -136,7 +136,7 @@ export function createDeskReplay(options: {
     margins: { read: async () => links },
     curves,
     // Nobody can be asked any more: what was recorded holds, and what was not is unknown.
-    sources: { ask: () => undefined },
+    sources: { ask: () => false },
     // Recorded cases are whole.
     whole: ({ request }: RequestState) => request!,
     links: {

@@ -4,6 +4,7 @@
  * a whole, so that nothing is let through that nobody could read.
  */
 import { createHash } from 'node:crypto';
+import { nearestWord } from '../domain/nearest-word.ts';
 import { maxReplyLength } from '../domain/offer.ts';
 import type { DerivedFact } from './derived.ts';
 import { type Facts, type FactValue, factNamed } from './facts.ts';
@@ -184,6 +185,32 @@ export function withSources(
   for (const { source, found } of said)
     for (const field of Object.keys(found)) own[`${sourcePrefix}${source}.${field}`] = found[field];
   return own;
+}
+
+/** What the configuration has of an endpoint. */
+export type ConfiguredEndpoints = Readonly<Record<string, { sendCpf: boolean }>>;
+
+/** What the sources ask for and the configuration does not have. They are good: what they say for a failure holds meanwhile. */
+export function notConfigured(sources: readonly Source[], endpoints: ConfiguredEndpoints): RuleFault[] {
+  const faults: RuleFault[] = [];
+  for (const { name, endpoint, send } of sources) {
+    const place = { file: `${name}.source.json`, pointer: '', faults };
+    const known = Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint]! : null;
+    const setting = `"enrichment": {"${endpoint}": {"url": "https://…"}}`;
+    if (known === null) {
+      const meant = nearestWord(endpoint, Object.keys(endpoints));
+      const hint = meant === null ? '' : ` Did you mean "${meant}"?`;
+      const text = `The configuration has no endpoint ${shown(endpoint)}: nobody asks the source, and "otherwise" holds. Set ${setting} in the file that LANCE_CONFIG names.${hint}`;
+      refuse(within(place, 'endpoint'), text);
+    } else if (send.includes(cpfField) && !known.sendCpf) {
+      const key = `enrichment.${endpoint}.sendCpf`;
+      refuse(
+        within(place, 'send'),
+        `"${cpfField}" is not sent, for "${key}" is not true; set it in the file that LANCE_CONFIG names, or do not send it.`,
+      );
+    }
+  }
+  return faults;
 }
 
 /** Sources among what the facts are made of. */

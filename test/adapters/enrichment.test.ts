@@ -22,9 +22,10 @@ async function serverOf(handle: RequestListener): Promise<string> {
 
 async function asking(url: string, token: string | null = null, timeoutMs = 2_000) {
   const budget = { take: async () => true };
-  const enrichment = createEnrichment({ bureau: { url, token, sendCpf: false } }, budget);
+  const enrichment = createEnrichment({ bureau: { url, token, sendCpf: false, maxConcurrent: 1 } }, budget);
   const from = performance.now();
-  const reply = await enrichment.ask('bureau', '{"request.amountReais":100}', timeoutMs);
+  const question = '{"request.amountReais":100}';
+  const reply = await enrichment.endpoint('bureau')!.ask(question, AbortSignal.timeout(timeoutMs));
   return { reply, tookMs: performance.now() - from };
 }
 

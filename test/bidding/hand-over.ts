@@ -167,6 +167,7 @@ export async function createHandOver(
     now: time.now,
     policy,
     status: (name: Name) => desks[name].status(),
+    stop: (name: Name) => desks[name].stop(),
     /** A record of somebody beside the desks. */
     append: async (record: AuctionRecord) => {
       const person = { id: 'person', alive: true, diedAt: 0, frozenAt: 0, frozenUntil: 0, skewMs: 0, stepMs: 0 };

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { evolve } from '../../src/bidding/evolve.ts';
 import { differencesOf, type Replay, replayDecision } from '../../src/bidding/explain.ts';
-import type { Enrichment, SourceReply } from '../../src/bidding/ports.ts';
+import type { Endpoint, Enrichment, SourceReply } from '../../src/bidding/ports.ts';
 import type { AuctionRecord, Claimed, Passed, SourceAnswered, SourceAsked } from '../../src/domain/records.ts';
 import type { RequestState } from '../../src/domain/states.ts';
 import { encode, settings } from '../simulation/policy.ts';
@@ -32,7 +32,12 @@ function declared(change: object = {}) {
   return { path: 'bureau.source.json', text: JSON.stringify(declaration) };
 }
 
-type Asked = { by: string; question: string; timeoutMs: number; answer: (reply: SourceReply) => void };
+type Asked = {
+  by: string;
+  question: string;
+  ended: AbortSignal;
+  answer: (reply: SourceReply) => void;
+};
 
 /** Answers when the test says so; `reply`: at once. */
 async function worldOf(
@@ -40,14 +45,17 @@ async function worldOf(
 ) {
   const asked: Asked[] = [];
   let left = options.left ?? 100;
-  const enrichmentOf = (by: string): Enrichment => ({
-    isConfigured: (endpoint) => endpoint === 'bureau' && options.unconfigured !== true,
-    maySendCpf: () => false,
-    ask: (_endpoint, question, timeoutMs) =>
+  const endpointOf = (by: string): Endpoint => ({
+    maySendCpf: false,
+    mostAsked: 2,
+    ask: (question, ended) =>
       new Promise((resolve) => {
-        asked.push({ by, question, timeoutMs, answer: resolve });
+        asked.push({ by, question, ended, answer: resolve });
         if (options.reply !== undefined) resolve(options.reply);
       }),
+  });
+  const enrichmentOf = (by: string): Enrichment => ({
+    endpoint: (name) => (name === 'bureau' && options.unconfigured !== true ? endpointOf(by) : null),
     take: async () => {
       left -= 1;
       return left >= 0;
@@ -88,7 +96,6 @@ test('a rule that is undecided without it has the source asked, and the answer d
   assert.deepEqual([world.written.length, of(world, 'source-asked').length, of(world, 'passed').length], [0, 1, 0]);
   const [question] = world.asked;
   assert.deepEqual(Object.keys(JSON.parse(question!.question)), ['request.amountReais', 'worker.key']);
-  assert.equal(question!.timeoutMs, 2_000);
   question!.answer(said(700));
   await world.until(() => world.written.length === 1);
   await world.pass(1_000);
@@ -194,15 +201,104 @@ test('a spent budget and an address that the configuration does not name are fai
   }
 });
 
-test('a source that never answers leaves no bid behind, at the latest before the deadline', async () => {
-  const world = await worldOf();
+const always = { all: [{ fact: 'desk.always', operator: 'equal', value: true }] };
+
+test('a source that never answers has failed by its time limit, and what holds otherwise decides', async () => {
+  const world = await worldOf({ change: { otherwise: { score: 600 } } });
   await world.arrive();
-  await world.until(() => of(world, 'passed').length === 1, settings.windowMs);
-  const [pass] = of(world, 'passed');
-  assert.equal(pass!.code, 'fact-missing:source.bureau.score');
-  assert.equal(pass!.trace!.sources, undefined);
-  assertReplays(world, pass!);
-  assert.equal(world.written.length, 0);
+  await world.until(() => world.asked.length === 1);
+  await world.pass(1_900);
+  assert.deepEqual([world.asked[0]!.ended.aborted, of(world, 'source-answered').length], [false, 0]);
+  await world.until(() => world.written.length === 1, 1_000);
+  const [claim] = of(world, 'claimed');
+  assert.deepEqual([claim!.trace.sources![0]!.failure, world.asked[0]!.ended.aborted], ['time-out', true]);
+  assertReplays(world, claim!);
+});
+
+test('a time limit beyond the window ends with the time for a bid, and what holds otherwise decides as well', async () => {
+  const world = await worldOf({ change: { timeoutMs: 10_000, otherwise: { score: 600 } } });
+  const closesAt = world.now() + 6_000;
+  await world.arrive(['8000001'], { closesAt });
+  await world.until(() => world.written.length === 1 || of(world, 'passed').length === 1);
+  assert.equal(of(world, 'passed').length, 0);
+  const [claim] = of(world, 'claimed');
+  assert.equal(claim!.trace.sources![0]!.failure, 'time-out');
+  assert.ok(claim!.at < closesAt);
+  assertReplays(world, claim!);
+});
+
+test('questions to one endpoint go out so many at once, and those that wait in vain have failed as well', async () => {
+  const world = await worldOf({ change: { timeoutMs: 10_000, otherwise: { score: 600 } } });
+  const closesAt = world.now() + 6_000;
+  const ids = ['8000001', '8000002', '8000003', '8000004', '8000005'];
+  await world.arrive(ids, { closesAt });
+  await world.until(() => world.asked.length === 2);
+  await world.pass(1_000);
+  assert.equal(world.asked.length, 2);
+  world.asked[0]!.answer(said(700));
+  await world.until(() => world.asked.length === 3);
+  await world.until(() => of(world, 'claimed').length + of(world, 'passed').length === ids.length);
+  assert.deepEqual(
+    of(world, 'source-answered')
+      .map(({ failure }) => failure ?? 'answered')
+      .sort(),
+    ['answered', 'no-time', 'no-time', 'time-out', 'time-out'],
+  );
+  assert.equal(of(world, 'source-asked').length, 3);
+});
+
+test('more than may wait are not asked, and decided at once by what holds otherwise', async () => {
+  const world = await worldOf({ change: { timeoutMs: 10_000, maxAskedPerDay: 10_000, otherwise: { score: 600 } } });
+  await world.arrive(Array.from({ length: 1_010 }, (_, index) => String(8_000_000 + index)));
+  await world.until(() => of(world, 'source-answered').length === 8);
+  assert.ok(of(world, 'source-answered').every(({ failure }) => failure === 'queue-full'));
+  await world.pass(200);
+  assert.deepEqual([world.asked.length, of(world, 'source-answered').length], [2, 8]);
+});
+
+test('a source that hangs does not hold another one', async () => {
+  const other = { path: 'slow.source.json', text: declared({ endpoint: 'slow', timeoutMs: 10_000 }).text };
+  const large = { fact: 'request.amountReais', operator: 'greaterThan', value: 6_000 };
+  const hanging: AbortSignal[] = [];
+  const endpoints: Record<string, Endpoint> = {
+    slow: {
+      ...{ maySendCpf: false, mostAsked: 1 },
+      ask: (_, ended) => {
+        hanging.push(ended);
+        return new Promise(() => undefined);
+      },
+    },
+    bureau: { maySendCpf: false, mostAsked: 1, ask: async () => said(700) },
+  };
+  const ofSlow = {
+    ...{ name: 'Slow', conditions: { all: [{ ...weak.all[0], fact: 'source.slow.score' }, large] } },
+    event: { type: 'pass', params: { code: 'politically-exposed', reason: 'weak' } },
+  };
+  const world = await createHandOver([passRule(), ofSlow], [declared(), other], () => ({
+    endpoint: (name) => endpoints[name] ?? null,
+    take: async () => true,
+  }));
+  await world.arrive(['8000001', '8000002', '8000003']);
+  await world.until(() => hanging.length === 1);
+  await world.arrive(['8000004', '8000005'], { requestedAmountCents: 500_000 });
+  await world.until(() => world.written.length === 2);
+  assert.deepEqual([hanging.length, hanging[0]!.aborted], [1, false]);
+  world.give('b');
+  await world.until(() => hanging[0]!.aborted);
+});
+
+test('the stop of a desk waits for no source, asked or waiting', async () => {
+  const world = await worldOf({ change: { timeoutMs: 10_000 } });
+  await world.arrive(['8000001', '8000002', '8000003', '8000004']);
+  await world.until(() => world.asked.length === 2);
+  let isStopped = false;
+  const stopped = world.stop('a').then(() => {
+    isStopped = true;
+  });
+  await world.until(() => isStopped, 1_000);
+  await stopped;
+  assert.ok(world.asked.every(({ ended }) => ended.aborted));
+  assert.equal(of(world, 'source-answered').length, 0);
 });
 
 test('whoever takes the request over asks once more, and whoever comes then does not', async () => {
@@ -229,7 +325,7 @@ test('whoever takes the request over asks once more, and whoever comes then does
 test('an answer that is in the log is not asked for again after a hand-over', async () => {
   const review = {
     name: 'Seen by a person',
-    conditions: { all: [{ fact: 'desk.always', operator: 'equal', value: true }] },
+    conditions: always,
     event: { type: 'review', params: { queue: 'large', minutes: 1, otherwise: 'bid' } },
   };
   const world = await worldOf({ rules: [passRule(), review], reply: said(700) });
@@ -244,7 +340,6 @@ test('an answer that is in the log is not asked for again after a hand-over', as
 
 test('a limit that the source tells, and a computed fact of it, have it asked as well', async () => {
   const event = { type: 'limit', params: { maxAmountReais: { fact: 'source.bureau.room' } } };
-  const always = { all: [{ fact: 'desk.always', operator: 'equal', value: true }] };
   const change = { reply: { room: { type: 'number', unit: 'R$' } } };
   const rules = [{ name: 'Room', conditions: always, event }];
   const world = await worldOf({ rules, change, reply: { kind: 'reply', text: '{"room": 1000}' } });

@@ -9,10 +9,13 @@ import { tryRule } from '../../src/cli/rules-try.ts';
 import type { CommandWorld } from '../../src/cli/world.ts';
 import { defaultRulesDir } from '../../src/config.ts';
 import type { RuleFile } from '../../src/rules/rule-set.ts';
+import type { ConfiguredEndpoints } from '../../src/rules/sources.ts';
 import { mapping } from '../impact/recorded.ts';
 import { runningClock } from '../sandbox/clocks.ts';
 
 const shipped = readRuleFiles(defaultRulesDir);
+
+let endpoints: ConfiguredEndpoints = {};
 
 function worldWith(language: 'pt' | 'en', ...more: RuleFile[]): { world: CommandWorld; said: string[] } {
   const said: string[] = [];
@@ -22,6 +25,7 @@ function worldWith(language: 'pt' | 'en', ...more: RuleFile[]): { world: Command
     terminal: { say: (text: string) => said.push(text), write: (text: string) => said.push(text) },
     readRules: () => [...shipped, ...more],
     mapping: () => mapping,
+    endpoints: () => endpoints,
     readText: () => {
       throw Object.assign(new Error('none'), { code: 'ENOENT' });
     },
@@ -97,4 +101,33 @@ test('one fault is one, in both languages', async () => {
     await checkRules(more.world, 'rules', { json: false, coverage: 100 });
     assert.match(more.said.join('\n'), two);
   }
+});
+
+test('a source whose endpoint is not configured, or may not have the CPF, is a warning with the setting', async () => {
+  const source = {
+    ...{ description: 'A score.', endpoint: 'bureau', send: ['worker.cpf'], personal: ['worker.cpf'] },
+    ...{ reply: { score: { type: 'number', unit: 'points' } }, timeoutMs: 500, maxAskedPerDay: 10 },
+  };
+  const conditions = { all: [{ fact: 'source.bureau.score', operator: 'lessThan', value: 500 }] };
+  const event = { type: 'limit', params: { maxAmountReais: 5_000 } };
+  const files = [
+    { path: 'bureau.source.json', text: JSON.stringify(source, null, 2) },
+    { path: 'bureau.json', text: JSON.stringify({ name: 'Low score', conditions, event }) },
+  ];
+  const check = async (language: 'pt' | 'en', configured: ConfiguredEndpoints) => {
+    endpoints = configured;
+    const { world, said } = worldWith(language, ...files);
+    await checkRules(world, 'rules', { json: false, coverage: 0 });
+    return said.join('\n');
+  };
+  assert.match(
+    await check('en', { bureu: { sendCpf: true } }),
+    /bureau\.source\.json:3 \/endpoint: The configuration has no endpoint "bureau": .* Set "enrichment": \{"bureau": \{"url": "https:.*LANCE_CONFIG names\. Did you mean "bureu"\?/,
+  );
+  assert.match(await check('pt', {}), /A configuração não tem o endpoint "bureau".*LANCE_CONFIG nomeia\.$/m);
+  assert.match(
+    await check('en', { bureau: { sendCpf: false } }),
+    /\/send: "worker\.cpf" is not sent, for "enrichment\.bureau\.sendCpf" is not true/,
+  );
+  assert.doesNotMatch(await check('en', { bureau: { sendCpf: true } }), /warning/);
 });

@@ -81,6 +81,20 @@ test('a cap on the number of bids holds', async () => {
   assert.equal(replayed.capPeaks.get('three')?.count, 3);
 });
 
+test('a source that nobody asked then is unknown, and no case is left without a decision', async () => {
+  const source = {
+    ...{ description: 'A score.', endpoint: 'bureau', send: ['request.amountReais'] },
+    ...{ reply: { score: { type: 'number', unit: 'points' } }, timeoutMs: 500, maxAskedPerDay: 10 },
+  };
+  const declared = { path: 'bureau.source.json', text: JSON.stringify(source) };
+  const weak = { all: [{ fact: 'source.bureau.score', operator: 'lessThan', value: 500 }] };
+  const limit = ruleFile('Weak', weak, { type: 'limit', params: { maxAmountReais: 15_000 } });
+  const limited = await replay(casesOf(60), policyWith(declared, limit));
+  assert.ok(bidsIn(limited) > 20);
+  const pass = ruleFile('Weak', weak, { type: 'pass', params: { code: 'alerts', reason: 'of a test' } });
+  assert.ok(codesIn(await replay(casesOf(60), policyWith(declared, pass))).has('fact-missing:source.bureau.score'));
+});
+
 const poorlyPaid = ruleFile(
   'Earnings',
   { all: [{ fact: 'worker.totalEarningsReais', operator: 'lessThan', value: 100 }] },

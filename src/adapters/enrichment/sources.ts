@@ -1,28 +1,30 @@
 /**
  * Asks external sources over HTTP: one POST of a JSON object, one JSON object back. No redirect is followed, no more is read than an
- * answer may be long, and the time limit is for all of it, however slowly it drips. Whatever goes wrong is a reason, never an exception.
+ * answer may be long, and nothing goes on once nobody waits for it. Whatever goes wrong is a reason, never an exception.
  */
-import type { Enrichment, QueryBudget, SourceReply } from '../../bidding/ports.ts';
+import type { Endpoint, Enrichment, QueryBudget, SourceReply } from '../../bidding/ports.ts';
 import { maxReplyLength } from '../../domain/offer.ts';
 
 /** By the name of the endpoint. `token` null: none is sent. */
-type Endpoints = Readonly<Record<string, { url: string; token: string | null; sendCpf: boolean }>>;
+type Endpoints = Readonly<Record<string, EndpointSettings>>;
+type EndpointSettings = { url: string; token: string | null; sendCpf: boolean; maxConcurrent: number };
 
 export function createEnrichment(settings: Endpoints, budget: QueryBudget): Enrichment {
-  const endpoints = new Map(Object.entries(settings));
+  const endpoints = new Map(Object.entries(settings).map(([name, own]) => [name, endpointAt(own)]));
+  return { endpoint: (name) => endpoints.get(name) ?? null, take: budget.take };
+}
+
+function endpointAt({ url, token, sendCpf, maxConcurrent }: EndpointSettings): Endpoint {
   return {
-    isConfigured: (endpoint) => endpoints.has(endpoint),
-    maySendCpf: (endpoint) => endpoints.get(endpoint)?.sendCpf === true,
-    ask: async (endpoint, question, timeoutMs) => {
-      const { url, token } = endpoints.get(endpoint)!;
+    maySendCpf: sendCpf,
+    mostAsked: maxConcurrent,
+    ask: async (question, ended) => {
       try {
-        return await ask(url, token, question, AbortSignal.timeout(timeoutMs));
-      } catch (fault) {
-        const isLate = fault instanceof Error && fault.name === 'TimeoutError';
-        return { kind: 'failed', reason: isLate ? 'time-out' : 'unreachable' };
+        return await ask(url, token, question, ended);
+      } catch {
+        return { kind: 'failed', reason: ended.aborted ? 'time-out' : 'unreachable' };
       }
     },
-    take: budget.take,
   };
 }
 
