@@ -207,9 +207,10 @@ function summaryText(world: CommandWorld, summary: SandboxSummary): string {
     [names.ours, String(summary.auctionsWithOurBid)],
     [names.won, String(summary.won)],
     [names.taken, String(summary.takenByWorkers)],
+    ...(summary.sources.asked > 0 ? [[names.asked, String(summary.sources.asked)] as [string, string]] : []),
     [names.webhooks, `${summary.webhooks.acknowledged}/${summary.webhooks.sent}`],
     [names.givenUp, String(summary.webhooks.givenUp)],
-    ...Object.entries(summary.faults).flatMap(([fault, count]): [string, string][] =>
+    ...Object.entries({ ...summary.faults, ...summary.sources.faults }).flatMap(([fault, count]): [string, string][] =>
       count > 0 ? [[fault, String(count)]] : [],
     ),
   ];

@@ -671,6 +671,7 @@ export const en: Texts = {
       ours: 'with a bid of ours',
       won: 'won',
       taken: 'taken by workers',
+      asked: 'questions to the source',
       webhooks: 'webhooks delivered',
       givenUp: 'given up',
     },

@@ -700,6 +700,7 @@ export const pt = {
       ours: 'com lance nosso',
       won: 'ganhos',
       taken: 'aceitos pelo trabalhador',
+      asked: 'perguntas à fonte',
       webhooks: 'webhooks entregues',
       givenUp: 'abandonados',
     },

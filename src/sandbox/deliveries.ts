@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Chance, Clock } from '../domain/clock.ts';
 import { uuidOf } from './chance.ts';
-import { drawWebhookFault, type WebhookFault, type WebhookFaults } from './faults.ts';
+import { drawFault, type WebhookFault, type WebhookFaults, webhookKinds } from './faults.ts';
 import type { Delivery, SandboxRecord } from './record.ts';
 import { createSender, type DeliverySettings, type Outgoing, type SenderCounts } from './sender.ts';
 
@@ -70,7 +70,7 @@ export function createDeliveries(options: {
   };
 
   const send: Deliveries['send'] = ({ body, ...message }) => {
-    const fault = drawWebhookFault(faults, chance);
+    const fault = drawFault(webhookKinds, faults, chance);
     const deliveryId = uuidOf(chance);
     const dueAt = clock.now();
     const sha256 = createHash('sha256').update(body).digest('hex');

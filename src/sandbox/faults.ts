@@ -31,12 +31,28 @@ export type WebhookFaults = {
   redeliverMissingMs: number | null;
 };
 
+/** Shares of the questions to the played source; at most one of them befalls a question. */
+export type SourceFaults = {
+  /** Answered after `slowMs`. */
+  slow: number;
+  slowMs: number;
+  silent: number;
+  /** The connection breaks without an answer, as where nobody listens. */
+  dropped: number;
+  error: number;
+  malformed: number;
+  /** A number as a text. */
+  wrongType: number;
+  oversized: number;
+};
+
 /** `operations`: everything after a bid. */
 export type FaultSettings = {
   bids: AnswerFaults;
   queries: AnswerFaults;
   operations: AnswerFaults;
   webhooks: WebhookFaults;
+  sources: SourceFaults;
 };
 
 const noAnswerFaults: AnswerFaults = {
@@ -57,9 +73,13 @@ export const noFaults: FaultSettings = {
   queries: noAnswerFaults,
   operations: noAnswerFaults,
   webhooks: { duplicate: 0, reorder: 0, late: 0, lateMs: 500, missing: 0, redeliverMissingMs: null },
+  sources: {
+    ...{ slow: 0, slowMs: 5_000, silent: 0, dropped: 0 },
+    ...{ error: 0, malformed: 0, wrongType: 0, oversized: 0 },
+  },
 };
 
-const answerKinds = [
+export const answerKinds = [
   'throttled',
   'errorBefore',
   'errorAfter',
@@ -69,22 +89,19 @@ const answerKinds = [
   'unauthorised',
 ] as const;
 export type AnswerFault = (typeof answerKinds)[number];
-const webhookKinds = ['duplicate', 'reorder', 'late', 'missing'] as const;
+export const webhookKinds = ['duplicate', 'reorder', 'late', 'missing'] as const;
 export type WebhookFault = (typeof webhookKinds)[number];
+export const sourceKinds = ['slow', 'silent', 'dropped', 'error', 'malformed', 'wrongType', 'oversized'] as const;
+export type SourceFault = (typeof sourceKinds)[number];
 
-/** At most one fault for a call, by the shares of the settings. */
-export function drawAnswerFault(settings: AnswerFaults, chance: Chance): AnswerFault | null {
+/** At most one fault, by the shares of the settings. */
+export function drawFault<Kind extends string>(
+  kinds: readonly Kind[],
+  settings: Readonly<Record<Kind, number>>,
+  chance: Chance,
+): Kind | null {
   let left = chance();
-  for (const kind of answerKinds) {
-    left -= settings[kind];
-    if (left < 0) return kind;
-  }
-  return null;
-}
-
-export function drawWebhookFault(settings: WebhookFaults, chance: Chance): WebhookFault | null {
-  let left = chance();
-  for (const kind of webhookKinds) {
+  for (const kind of kinds) {
     left -= settings[kind];
     if (left < 0) return kind;
   }

@@ -4,7 +4,7 @@
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { AmountCents, EpochMs, RateHundredths, RequestId } from '../domain/glossary.ts';
-import type { AnswerFault, WebhookFault } from './faults.ts';
+import type { AnswerFault, SourceFault, WebhookFault } from './faults.ts';
 import type { DayNumber } from './loan.ts';
 import type { Pledge, WorkerChoice } from './worker-choice.ts';
 import type { Segment } from './world.ts';
@@ -57,6 +57,9 @@ export type ArrivedCall = {
   /** The header, where one came. */
   idempotencyKey?: string;
 };
+
+/** A question to the played source, with what it says if nothing goes wrong. */
+type SourceQuestion = { kind: 'question'; body: string; score: number; fault: SourceFault | null; at: EpochMs };
 
 type DeliveryKind =
   | 'requests'
@@ -135,7 +138,8 @@ export type SandboxEntry =
   | DeliveryAttempt
   | AuctionEnd
   | WonTruth
-  | ExecutedOperation;
+  | ExecutedOperation
+  | SourceQuestion;
 
 export type SandboxRecord = {
   write: (entry: SandboxEntry) => void;

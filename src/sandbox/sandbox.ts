@@ -2,6 +2,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock, Timer } from '../domain/clock.ts';
+import { type Bureau, createBureau } from './bureau.ts';
 import { chanceOf } from './chance.ts';
 import type { Contracts } from './contracts.ts';
 import { createDeliveries, type Deliveries, type Message } from './deliveries.ts';
@@ -39,6 +40,7 @@ export type Sandbox = {
   /** The service's side of contracts and withdrawal-backed loans, for tests that change its truth. */
   contracts: Contracts;
   withdrawals: Withdrawals;
+  bureau: Bureau;
   /** Of the first `count` requests of a stream of `planned`, whether they have been put to auction or not. */
   people: (count: number, planned: number) => readonly TestPerson[];
   /** Of the won bids whose worker has taken the proposal, the latest first. */
@@ -70,6 +72,10 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const replaced: Promise<void>[] = [];
   const send = (message: Message) => deliveries?.send(message);
   const stage = createStage({ settings, seed, clock, rivals, record, send });
+  const bureau = createBureau({
+    ...{ settings: settings.bureau, faults: settings.faults.sources, seed, clock, record },
+    chance: chanceOf(seed, 'source-faults'),
+  });
   const server = createSandboxServer({
     house: stage.house,
     links: stage.links,
@@ -77,13 +83,14 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     withdrawals: stage.withdrawals,
     withdrawalForm: settings.tokens.withdrawalForm,
     tokens,
+    bureau,
     faults: settings.faults,
     clock,
     chance: chanceOf(seed, 'answer-faults'),
     record,
   });
 
-  const summary = () => summaryOf(record, server.counts, deliveries?.counts() ?? null);
+  const summary = () => summaryOf(record, server.counts, bureau.counts(), deliveries?.counts() ?? null);
   const settled = async () => {
     await stage.ended();
     await deliveries?.idle();
@@ -116,6 +123,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       trueValue(settings.world, offerOn(rivals, request, request.amountCents, request.releasedOn, terms)),
     contracts: stage.contracts,
     withdrawals: stage.withdrawals,
+    bureau,
     people: (count, planned) =>
       Array.from({ length: Math.min(count, planned) }, (_, index) => testPerson(settings.world, seed, index, planned)),
     takers: () => {

@@ -14,8 +14,16 @@ import {
   unauthorised,
 } from './answers.ts';
 import type { AuctionHouse } from './auction-house.ts';
+import { type Bureau, bureauPath } from './bureau.ts';
 import type { Contracts } from './contracts.ts';
-import { type AnswerFault, type AnswerFaults, drawAnswerFault, drawDelay, type FaultSettings } from './faults.ts';
+import {
+  type AnswerFault,
+  type AnswerFaults,
+  answerKinds,
+  drawDelay,
+  drawFault,
+  type FaultSettings,
+} from './faults.ts';
 import type { Links } from './links.ts';
 import { type ArrivedCall, requestIdIn, type SandboxRecord } from './record.ts';
 import type { TokenSettings, Tokens } from './tokens.ts';
@@ -38,6 +46,7 @@ type Context = {
   withdrawals: Withdrawals;
   withdrawalForm: TokenSettings['withdrawalForm'];
   tokens: Tokens;
+  bureau: Bureau;
   faults: FaultSettings;
   clock: Clock;
   chance: Chance;
@@ -98,6 +107,8 @@ export function createSandboxServer(context: Context): SandboxServer {
       if (isKnown) context.contracts.change(noteNumber, { closedByTermination: true });
       return answer(response, { status: isKnown ? 200 : 404, body: JSON.stringify({ terminated: isKnown }) });
     }
+    if (path === bureauPath && request.method === 'POST')
+      return collect(request, (bytes) => context.bureau.answer(bytes.toString('utf8'), response));
     if (!knownPaths.has(path) || request.method !== 'POST') return answer(response, { status: 404, body: '{}' });
     collect(request, (bytes) => take(context, counts, path, request, response, bytes));
   });
@@ -138,7 +149,7 @@ function take(
   const authorised = context.tokens.accepts(request.headers.authorization, form);
   const key = request.headers.idempotencykey;
   const idempotencyKey = typeof key === 'string' ? key : undefined;
-  const fault = drawAnswerFault(faults, context.chance);
+  const fault = drawFault(answerKinds, faults, context.chance);
   const delayMs = drawDelay(faults, context.chance);
   const landed = authorised && fault !== 'unauthorised' && fault !== 'throttled' && fault !== 'errorBefore';
   const handled = landed ? handle(context, path, body, idempotencyKey) : null;

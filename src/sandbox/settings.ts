@@ -1,6 +1,7 @@
 /** All settings of the sandbox with their defaults, and how overrides are read: unknown keys and wrong kinds are refused at once. */
 import { Fault } from '../errors.ts';
 import { type AuctionSettings, defaultAuction } from './auction-house.ts';
+import { type BureauSettings, defaultBureau } from './bureau.ts';
 import { type ContractSettings, defaultContracts } from './contracts.ts';
 import { type FaultSettings, noFaults } from './faults.ts';
 import { defaultLinks, type LinkSettings } from './links.ts';
@@ -26,6 +27,7 @@ export type SandboxSettings = {
   faults: FaultSettings;
   deliveries: DeliverySettings;
   tokens: TokenSettings;
+  bureau: BureauSettings;
   pace: PaceSettings;
 };
 
@@ -38,6 +40,7 @@ const defaultSandbox: SandboxSettings = {
   faults: noFaults,
   deliveries: defaultDeliveries,
   tokens: defaultTokens,
+  bureau: defaultBureau,
   pace: { batchRequests: 20, batchIntervalMs: 1_000, overlapping: true },
 };
 

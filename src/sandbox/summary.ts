@@ -1,4 +1,5 @@
 /** What a run of the sandbox amounts to, counted from its record. */
+import type { BureauCounts } from './bureau.ts';
 import type { DeliveryCounts } from './deliveries.ts';
 import type { AnswerFault, WebhookFault } from './faults.ts';
 import type { SandboxRecord } from './record.ts';
@@ -18,12 +19,19 @@ export type SandboxSummary = {
   /** Operations after a bid that the service executed, by path or name, and how many of their subjects more than once. */
   operations: Readonly<Record<string, number>>;
   executedTwice: number;
+  /** Questions to the played source, and what befell them. */
+  sources: BureauCounts;
   webhooks: { sent: number; acknowledged: number; givenUp: number };
   /** Each fault that has happened, and how often. */
   faults: Readonly<Record<AnswerFault | 'delay' | WebhookFault, number>>;
 };
 
-export function summaryOf(record: SandboxRecord, answers: AnswerCounts, sender: DeliveryCounts | null): SandboxSummary {
+export function summaryOf(
+  record: SandboxRecord,
+  answers: AnswerCounts,
+  sources: BureauCounts,
+  sender: DeliveryCounts | null,
+): SandboxSummary {
   const ended = record.of('ended');
   const won = record.of('won').filter((entry) => entry.errors.length === 0);
   const { sent = 0, acknowledged = 0, givenUp = 0 } = sender ?? {};
@@ -37,6 +45,7 @@ export function summaryOf(record: SandboxRecord, answers: AnswerCounts, sender: 
     takenByWorkers: won.filter((entry) => entry.choice.accepted).length,
     defaulted: won.filter((entry) => entry.choice.defaultedInMonth !== null).length,
     ...executedIn(record),
+    sources,
     webhooks: { sent, acknowledged, givenUp },
     faults: { ...answers.faults, ...(sender?.faults ?? { duplicate: 0, reorder: 0, late: 0, missing: 0 }) },
   };

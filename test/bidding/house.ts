@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import outcomesFile from '../../config/outcomes.json' with { type: 'json' };
 import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
+import { createEnrichment } from '../../src/adapters/enrichment/sources.ts';
 import { createIdentityProvider } from '../../src/adapters/oidc/identity-provider.ts';
 import { createService } from '../../src/adapters/service/service.ts';
 import { createSteadySystemClock } from '../../src/adapters/system/clock.ts';
@@ -105,7 +106,8 @@ export async function openHouse(options: {
   seed: number;
   sandbox: object;
   bidding: Partial<BiddingSettings>;
-  more?: object;
+  /** Other sections of the settings, from the address of the sandbox where they need it. */
+  more?: object | ((sandboxUrl: string) => object);
   rivals?: Rivals;
   /** Of the service, where it is not the sandbox's own address. */
   baseUrl?: (sandboxUrl: string) => string;
@@ -126,8 +128,15 @@ export async function openHouse(options: {
   const sandbox = createSandbox({ settings, seed: options.seed, clock, ...rivals });
   const { url } = await sandbox.listen(0);
   const { accessToken } = settings.tokens;
-  const { bidding, more = {} } = options;
-  const config = configOf({ baseUrl: options.baseUrl?.(url) ?? url, dataDir: directory, accessToken, bidding, more });
+  const { bidding } = options;
+  const more = typeof options.more === 'function' ? options.more(url) : options.more;
+  const config = configOf({
+    baseUrl: options.baseUrl?.(url) ?? url,
+    dataDir: directory,
+    accessToken,
+    bidding,
+    ...(more && { more }),
+  });
   const policy = shippedPolicy(config);
   const mapping = readRequestMapping(mappingFile);
   const outcomes = readOutcomeTable(outcomesFile);
@@ -147,7 +156,7 @@ export async function openHouse(options: {
   const engine = await startEngine({
     config,
     instance: randomUUID(),
-    enrichment: null,
+    enrichment: createEnrichment(config.enrichment, store.queryBudget),
     soleOwner: true,
     store,
     service,

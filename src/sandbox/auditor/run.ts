@@ -126,6 +126,9 @@ function readRecord(record: RunSources['record'], caseOf: (requestId: RequestId)
       case 'operation':
         // Operations after a bid are judged by their own summary.
         break;
+      case 'question':
+        // What a source was asked says of no request; that a decision notes what was answered is told by the log.
+        break;
       default:
         entry satisfies never;
     }
