@@ -588,6 +588,7 @@ function noteLasts(event: DeskEvent, tellers: Tellers): void {
   if (event.kind === 'earlier-bids') lasts.lately.noteEarlier(event.bids);
   if (event.kind === 'link-query') tellRefusals('link-queries-refused', lasts.lately.noteLinkQuery(event), tellers);
   if (event.kind === 'attempt' && event.durationMs !== null) lasts.lately.noteAnswerTime(event.durationMs, clock.now());
+  if (event.kind === 'source') lasts.lately.noteSource(event);
   if (event.kind === 'sending') lasts.sentAt = event.at;
   if (event.kind === 'attempt' && takenOutcomes.has(event.outcome)) lasts.bidAt = clock.now();
   if (event.kind === 'folded' && event.to === 'won' && event.from !== 'won') lasts.winAt = clock.now();
@@ -1135,6 +1136,7 @@ function statusOf(
     lastAnswerStatus: parts.serviceAnsweredStatus(),
     serviceAskedMs: config.bidding.timeWitness === 'service' ? askIdleEveryMs : null,
     ...lasts.lately.told(clock.now()),
+    failingSources: lasts.lately.failingSources(clock.now())?.map((failing) => ({ ...failing })) ?? null,
     caps: fullCapsOf(parts),
   };
 }

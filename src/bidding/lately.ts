@@ -5,7 +5,7 @@
 import { isWindowKey, operatorPrefix, usageUnder, windowHoursOf } from '../domain/cap-book.ts';
 import { dayOf } from '../domain/clock.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import { type BidOutcome, refusedInDoubt } from '../domain/offer.ts';
+import { type BidOutcome, refusedInDoubt, type SourceFailure } from '../domain/offer.ts';
 import type { Answered, Claimed, Passed } from '../domain/records.ts';
 import { fullCapOf } from './decide.ts';
 import type { EarlierBid } from './earlier-bids.ts';
@@ -46,11 +46,16 @@ type Lately = {
   slowAnswers: { medianMs: number; of: number; windowMs: number } | null;
 };
 
+/** An external source of whose last answers half or more failed. `failure`: why the last of them did. */
+type FailingSource = { source: string; failure: SourceFailure; failed: number; of: number };
+
 /** Whether the service refuses every bid, or every link query, has changed: `count` in a row were refused, over `durationMs`. */
 export type RefusalChange = { kind: 'begun' | 'over'; count: number; durationMs: number };
 
 /** A query that has come to an end. `isRefused`: in words that nobody knows; else it was answered, or refused in known ones. */
 export type LinkQueryEnd = { linkKey: string; isRefused: boolean; at: EpochMs };
+
+type SourceAnswer = { source: string; failure: SourceFailure | null; at: EpochMs };
 
 type LatelyWatch = {
   /** Null: what `unknownRefusals` tells begins and ends with another record. */
@@ -62,6 +67,10 @@ type LatelyWatch = {
   /** From the sending of a bid to its answer, also to one that turns it away, or to its end without one. */
   noteAnswerTime: (durationMs: number, at: EpochMs) => void;
   told: (now: EpochMs) => Lately;
+  /** Of an external source: that it has answered, or why it has not. */
+  noteSource: (answer: SourceAnswer) => void;
+  /** Null: none of them fails. */
+  failingSources: (now: EpochMs) => readonly FailingSource[] | null;
   /**
    * Where half or more of the last would-be bids ended by a cap, or the latest few of them by one set by hand, which counts every bid;
    * or some of them within the last minutes by one set by hand. Those that ended by a cap which is gone, was raised, or has begun a new
@@ -86,6 +95,8 @@ const leastAnswerTimes = 10;
 const slowShare = 0.1;
 /** What was slow before says nothing of now. */
 const answerTimeMs = 300_000;
+const mostSourceAnswers = 20;
+const leastSourceAnswers = 5;
 const leastByHand = 3;
 const recentlyMs = 600_000;
 const hourMs = 3_600_000;
@@ -98,6 +109,8 @@ export function createLatelyWatch(windowMs: number): LatelyWatch {
   const answerTimes: { durationMs: number; at: EpochMs }[] = [];
   /** Of the last would-be bids, the latest last. */
   const wouldBe: WouldBe[] = [];
+  /** By source, the latest last. */
+  const sources = new Map<string, SourceAnswer[]>();
 
   function noteAnswer({ requestId, at, outcome }: Answered): RefusalChange | null {
     if (isUnknownRefusal(outcome)) return bids.refused(requestId, at);
@@ -135,6 +148,14 @@ export function createLatelyWatch(windowMs: number): LatelyWatch {
         windowMs,
       ),
     }),
+    noteSource: (answer) => {
+      const known = sources.get(answer.source) ?? [];
+      sources.set(answer.source, [...known, answer].slice(-mostSourceAnswers));
+    },
+    failingSources: (now) => {
+      const failing = [...sources.values()].flatMap((answers) => failingIn(answers, now) ?? []);
+      return failing.length === 0 ? null : failing;
+    },
     caps: (holding) => {
       const { now, byHand } = holding;
       const counted = wouldBe.filter((each) => each.end === null || mayStand(each, each.end, holding));
@@ -220,6 +241,13 @@ function slowAnswersIn(durations: readonly number[], windowMs: number): Lately['
   if (durations.length < leastAnswerTimes) return null;
   const medianMs = Math.round(medianOf(durations));
   return medianMs < slowShare * windowMs ? null : { medianMs, of: durations.length, windowMs };
+}
+
+function failingIn(answers: readonly SourceAnswer[], now: EpochMs): FailingSource | null {
+  const recent = answers.filter(({ at }) => now - at <= recentlyMs);
+  const failures = recent.flatMap(({ failure }) => failure ?? []);
+  if (recent.length < leastSourceAnswers || failures.length * 2 < recent.length) return null;
+  return { source: recent[0]!.source, failure: failures.at(-1)!, failed: failures.length, of: recent.length };
 }
 
 /** Of an even number the lower one. */

@@ -14,7 +14,7 @@ export async function biddingFindings(
   const { bidding } = status;
   if (bidding === null) return [];
   const since = world.format.minute(bidding.since);
-  const { unknownRefusals, linkQueryRefusals, slowAnswers, caps, partitions } = status;
+  const { unknownRefusals, linkQueryRefusals, slowAnswers, failingSources, caps, partitions } = status;
   if (bidding.cause === null) {
     const ill: Finding[] = [];
     if (partitions.closed.length > 0)
@@ -27,6 +27,10 @@ export async function biddingFindings(
       const { medianMs, of, windowMs } = slowAnswers;
       ill.push(found('bidding', 'warn', 'bidding-slow', { since, durationMs: medianMs, count: of, windowMs }));
     }
+    for (const { source, failure, failed, of } of failingSources ?? [])
+      ill.push(
+        found('bidding', 'warn', 'bidding-source-fails', { since, name: source, code: failure, count: failed, of }),
+      );
     if (caps != null) ill.push(await cappedFinding(world, reader, caps, since));
     return ill.length > 0 ? ill : [found('bidding', 'ok', 'bidding-open', { since })];
   }

@@ -171,6 +171,10 @@ export const doctorEn: Texts['doctor'] = {
       `open since ${since}, but half of the last ${count} bids waited ${(Number(durationMs) / 1_000).toFixed(1)} s or longer for their answer, and an auction lasts ${Number(windowMs) / 1_000} s: requests may end without a bid for it`,
       'ask the service why it is slow; see the runbook LanceServiceSlow',
     ],
+    'bidding-source-fails': ({ since, name, code, count, of }) => [
+      `open since ${since}, but the source ${name} did not answer ${count} of the last ${of} questions, the last for ${code}: what the rules say otherwise holds`,
+      'look at its address and token under enrichment, and ask whoever runs it; see the runbook LanceSourceFailing',
+    ],
     'bidding-capped': ({ since, name, kind, used, limit, count, of, hours }) => [
       `open since ${since}, but a cap keeps them back: ${statusEn.capsFull({ name: String(name), byHand: kind === 'by-hand', used: used === undefined ? null : String(used), limit: limit === undefined ? null : String(limit) }, Number(count), Number(of))}`,
       statusEn.capRemedy({

@@ -186,6 +186,10 @@ export const doctorPt = {
       `abertos desde ${since}, mas metade dos últimos ${count} lances esperou ${(Number(durationMs) / 1_000).toFixed(1).replace('.', ',')} s ou mais pela resposta, e um leilão dura ${Number(windowMs) / 1_000} s: por isso pode haver solicitações que ficam sem lance`,
       'pergunte ao serviço por que está lento; veja o runbook LanceServiceSlow',
     ],
+    'bidding-source-fails': ({ since, name, code, count, of }: DoctorFigures) => [
+      `abertos desde ${since}, mas a fonte ${name} não respondeu a ${count} das últimas ${of} perguntas, a última por ${code}: vale o que as regras dizem para isso`,
+      'veja o endereço e o token dela em enrichment, e pergunte a quem a opera; veja o runbook LanceSourceFailing',
+    ],
     'bidding-capped': ({ since, name, kind, used, limit, count, of, hours }: DoctorFigures) => [
       `abertos desde ${since}, mas um teto os segura: ${statusPt.capsFull({ name: String(name), byHand: kind === 'by-hand', used: used === undefined ? null : String(used), limit: limit === undefined ? null : String(limit) }, Number(count), Number(of))}`,
       statusPt.capRemedy({

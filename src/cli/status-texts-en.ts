@@ -29,6 +29,7 @@ export const statusEn: Texts['status'] = {
     refusals: 'refusals',
     linkQueries: 'queries',
     answers: 'answers',
+    sources: 'sources',
     caps: 'caps',
     waits: 'waits',
     economics: 'economics',
@@ -75,6 +76,8 @@ export const statusEn: Texts['status'] = {
     `REFUSED: the queries of the last ${count} employment links were all refused in unknown words, and none was answered between: requests end as link-refused; ask the service whether it still takes our queries (runbook LanceLinkQueriesRefused)`,
   slowAnswers: ({ medianMs, of, windowMs }) =>
     `SLOW: half of the last ${of} bids waited ${(medianMs / 1_000).toFixed(1)} s or longer for their answer, and an auction lasts ${Math.round(windowMs / 1_000)} s: requests may end without a bid for it; ask the service (runbook LanceServiceSlow)`,
+  failingSource: ({ source, failure, failed, of }) =>
+    `FAILS: the source ${source} did not answer ${failed} of the last ${of} questions, the last for ${failure}: what the rules say otherwise holds (runbook LanceSourceFailing)`,
   capsFull: ({ name, byHand, used, limit }, ended, of) =>
     `${ended} of the last ${of} would-be bids ended by a cap, the last by ${name}${byHand ? ' (set by hand)' : ' (of the rules)'}${used === null ? '' : `: ${used} of ${limit} used`}`,
   capRemedy: ({ name, byHand, windowHours }) =>

@@ -13,6 +13,7 @@ type Queue = {
   sendLimitMost?: number | undefined;
   unknown: number;
 };
+type FailingSource = { source: string; failure: string; failed: number; of: number };
 type SlowAnswers = { medianMs: number; of: number; windowMs: number };
 type GoneBack = { hash: string; from: string; by: string | null; isLive: boolean };
 type Review = { kind: 'reviewed'; by: string | null } | { kind: 'due' | 'overdue'; until: string };
@@ -57,6 +58,7 @@ export const statusPt = {
     refusals: 'recusas',
     linkQueries: 'consultas',
     answers: 'respostas',
+    sources: 'fontes',
     caps: 'tetos',
     waits: 'espera',
     economics: 'economia',
@@ -106,6 +108,8 @@ export const statusPt = {
     `RECUSADAS: as consultas dos últimos ${count} vínculos de emprego foram todas recusadas em palavras desconhecidas, e nenhuma foi respondida no meio: as solicitações terminam como link-refused; pergunte ao serviço se ele ainda aceita nossas consultas (runbook LanceLinkQueriesRefused)`,
   slowAnswers: ({ medianMs, of, windowMs }: SlowAnswers) =>
     `LENTAS: metade dos últimos ${of} lances esperou ${(medianMs / 1_000).toFixed(1).replace('.', ',')} s ou mais pela resposta, e um leilão dura ${Math.round(windowMs / 1_000)} s: por isso pode haver solicitações que ficam sem lance; pergunte ao serviço (runbook LanceServiceSlow)`,
+  failingSource: ({ source, failure, failed, of }: FailingSource) =>
+    `FALHA: a fonte ${source} não respondeu a ${failed} das últimas ${of} perguntas, a última por ${failure}: vale o que as regras dizem para isso (runbook LanceSourceFailing)`,
   capsFull: (
     { name, byHand, used, limit }: { name: string; byHand: boolean; used: string | null; limit: string | null },
     ended: number,

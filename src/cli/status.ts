@@ -174,6 +174,10 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.refusals, found.unknownRefusals == null ? null : status.unknownRefusals(found.unknownRefusals)],
     [labels.linkQueries, found.linkQueryRefusals == null ? null : status.linkQueryRefusals(found.linkQueryRefusals)],
     [labels.answers, found.slowAnswers == null ? null : status.slowAnswers(found.slowAnswers)],
+    ...(found.failingSources ?? []).map((failing): readonly [string, string] => [
+      labels.sources,
+      status.failingSource(failing),
+    ]),
     [labels.caps, found.caps == null ? null : fullCapsText(format, found.caps)],
     ...(found.capRaises ?? []).map((raise): readonly [string, string] => [labels.waits, raiseText(format, raise)]),
   ];

@@ -129,6 +129,8 @@ export type Metrics = {
 
 /** Pass codes are declared by the risk team, at most 100; a list that grows past its limit counts as one `other`. */
 const maxLabelValues = 100;
+/** Each is told with every reason for a failure. */
+const maxSources = 10;
 const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** How often the delay of the event loop is measured: each look wakes the process. The delay told has this in it. */
@@ -212,7 +214,7 @@ function makeCounters(registry: Registry) {
       'rule',
     ]),
     attempts: counter('bid_attempts', 'Attempts to place a bid, by outcome.', ['outcome']),
-    sources: counter('source_answers', 'Answers of external sources, and why there was none.', ['outcome']),
+    sources: counter('source_answers', 'Answers of external sources, and why there was none.', ['source', 'outcome']),
     lateClaims: counter('late_claims', 'Claims that lost to an earlier one in the log.', []),
     alarms: counter('alarms', 'Alarms raised, by code.', ['code']),
     steps: counter('steps', 'Durable steps taken, by step.', ['step']),
@@ -333,11 +335,11 @@ const labelForm = /^[a-z][a-zA-Z0-9:.|_-]{0,199}$/;
 const ruleNameForm = /^\P{C}{1,80}$/u;
 
 /** The label itself while the list is short and it has a label's form, else `other`. */
-function limitedLabel(form = labelForm): (value: string) => string {
+function limitedLabel(form = labelForm, most = maxLabelValues): (value: string) => string {
   const seen = new Set<string>();
   return (value) => {
     if (seen.has(value)) return value;
-    if (seen.size >= maxLabelValues || !form.test(value)) return 'other';
+    if (seen.size >= most || !form.test(value)) return 'other';
     seen.add(value);
     return value;
   };
@@ -414,6 +416,7 @@ function deskObserver(
   const faultCode = limitedLabel();
   const dimensions = limitedLabel();
   const ruleName = limitedLabel(ruleNameForm);
+  const sourceLabel = limitedLabel(labelForm, maxSources);
   const ruleEffect = tallyOf((rule) => counters.ruleEffects.labels({ rule }));
   const rulePass = tallyOf((rule) => counters.rulePasses.labels({ rule }));
   const step = tallyOf((name) => counters.steps.labels({ step: name }));
@@ -450,7 +453,7 @@ function deskObserver(
       case 'bidding':
         return undefined;
       case 'source':
-        return counters.sources.inc({ outcome: event.failure ?? 'answered' });
+        return counters.sources.inc({ source: sourceLabel(event.source), outcome: event.failure ?? 'answered' });
       case 'attempt':
         return attempt.add(attemptOutcome(event.outcome));
       case 'log-refused':

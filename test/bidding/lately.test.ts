@@ -221,3 +221,21 @@ test('answers that were slow minutes ago are told no more', () => {
   for (let each = 0; each < 9; each += 1) watch.noteAnswerTime(4_000, at + 400_000);
   assert.equal(watch.told(at + 400_000).slowAnswers, null, 'too few of late');
 });
+
+test('a source of whose last answers half or more failed is told, with the last reason, for as long as they are recent', () => {
+  const watch = createLatelyWatch(30_000);
+  const note = (source: string, failure: 'time-out' | 'refused' | null, place: number) =>
+    watch.noteSource({ source, failure, at: at + place });
+  for (let place = 0; place < 4; place += 1) note('bureau', 'time-out', place);
+  assert.equal(watch.failingSources(at), null, 'four are too few');
+  for (let place = 0; place < 20; place += 1) note('other', place % 3 === 0 ? 'refused' : null, place);
+  assert.equal(watch.failingSources(at), null, 'seven of twenty are fewer than half');
+  note('bureau', 'refused', 4);
+  for (let place = 5; place < 9; place += 1) note('bureau', null, place);
+  const told = [{ source: 'bureau', failure: 'refused' as const, failed: 5, of: 9 }];
+  assert.deepEqual(watch.failingSources(at), told);
+  assert.deepEqual(watch.failingSources(at + 600_000), told);
+  assert.equal(watch.failingSources(at + 600_009), null);
+  for (let place = 9; place < 22; place += 1) note('bureau', null, place);
+  assert.equal(watch.failingSources(at + 22), null);
+});

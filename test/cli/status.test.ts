@@ -318,7 +318,8 @@ test('a closed partition is a failure for doctor, also where others are bid for 
 
 test('a service that refuses every link query is named by status and doctor, in one screen', async () => {
   const status = await statusOf();
-  const refused = { ...status, linkQueryRefusals: 1_234 };
+  const failingSources = [{ source: 'bureau', failure: 'time-out', failed: 12, of: 20 }];
+  const refused = { ...status, linkQueryRefusals: 1_234, failingSources };
   const server = createHttpServer((_request, response) => response.end(JSON.stringify(refused)));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const LANCE_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -329,9 +330,11 @@ test('a service that refuses every link query is named by status and doctor, in 
     ] as const) {
       const { stdout } = await lance({ LANCE_URL, LANCE_LANG: language }, 'status');
       assert.match(stdout.replaceAll(/\s+/g, ' '), said);
+      assert.match(stdout.replaceAll(/\s+/g, ' '), /bureau .*12 .* 20 .*time-out.*LanceSourceFailing/);
       assertScreen(stdout);
       const doctor = await lance({ ...environment, LANCE_URL, LANCE_LANG: language }, 'doctor');
       assert.match(doctor.stdout, /LanceLinkQueriesRefused/);
+      assert.match(doctor.stdout.replaceAll(/\s+/g, ' '), /bureau .*12 .* 20 .*time-out.*LanceSourceFailing/);
     }
     const json = jsonLines<{ finding: string; level: string }>(
       (await lance({ ...environment, LANCE_URL }, 'doctor', '--json')).stdout,

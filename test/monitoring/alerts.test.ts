@@ -157,6 +157,31 @@ const cases: readonly { what: string; change: Series; fires: readonly string[]; 
     change: { 'lance_passes_total{job="lance",instance="a",code="review-expired"}': '0x15 1x25' },
     fires: [],
   },
+  {
+    what: 'a source that answers one question in three',
+    change: {
+      'lance_source_answers_total{job="lance",instance="a",source="bureau",outcome="answered"}': '0+1x40',
+      'lance_source_answers_total{job="lance",instance="a",source="bureau",outcome="time-out"}': '0+2x40',
+    },
+    fires: ['LanceSourceFailing'],
+  },
+  {
+    what: 'a source that mostly answers, and another one that is seldom asked',
+    change: {
+      'lance_source_answers_total{job="lance",instance="a",source="bureau",outcome="answered"}': '0+3x40',
+      'lance_source_answers_total{job="lance",instance="a",source="bureau",outcome="time-out"}': '0+2x40',
+      'lance_source_answers_total{job="lance",instance="a",source="other",outcome="refused"}': '0x20 1x5 2x15',
+    },
+    fires: [],
+  },
+  {
+    what: 'a source that failed until a quarter of an hour ago',
+    change: {
+      'lance_source_answers_total{job="lance",instance="a",source="bureau",outcome="answered"}': '0x24 1+5x15',
+      'lance_source_answers_total{job="lance",instance="a",source="bureau",outcome="time-out"}': '0+2x24 48x15',
+    },
+    fires: [],
+  },
   { what: 'a full cap', change: like('lance_capped_requests', '0x28 12x12'), fires: ['LanceBidsCapped'] },
   { what: 'a cap that was full a moment ago', change: like('lance_capped_requests', '0x20 12x8 0x12'), fires: [] },
   { what: 'slow answers to a bid now and then', change: answersWithin(0, 0.5), fires: [] },

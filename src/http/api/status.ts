@@ -1,6 +1,7 @@
 /** Of one process: why no bids flow, if they do not, and what it is about. The same for the API, `lance status` and `doctor`. */
 import { z } from 'zod';
 import { closedCauses } from '../../bidding/bidding-status.ts';
+import { sourceFailures } from '../../domain/offer.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
 import { answered, answerNamed, measured, said, saidOfParts } from './described.ts';
@@ -205,6 +206,20 @@ export const statusSchema = answerNamed(
         .nullable()
         .optional(),
       'Where the answers to the last bids of this process, those of the last five minutes, took a tenth of an auction or more; null: they did not, or there were fewer than 10',
+    ),
+    failingSources: saidOfParts(
+      z
+        .array(
+          z.object({
+            source: said(z.string(), 'Name of the external source in the rule set', 'bureau'),
+            failure: said(z.enum(sourceFailures), 'Why the last of them failed', 'time-out'),
+            failed: said(count, 'How many failed', 12),
+            of: said(count, 'Of so many answers, the last ones', 20),
+          }),
+        )
+        .nullable()
+        .optional(),
+      'External sources of whose last answers to this process half or more failed, of the last ten minutes and at least five; null: none',
     ),
     caps: saidOfParts(
       z
