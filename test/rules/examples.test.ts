@@ -1,9 +1,9 @@
 /** The policies in `rules/examples/`: each folder is a whole set, good as `lance rules` finds it, and its tests hold its numbers. */
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
 import { compileRuleSet, type RuleFile } from '../../src/rules/rule-set.ts';
 import { runTests } from '../../src/rules/rule-tests.ts';
@@ -13,7 +13,15 @@ const root = new URL('../../rules/examples/', import.meta.url).pathname;
 const names = readdirSync(root, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map((entry) => entry.name);
-const english = { LANCE_LANG: 'en' };
+const settings = mkdtempSync(join(tmpdir(), 'lance-settings-'));
+after(() => rmSync(settings, { recursive: true, force: true }));
+const config = join(settings, 'config.json');
+// The one endpoint that an example asks.
+writeFileSync(
+  config,
+  JSON.stringify({ enrichment: { bureau: { url: 'https://bureau.example/score', sendCpf: true } } }),
+);
+const english = { LANCE_LANG: 'en', LANCE_CONFIG: config };
 
 function folderOf(name: string): string {
   return join(root, name);
@@ -83,7 +91,7 @@ test('no number of a rule, table, scorecard or computed fact can be moved withou
   for (const name of names) {
     const files = readRuleFiles(folderOf(name));
     const own = files.filter(
-      ({ path }) => !/^(?:codes|holidays)\.json$|\.test\.json$|\.values\.csv$|^lists\//.test(path),
+      ({ path }) => !/^(?:codes|holidays)\.json$|\.test\.json$|\.values\.csv$|\.source\.json$|^lists\//.test(path),
     );
     for (const { path, text } of own) {
       const content = JSON.parse(text) as Part;
