@@ -20,7 +20,7 @@ function rawOf(vault: Vault, requestId: RequestId, { sealed }: RecordedEnd): Jso
 }
 
 function lineOf(recorded: RecordedCase & { end: RecordedEnd }, vault: Vault): string {
-  const { request, link, linkAskedInVain, auction, decidedAt, control, acceptance, end } = recorded;
+  const { request, link, linkAskedInVain, auction, decidedAt, control, acceptance, sources, review, end } = recorded;
   const line = {
     request,
     link,
@@ -33,6 +33,8 @@ function lineOf(recorded: RecordedCase & { end: RecordedEnd }, vault: Vault): st
     decidedAt,
     control,
     acceptance,
+    ...(sources === undefined ? {} : { sources }),
+    ...(review === undefined ? {} : { review }),
   };
   return encodeAuditLine(line, rawOf(vault, request.requestId, end), request.availableMarginCents);
 }

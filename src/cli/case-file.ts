@@ -16,6 +16,7 @@ import type { CommandWorld } from './world.ts';
 /** Where nothing says when an auction ended, it ended when it was to end. */
 function caseOfLine(line: AuditLine, settings: BiddingSettings): RecordedCase {
   const { request, link, linkAskedInVain, bids, ownBidId, startedAt, endedAt, knownAt, control, acceptance } = line;
+  const { sources, review } = line;
   const planned = deadlineOf({ request }, settings);
   return {
     request,
@@ -33,6 +34,8 @@ function caseOfLine(line: AuditLine, settings: BiddingSettings): RecordedCase {
           },
     control,
     acceptance,
+    ...(sources === undefined ? {} : { sources }),
+    ...(review === undefined ? {} : { review }),
   };
 }
 

@@ -4,7 +4,7 @@
  * before this one did not write may be absent; fields that nobody knows may be there.
  */
 import { flowSteps } from './flow-records.ts';
-import { queueShape, sourceFailures } from './offer.ts';
+import { queueShape, type Review, type SourceLook, sourceFailures } from './offer.ts';
 import type { LostClaim, Topic, Topics } from './records.ts';
 import type { LinkDetail } from './request.ts';
 
@@ -221,6 +221,14 @@ const sourceLook = {
   found: map(textOrNumber),
 };
 
+const sourceLooks = list(object(sourceLook));
+
+const answeredReview = object({
+  ...review,
+  askedAt: time,
+  answer: nullable(object({ decision: reviewAnswer, by: text, via, reason: text, at: time })),
+});
+
 const trace = object({
   decidedAt: time,
   ruleSetHash: text,
@@ -244,15 +252,9 @@ const trace = object({
   caps,
   rulesFired: texts,
   tables: added(list(object({ table: text, hash: text, key: nullable(text), found: map(textOrNumber) }))),
-  sources: added(list(object(sourceLook))),
+  sources: added(sourceLooks),
   snoozed: added(list(object({ rule: text, digest: text }))),
-  review: added(
-    object({
-      ...review,
-      askedAt: time,
-      answer: nullable(object({ decision: reviewAnswer, by: text, via, reason: text, at: time })),
-    }),
-  ),
+  review: added(answeredReview),
   reasons,
   trial: added(
     nullable(
@@ -600,4 +602,14 @@ function standIn<T extends Topic>(topic: T, key: string, at: number, problem: st
     inputs: { kind: 'settings', hash: '', content: '' },
   };
   return standIns[topic];
+}
+
+/** Whether what somebody wrote into a file is what sources said of a request. */
+export function areSourceLooks(value: unknown): value is readonly SourceLook[] {
+  return sourceLooks(value) === null;
+}
+
+/** The same of what a person was asked, with the answer. */
+export function isReview(value: unknown): value is Review {
+  return answeredReview(value) === null;
 }

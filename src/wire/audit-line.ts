@@ -4,7 +4,8 @@
  * that a file can be made elsewhere too. Everything beside the four is optional and makes a replay exact.
  */
 import type { EpochMs } from '../domain/glossary.ts';
-import type { AcceptanceShift, PublishedBid, SnoozedRule } from '../domain/offer.ts';
+import type { AcceptanceShift, PublishedBid, Review, SnoozedRule, SourceLook } from '../domain/offer.ts';
+import { areSourceLooks, isReview } from '../domain/record-shapes.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
 import { withExtraKeys } from '../domain/sealed-facts.ts';
 import { decodePublishedBids, encodePublishedBids } from './events.ts';
@@ -30,13 +31,17 @@ export type AuditLine = {
   decidedAt: EpochMs | null;
   control: { paused: boolean; caps: Readonly<Record<string, number>>; snoozed?: readonly SnoozedRule[] };
   acceptance: AcceptanceShift | null;
+  /** What external sources had said of it; absent: nothing. */
+  sources?: readonly SourceLook[];
+  /** What a person was asked, with the answer; absent: nothing. */
+  review?: Review;
 };
 
 export type AuditLineReading = { kind: 'line'; line: AuditLine } | { kind: 'refused'; text: string };
 
 /** `rawRequest`: JSON text of the element; `marginCents`: as it was used, told by request or link. */
 export function encodeAuditLine(line: AuditLine, rawRequest: JsonValue, marginCents: number | null): string {
-  const { request, link, linkAskedInVain, bids, ownBidId, control, acceptance } = line;
+  const { request, link, linkAskedInVain, bids, ownBidId, control, acceptance, sources, review } = line;
   const { receivedAt, batchId, closesAt, expiresAt } = request;
   const { startedAt, endedAt, knownAt, decidedAt } = line;
   return JSON.stringify({
@@ -52,6 +57,8 @@ export function encodeAuditLine(line: AuditLine, rawRequest: JsonValue, marginCe
     auction: { startedAt, endedAt, knownAt, ownBidId },
     control,
     acceptance,
+    ...(sources === undefined ? {} : { sources }),
+    ...(review === undefined ? {} : { review }),
   });
 }
 
@@ -165,6 +172,11 @@ export function readAuditLine(text: string, deps: Deps): AuditLineReading {
     return refused('control', 'has another shape; write {"paused": false, "caps": {"name": cents}}');
   const acceptance = acceptanceOf(value.acceptance);
   if (acceptance === 'wrong') return refused('acceptance', 'has another shape; leave it out');
+  const { sources, review } = value as { sources?: unknown; review?: unknown };
+  if (sources !== undefined && !areSourceLooks(sources))
+    return refused('sources', 'has another shape; write it as lance audit export does, or leave it out');
+  if (review !== undefined && !isReview(review))
+    return refused('review', 'has another shape; write it as lance audit export does, or leave it out');
   const auction = objectOf(value.auction) ?? {};
   const times = instantsOf(auction, ['startedAt', 'endedAt', 'knownAt']);
   if (times.wrong !== null) return refused(`auction.${times.wrong}`, `is no time; ${instantRemedy}`);
@@ -189,6 +201,8 @@ export function readAuditLine(text: string, deps: Deps): AuditLineReading {
       decidedAt: read.decidedAt ?? null,
       control,
       acceptance,
+      ...(sources === undefined ? {} : { sources }),
+      ...(review === undefined ? {} : { review }),
     },
   };
 }

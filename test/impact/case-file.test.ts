@@ -10,6 +10,7 @@ import { createReplayApart } from '../../src/cli/replay-apart.ts';
 import { en } from '../../src/cli/texts-en.ts';
 import { inOrder } from '../../src/impact/impact.ts';
 import { replaySets } from '../../src/impact/replay-sets.ts';
+import { encodeAuditLine, readAuditLine } from '../../src/wire/audit-line.ts';
 import { config, linesOf, mapping, policyWith, pseudonymKey, settings, shippedFiles } from './recorded.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'lance-case-file-'));
@@ -83,5 +84,49 @@ test('a file that is not there, and a folder, are told', async () => {
   for (const file of [join(directory, 'nowhere'), directory, join(directory, 'short.ndjson', 'below')]) {
     const read = readCaseFile(world, file, reading, null, () => undefined);
     await assert.rejects(read, { code: 'not-found' });
+  }
+});
+
+const looks = [
+  { source: 'bureau', hash: 'h', failure: null, found: { score: 700, grade: 'A' } },
+  { source: 'other', hash: 'i', failure: 'time-out', found: {} },
+];
+const review = {
+  ...{ queue: 'large', rules: ['Large'], askedAt: 1, until: 2, otherwise: 'pass' },
+  answer: { decision: 'bid', by: 'ana', via: 'api', reason: 'known', at: 2 },
+};
+
+test('what sources said and a person was asked is in the file, as it was heard', async () => {
+  const [line, ...others] = linesOf(2).map((text) => JSON.parse(text) as object);
+  const lines = [{ ...line, sources: looks, review }, { ...line, review: { ...review, answer: null } }, ...others];
+  const file = fileOf(
+    'heard.ndjson',
+    lines.map((each) => JSON.stringify(each)),
+  );
+  const [first, second, third] = await readCaseFile(world, file, reading, null, () => undefined);
+  assert.deepEqual([first!.sources, first!.review], [looks, review]);
+  assert.deepEqual([second!.sources, second!.review], [undefined, { ...review, answer: null }]);
+  assert.ok(!('sources' in third!) && !('review' in third!));
+  const read = readAuditLine(JSON.stringify(lines[0]), reading);
+  assert.ok(read.kind === 'line');
+  const again = JSON.parse(encodeAuditLine(read.line, null, null)) as object;
+  assert.deepEqual(again, { ...again, sources: looks, review });
+});
+
+test('another shape of them is refused by its field', () => {
+  const [line] = linesOf(1).map((text) => JSON.parse(text) as object);
+  const [look] = looks;
+  for (const [more, field] of [
+    [{ sources: {} }, 'sources'],
+    [{ sources: null }, 'sources'],
+    [{ sources: [{ ...look, failure: 'tired' }] }, 'sources'],
+    [{ sources: [{ ...look, found: { score: { deep: 1 } } }] }, 'sources'],
+    [{ review: null }, 'review'],
+    [{ review: { ...review, otherwise: 'perhaps' } }, 'review'],
+    [{ review: { ...review, until: '2' } }, 'review'],
+  ] as const) {
+    const read = readAuditLine(JSON.stringify({ ...line, ...more }), reading);
+    assert.ok(read.kind === 'refused', JSON.stringify(more));
+    assert.match(read.text, new RegExp(`^"${field}" has another shape; write it as lance audit export does`));
   }
 });
