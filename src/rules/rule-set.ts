@@ -395,26 +395,32 @@ function readRules(parsed: readonly ParsedFile[], known: Known, faults: RuleFaul
   return { rules, tables };
 }
 
-/** How a fault names the facts that a file makes, by the file's path. */
-const madeBy: readonly (readonly [path: RegExp, facts: (name: string) => string])[] = [
-  [/^(\w+)\.values\.(?:json|csv)$/, (name) => `"${valuesPrefix}${name}.`],
-  [/^lists\/([\w-]+)\.json$/, (name) => `"${listPrefix}${name}"`],
-  [/^(\w+)\.source\.json$/, (name) => `"${sourcePrefix}${name}.`],
-  [/^(\w+)\.score\.json$/, (name) => `"score.${name}"`],
+/** How faults in other files say that what a file makes is not there, by file and pointer of the fault that took it away. */
+const madeBy: readonly (readonly [place: RegExp, missed: (name: string) => string])[] = [
+  [/^(\w+)\.values\.(?:json|csv)/, (name) => `"${valuesPrefix}${name}.`],
+  [/^lists\/([\w-]+)\.json/, (name) => `"${listPrefix}${name}"`],
+  [/^(\w+)\.source\.json/, (name) => `"${sourcePrefix}${name}.`],
+  [/^(\w+)\.score\.json/, (name) => `"score.${name}"`],
   [/^facts\.json\/facts\/([^/]+)/, (name) => `"${name}"`],
+  [/^holidays\.json/, () => `There is no fact "${holidayFact}".`],
+  // A fault at the front is of all that stands in the file.
+  [/^(codes|conditions|bases)\.json(?:\/[^/]*)?$/, (name) => ` is not declared in ${name}.json.`],
+  [/^events\.json(?:\/[^/]*)?$/, () => 'There is no event "'],
+  [/^codes\.json\/codes\/([^/]+)/, (name) => `The code "${name}" is not declared in codes.json.`],
+  [/^events\.json\/events\/([^/]+)/, (name) => `There is no event "${name}".`],
 ];
 
-/** Without those that only say that a fact of a refused file is not there: they go with it. */
-function withoutConsequences(faults: readonly RuleFault[]): readonly RuleFault[] {
+/** Without those that only say that something of a refused file is not there: they go with it. `isRead`: its JSON could be read. */
+function withoutConsequences(faults: readonly RuleFault[], isRead: (file: string) => boolean): readonly RuleFault[] {
   const declaring = (file: string) => file.replace(/\.csv$/, '.json');
   const lost = faults.flatMap(({ file, pointer }) =>
-    madeBy.flatMap(([path, facts]) => {
-      const name = (path.exec(file) ?? path.exec(`${file}${pointer}`))?.[1];
-      return name === undefined ? [] : [{ maker: declaring(file), facts: facts(name) }];
+    madeBy.flatMap(([place, missed]) => {
+      const found = place.exec(isRead(file) ? `${file}${pointer}` : file);
+      return found === null ? [] : [{ maker: declaring(file), missed: missed(found[1] ?? '') }];
     }),
   );
   const own = faults.filter(
-    ({ file, text }) => !lost.some(({ maker, facts }) => declaring(file) !== maker && text.includes(facts)),
+    ({ file, text }) => !lost.some(({ maker, missed }) => declaring(file) !== maker && text.includes(missed)),
   );
   return own.length === 0 ? faults : own;
 }
@@ -606,7 +612,11 @@ function compileParsed(
   checkedSource: string | null,
   whyAbsent: WhyAbsent | null,
 ): CompiledRuleSet {
-  const refused = (): CompiledRuleSet => ({ kind: 'refused', faults: withLines(withoutConsequences(faults), files) });
+  const isRead = (file: string) => parsed.some(({ path }) => path === file);
+  const refused = (): CompiledRuleSet => ({
+    kind: 'refused',
+    faults: withLines(withoutConsequences(faults, isRead), files),
+  });
   if (parsed.length === 0 && faults.length > 0) return refused();
   const checked = checkedSource !== null;
   const contentOf = (kind: FileKind) => parsed.find((file) => file.kind === kind)?.value;

@@ -161,3 +161,53 @@ test('thousandths of a real are refused in the facts of a test, and stay good in
   assert(good.kind === 'compiled', 'it was refused');
   assert.equal(openRuleSet(good.ruleSet.source.replaceAll('9.5', '9.125')).kind, 'compiled');
 });
+
+test('what follows from codes, conditions, events or holidays that are refused is not told beside it', () => {
+  const json = (path: string, content: unknown): RuleFile => ({ path, text: JSON.stringify(content, null, 1) });
+  const files = [
+    json('codes.json', { codes: { 'too-young': 'Too young.' } }),
+    json('conditions.json', { conditions: { grown: ruleOf().conditions } }),
+    json('events.json', { events: { refuse: { type: 'pass', params: { code: 'too-young' } } } }),
+    json('holidays.json', { from: '2026-01-01', until: '2026-12-31', holidays: { '2026-11-20': 'x' } }),
+    json('bases.json', { bases: { ordinary: { 'worker.ageYears': 30 } } }),
+    json('rules.json', {
+      rules: [
+        ruleOf({ name: 'A', conditions: { all: [{ condition: 'grown' }] } }),
+        ruleOf({ name: 'B', event: { type: 'refuse', params: { reason: 'x' } } }),
+        ruleOf({ name: 'C', conditions: { all: [{ fact: 'desk.holiday', operator: 'equal', value: true }] } }),
+      ],
+    }),
+    json('rules.test.json', { base: 'ordinary', tests: [{ name: 'a', facts: {}, expect: { fired: ['A'] } }] }),
+  ];
+  assert.equal(compileRuleSet(files).kind, 'compiled');
+  const spoilt = (path: string, how: (text: string) => string, more: readonly RuleFile[] = []) => {
+    const result = compileRuleSet([
+      ...files.map((file) => (file.path === path ? { path, text: how(file.text) } : file)),
+      ...more,
+    ]);
+    assert.ok(result.kind === 'refused', path);
+    return result.faults;
+  };
+  for (const path of ['codes.json', 'conditions.json', 'events.json', 'holidays.json', 'bases.json']) {
+    for (const how of [
+      (text: string) => text.slice(0, -3),
+      (text: string) => text.replace(/^\{\n "\w+"/, (start) => start.replace(/"$/, 's"')),
+    ])
+      assert.deepEqual([...new Set(spoilt(path, how).map(({ file }) => file))], [path]);
+  }
+  // One that is refused takes with it what names it, and nothing else.
+  const other = json('other.json', [
+    ruleOf({ name: 'D', event: { type: 'pass', params: { code: 'odd', reason: 'x' } } }),
+  ]);
+  const inCodes = spoilt('codes.json', (text) => text.replace('"Too young."', '7'), [other]);
+  assert.deepEqual(
+    inCodes.map(({ file, pointer }) => `${file}${pointer}`),
+    ['codes.json/codes/too-young', 'other.json/0/event/params/code'],
+  );
+  const odd = json('other.json', [ruleOf({ name: 'D', event: { type: 'odd', params: { reason: 'x' } } })]);
+  const inEvents = spoilt('events.json', (text) => text.replace('"pass"', '"pas"'), [odd]);
+  assert.deepEqual(
+    inEvents.map(({ file }) => file),
+    ['events.json', 'other.json'],
+  );
+});
