@@ -591,19 +591,20 @@ async function ownViews({
   const partitionOf = (requestId: string) => records.partitionOf('auctions', requestId);
   const ends = () => records.log.ends('auctions');
   const asking = { partitions: async () => partitions, partitionOf, owners: shared.owners.read };
+  // A process that only takes webhooks waits too: two versions never write to one log at the same time.
+  if ((await records.genesis.read()) === null && (await living(shared.control, clock)).length > 0) {
+    throw new Fault(
+      'views-unavailable',
+      'Processes of an earlier version still run, which keeps the views of this log in Redis. This version folds them into files, and begins when they have ended.',
+    );
+  }
+  const { id, dealtWith } = await records.genesis.begin(() => dealtWithIn(records.log, shared.earlier));
   if (folds.directory === null) {
     const { noFlows } = await sharedAdapters.ownFlows();
     const [views, flows] = [noPartitions(partitions), noFlows()];
     const askedBids = await openAskedBids(folds.pseudonymKey, asking);
     return { views, flows, partitions: null, askedBids, close: async () => undefined };
   }
-  if ((await records.genesis.read()) === null && (await living(shared.control, clock)).length > 0) {
-    throw new Fault(
-      'views-unavailable',
-      'Processes of an earlier version still run, which keeps the views of this log in Redis. This one folds them into files, and begins when they have ended.',
-    );
-  }
-  const { id, dealtWith } = await records.genesis.begin(() => dealtWithIn(records.log, shared.earlier));
   await shared.earlier.clear();
   const own = await openOwnPartitions({
     ...{ directory: folds.directory, partitions, book: shared.capBook, controls: records.capControls, clock },

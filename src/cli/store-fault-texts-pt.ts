@@ -260,8 +260,8 @@ const ofViews: readonly Sentence[] = [
     'Processos de uma versão anterior têm partições de $1. Este recebe as suas quando eles terminarem: duas versões com visões próprias nunca dão lances lado a lado.',
   ],
   [
-    /^Processes of an earlier version still run, which keeps the views of this log in Redis\. This one folds them into files, and begins when they have ended\.$/,
-    'Ainda rodam processos de uma versão anterior, que guarda as visões deste registro no Redis. Este as monta em arquivos e começa quando eles terminarem.',
+    /^Processes of an earlier version still run, which keeps the views of this log in Redis\. This version folds them into files, and begins when they have ended\.$/,
+    'Ainda rodam processos de uma versão anterior, que guarda as visões deste registro no Redis. Esta versão as monta em arquivos e só começa quando eles terminarem.',
   ],
 ];
 

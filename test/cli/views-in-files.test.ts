@@ -109,11 +109,15 @@ await describeOnStack('a desk with views in files', (stack) => {
   }, async () => {
     const source = `${stack.prefix}source.`;
     const first = { ...environment, ...placed(source) };
-    const before = await start(first);
+    // A process that only takes webhooks may be the first of all.
+    const door = await start({ ...first, LANCE_ROLES: 'door' });
+    const before = await startDaemon({ ...first, LANCE_ROLES: 'desk' });
+    daemons.push(before);
     await stage.sandbox.run(requests);
     const known = await listed(first);
     assert.equal(known.length, requests);
     await before.stop();
+    await door.stop();
     await leaveAsEarlier(source, stack.prefix);
     const ids = new Set(known.map(({ requestId }) => requestId));
     const wins = (prefix: string) => count(prefix, 'auctions', ['contemplated', 'proposed'], ids);
@@ -121,16 +125,21 @@ await describeOnStack('a desk with views in files', (stack) => {
     assert.ok(given > 0, 'there are winners');
 
     const earlier = await openRedisStore({ url: stack.redisUrl, keyPrefix: `{${stack.prefix}}:` });
-    const living = setInterval(() => void earlier.control.acknowledge('earlier', 0, Date.now()), 500);
-    const coming = start(environment);
-    // Nothing else shows that it waits.
+    const show = () => earlier.control.acknowledge('earlier', 0, Date.now());
+    await show();
+    const living = setInterval(() => void show(), 500);
+    const coming = Promise.all([start({ ...environment, LANCE_ROLES: 'door' }), start(environment)]);
+    // Nothing else shows that they wait.
     await sleep(4_000);
-    assert.equal(daemons.length, 1, 'it began beside a process that keeps the views in Redis');
+    assert.equal(daemons.length, 2, 'one began beside a process that keeps the views in Redis');
     clearInterval(living);
     await earlier.close();
 
-    const daemon = await coming;
-    assert.ok(daemon.lines.some(({ msg, text }) => msg === 'waiting-for-store' && /still run/.test(String(text))));
+    const [otherDoor, daemon] = await coming;
+    for (const { lines } of [otherDoor, daemon])
+      assert.ok(lines.some(({ msg, text }) => msg === 'waiting-for-store' && /still run/.test(String(text))));
+    await otherDoor.stop();
+    stage.sandbox.connect(daemon.url);
     const files = () =>
       readdirSync(environment.LANCE_DATA_DIR!).filter((name) => /^auctions-.*\.sqlite$/.test(name)).length;
     // It has begun with the first partition that it was given; the others come in the same moment, or with the next round of the group.
