@@ -5,6 +5,7 @@ import type { BiddingStatus } from './bidding/bidding-status.ts';
 import type { Policy } from './bidding/decide.ts';
 import { createDesk, type Desk } from './bidding/desk.ts';
 import type { DeskStatus, DeskWorld } from './bidding/desk-world.ts';
+import { claimEarlierTerms } from './bidding/earlier-terms.ts';
 import type { HeldBack } from './bidding/held-back.ts';
 import { enterHouse, noBidReceivedBefore, watchHouse } from './bidding/house.ts';
 import type { RebuildProgress } from './bidding/intake.ts';
@@ -49,7 +50,7 @@ import type { Chance, Clock, Timer } from './domain/clock.ts';
 import type { EpochMs } from './domain/glossary.ts';
 import type { IdentityProvider } from './domain/identity-provider.ts';
 import type { BidOutcome } from './domain/offer.ts';
-import type { Topic } from './domain/records.ts';
+import type { FoldTerms, Topic } from './domain/records.ts';
 import type { SteadyClock } from './domain/steady-clock.ts';
 import type { Vault } from './domain/vault.ts';
 import { Fault } from './errors.ts';
@@ -228,7 +229,9 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const orders = createOrderJournal(journal);
   /** Each hears when a partition of `auctions` goes. */
   const onPartitionLost: (() => void)[] = [];
-  const desk = config.roles.includes('desk') ? deskOf(parts, tellers, rules, orders, restored, onPartitionLost) : null;
+  const desk = config.roles.includes('desk')
+    ? deskOf(await withEarlierTerms(parts), tellers, rules, orders, restored, onPartitionLost)
+    : null;
   // A process that only takes webhooks in stamps them with a time that has to be right.
   const doorTime = desk === null ? doorTimeOf(parts, tellers) : null;
   const flowDesk = desk === null ? null : flowDeskOf(parts, desk, tellers, onPartitionLost);
@@ -469,8 +472,14 @@ function doorOf(parts: EngineParts, readBody: BodyReader, tellers: Tellers, refu
   });
 }
 
+/** Only a process that folds states its settings: those of one that takes webhooks alone may be the defaults. */
+async function withEarlierTerms(parts: DeskParts): Promise<DeskParts & { earlierTerms: FoldTerms }> {
+  const { store, config, instance } = parts;
+  return { ...parts, earlierTerms: await claimEarlierTerms(store.log, config.bidding, instance) };
+}
+
 function deskOf(
-  parts: DeskParts,
+  parts: DeskParts & { earlierTerms: FoldTerms },
   tellers: Tellers,
   rules: RuleDesk,
   orders: OrderJournal,

@@ -2,6 +2,7 @@
  * Views that a command folds for itself, where each process of the desk has only those of its own partitions: from the log, into a
  * directory that is gone afterwards. What is asked is answered as of the log's end, so a command sees what became of its own order.
  */
+import { readEarlierTerms } from './bidding/earlier-terms.ts';
 import { createLedger } from './bidding/ledger.ts';
 import { isCallbackPartition, type Views } from './bidding/ports.ts';
 import { type FoldedLog, foldTo, openCommandState } from './command-state.ts';
@@ -17,14 +18,14 @@ export type FoldedViews = {
 
 type Folding = { views: Views; catchUp: () => Promise<void>; close: () => Promise<void> };
 
-/** `terms`: see `createLedger`. */
-export function createFoldedViews(log: FoldedLog, terms: FoldTerms): FoldedViews {
+/** `own`: see `readEarlierTerms`; taken where the log does not state any. */
+export function createFoldedViews(log: FoldedLog, own: FoldTerms): FoldedViews {
   let opening: Promise<Folding> | null = null;
   /** One question folds after the other. */
   let turn: Promise<unknown> = Promise.resolve();
 
   async function views(): Promise<Views> {
-    opening ??= open(log, terms);
+    opening ??= open(log, own);
     const { views: folded, catchUp } = await opening;
     const done = turn.then(catchUp);
     turn = done.catch(() => undefined);
@@ -54,11 +55,11 @@ export function createFoldedViews(log: FoldedLog, terms: FoldTerms): FoldedViews
   };
 }
 
-async function open(log: FoldedLog, terms: FoldTerms): Promise<Folding> {
+async function open(log: FoldedLog, own: FoldTerms): Promise<Folding> {
   const { size: partitions } = await log.ends('auctions');
   const { store, caps, logOf, close: closeState } = await openCommandState('lance-views-');
   const owned = createOwnedViews({ store, partitions, logOf, caps });
-  const ledger = createLedger(owned.views, terms, log);
+  const ledger = createLedger(owned.views, (await readEarlierTerms(log)) ?? own, log);
   const positions = new Map<number, number>();
   return {
     views: owned.views,

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { readEarlierTerms } from './bidding/earlier-terms.ts';
 import { createLedger } from './bidding/ledger.ts';
 import type { ViewDifference, Views } from './bidding/ports.ts';
 import type { StoredViews } from './cli/world.ts';
@@ -50,7 +51,7 @@ export type DeskFiles = {
   partitionLog: (partition: number, genesis: string, topic: FoldedTopic) => PartitionLog;
   /** Names the log; null: no desk has named it yet. */
   genesis: string | null;
-  /** See `createLedger`. */
+  /** Of this process: taken where the log states none. */
   terms: FoldTerms;
 };
 
@@ -181,6 +182,7 @@ export async function foldFilesAnew(
     const total = (topic: FoldedTopic) => parts[topic].reduce((sum, each) => sum + (ends[topic].get(each) ?? 0), 0);
     const of = total('auctions') + total('flows');
     let before = 0;
+    const terms = (await readEarlierTerms(log)) ?? files.terms;
     const tell = (next: number) => onProgress(before + next, of);
     const logOf = (topic: FoldedTopic) => (partition: number) => files.partitionLog(partition, genesis, topic);
     for (const partition of parts.auctions) {
@@ -194,7 +196,7 @@ export async function foldFilesAnew(
         await state.views.apply({ partition: stream, first: 0, next, changes: [] });
       }
       await state.flush();
-      const ledger = createLedger(withOperations(state), files.terms, log);
+      const ledger = createLedger(withOperations(state), terms, log);
       await foldTo({ log, topic: 'auctions', partition }, ledger, { from: 0, end, onFolded: tell });
       await state.close();
       before += end;

@@ -53,6 +53,7 @@ export function createBidSender(
     views: Pick<Views, 'wholeUsage' | 'verdicts'>;
     isLive: () => boolean;
     isBidOf: DeskWorld['isBidOf'];
+    earlierTerms: DeskWorld['earlierTerms'];
     /** This process may act for the request now. */
     owns: (requestId: RequestId) => boolean;
     /** A slot was given up: another claim may be made. */
@@ -180,7 +181,7 @@ export function createBidSender(
         if (world.stopping() || isGone()) return { kind: 'not-sent', record: null };
         const entries = await entriesOf(row);
         if (entries !== null) {
-          const said = evolveAll(entries, world.settings);
+          const said = evolveAll(entries, world.earlierTerms);
           const problem = differenceOf(said, claim, row.state.places !== undefined);
           // Where the row does not say which records it was folded from, there may be later ones, on their way here.
           if (problem === null && said!.phase !== 'claimed' && row.state.places === undefined) {

@@ -4,7 +4,7 @@ import type { BiddingSettings } from '../config/sections.ts';
 import type { Chance } from '../domain/clock.ts';
 import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
-import type { LostClaim } from '../domain/records.ts';
+import type { FoldTerms, LostClaim } from '../domain/records.ts';
 import type { SteadyClock } from '../domain/steady-clock.ts';
 import type { Vault } from '../domain/vault.ts';
 import type { Authorisations } from './authorisations.ts';
@@ -48,6 +48,8 @@ export type DeskWorld = {
   clock: SteadyClock;
   chance: Chance;
   settings: BiddingSettings;
+  /** As the log states them: see `earlier-terms.ts`. */
+  earlierTerms: FoldTerms;
   /** False freezes the statistics: every curve is the prior. */
   learning: boolean;
   /** What decisions made at that time follow, the same for all made at one; null: nothing may be decided, nor sent. */

@@ -96,7 +96,7 @@ export function createDesk(world: DeskWorld): Desk {
     viewsWhole: () => intake.viewsWhole(),
     onOpen: () => claims.pump(),
   });
-  const ledger: Ledger = createLedger(views, settings, log);
+  const ledger: Ledger = createLedger(views, world.earlierTerms, log);
   const curves: Curves = createCurves(world);
   const pricing = { acceptance: createAcceptance(world), pacer: createPacer(settings.demandByHour) };
   const queue: OfferQueue = createOfferQueue(settings.queueLimit);

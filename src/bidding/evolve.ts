@@ -1,6 +1,7 @@
 /**
  * The fold: the state of a request from its records, in log order. Pure; all business of state changes is here. Settings that it
- * needs are in the records; `earlier` stands for those of records that were written before records carried any.
+ * needs are in the records; `earlier` stands for those of records that were written before records carried any: what the log itself
+ * states (`earlier-terms.ts`).
  */
 
 import { isDeepStrictEqual } from 'node:util';

@@ -2,6 +2,7 @@
  * `lance views verify`: folds the log once more and compares what comes of it with the stored views, of a store on Kafka with the state
  * files of this machine. `rebuild` gives the views up; those in state files are folded anew at once.
  */
+import { readEarlierTerms } from '../bidding/earlier-terms.ts';
 import { createLedger } from '../bidding/ledger.ts';
 import type { ViewDifference } from '../bidding/ports.ts';
 import { foldTo } from '../command-state.ts';
@@ -76,7 +77,7 @@ async function verifyPart(
   const { views: texts } = world.format.texts;
   const scratch = await part.scratch();
   try {
-    const ledger = createLedger(scratch.views, world.model().bidding, log);
+    const ledger = createLedger(scratch.views, (await readEarlierTerms(log)) ?? world.model().bidding, log);
     const ends = (await log.ends('auctions')).get(partition) ?? 0;
     let position = 0;
     const to = async (end: number) => {

@@ -341,10 +341,10 @@ type DeadLetter = {
 };
 
 /** Values that all processes of a log agree on once (`first-said.ts`): each is looked up under its own kind as the key. */
-export const agreedInputs = ['key-check', 'log-id'] as const;
+export const agreedInputs = ['key-check', 'log-id', 'fold-terms'] as const;
 export type AgreedInput = (typeof agreedInputs)[number];
 
-/** Topic `inputs`: rule sets, settings and win curves, each stored once under its hash; what tells the pseudonym key (`key-check.ts`), and the id of the log (`log-id.ts`). */
+/** Topic `inputs`: rule sets, settings and win curves, each stored once under its hash; what tells the pseudonym key (`key-check.ts`), the id of the log (`log-id.ts`), and the terms of earlier records (`earlier-terms.ts`). */
 export type StoredInput = {
   kind: 'rule-set' | 'settings' | 'win-curve' | 'win-shapes' | AgreedInput;
   hash: string;

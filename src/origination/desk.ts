@@ -43,6 +43,7 @@ import {
 } from './preparation.ts';
 import { alarmsOf, type FlowAlarm, type FlowCommand, maySend, react } from './react.ts';
 import { createFlowSender, isSameIntent } from './sender.ts';
+import { termsOfEarlier } from './unfolded.ts';
 import { decideInclusion, withdrawalsOfWorker } from './withdrawals-beside.ts';
 
 /** For other inclusions of the same worker to be decided. They are within a second, where anybody decides them. */
@@ -108,7 +109,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
   const lookUps = createSlots(clock, () => readAtOnce);
 
   const outbox = createOutbox({ log, clock, retryMs: settings.retryMs, onRefused: onFault });
-  const ledger = createFlowLedger(flows, settings, log);
+  const ledger = createFlowLedger(flows, termsOfEarlier, log);
   const agenda = createAgenda(clock, lookAgain);
   const frozenAlarms = createFrozenAlarms({
     clock,
@@ -495,7 +496,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
         const entries = foldedInto(state, await log.readKey('flows', flowId, places));
         const said = evolveAll(
           entries.map(({ record }) => record),
-          settings,
+          termsOfEarlier,
         );
         problem = differenceOf(said, state);
         // Folded further meanwhile: whoever folded it looks at what it has become.

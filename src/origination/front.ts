@@ -114,7 +114,7 @@ import {
   noteLateAt,
 } from './steps.ts';
 import { isFinished } from './transitions.ts';
-import type { UnfoldedFlows } from './unfolded.ts';
+import { termsOfEarlier, type UnfoldedFlows } from './unfolded.ts';
 import { beyondBalance, withdrawalsOfWorker } from './withdrawals-beside.ts';
 
 export type FrontResult =
@@ -342,7 +342,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (known !== null && isCancelledUnseen(known)) return noteLate(known, 'start', namingField[record.flow]);
     const written: FlowStarted = isAgain ? { ...record, again: true } : record;
     const isSaid = (one: FlowBreach) => ofOrder.some(({ rule, field }) => rule === one.rule && field === one.field);
-    const ofOperation = await breachesOf(evolve(known, written, settings)!);
+    const ofOperation = await breachesOf(evolve(known, written, termsOfEarlier)!);
     const breaches = [...ofOperation.filter((each) => !isSaid(each)), ...ofOrder];
     return breaches.length > 0
       ? { kind: 'refused', problem: 'breach', breaches }
@@ -1001,7 +1001,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (notOfThose !== null) return notOfThose;
     if (asked.step === 'splits' && isAskedAgain(state, step)) return splitAgain();
     if (asked.step === 'signers' && isAskedAgain(state, step)) return signersAgain();
-    const next = evolve(state, step, settings)!;
+    const next = evolve(state, step, termsOfEarlier)!;
     const isOwn = ({ stepId }: FlowState['steps'][number]): boolean => stepId === step.stepId;
     const outcome = next.steps.find(isOwn)?.outcome;
     if (outcome === 'ignored') return notAllowed(state, asked.step, possible(state));

@@ -68,7 +68,7 @@ async function started(context: TestContext, directory: string) {
   const { policy } = createRuleVariants().all[0]!;
   const desk = createDesk({
     ...{ instance: 'b', soleOwner: true, log: store.log, views: store.views, margins: store.margins },
-    ...{ control: store.control, service, vault: createTestVault(), clock, settings },
+    ...{ control: store.control, service, vault: createTestVault(), clock, settings, earlierTerms: settings },
     authorisations: { mayAsk: () => true, taken: () => {} },
     ...{ chance: () => 0.5, learning: true, policy: () => policy, encodeBid: encode, isBidOf },
     observer: (event) => events.push(event),

@@ -129,6 +129,7 @@ export async function createHandOver(
       clock: time.clockOf(process),
       chance: () => 0.5,
       settings,
+      earlierTerms: settings,
       learning: true,
       policy: () => policy,
       encodeBid: encode,

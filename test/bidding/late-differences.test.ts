@@ -60,7 +60,7 @@ async function alarmsFor(
       answers += 1;
       return acceptedAs('ours', clock.now());
     }),
-    ...{ vault: createTestVault(), clock, settings, chance: () => 0.5, learning: true },
+    ...{ vault: createTestVault(), clock, settings, earlierTerms: settings, chance: () => 0.5, learning: true },
     authorisations: { mayAsk: () => true, taken: () => {} },
     ...{ policy: () => policy, encodeBid: encode, isBidOf: () => true },
     observer: (event) => events.push(event),

@@ -80,6 +80,7 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
     clock,
     chance: () => 0.5,
     settings,
+    earlierTerms: settings,
     observer: () => {},
     soleOwner: false,
     stopping: () => false,

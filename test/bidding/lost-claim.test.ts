@@ -58,7 +58,15 @@ async function started(context: TestContext, open: () => ReturnType<typeof openE
   const desk = createDesk({
     ...{ instance: 'b', soleOwner: true, log: store.log, views: store.views, margins: store.margins },
     ...{ logChanged: store.changed, lostClaim: store.lostClaim, control: store.control },
-    ...{ vault: createTestVault(), clock, settings, chance: () => 0.5, learning: true, policy: () => policy },
+    ...{
+      vault: createTestVault(),
+      clock,
+      settings,
+      earlierTerms: settings,
+      chance: () => 0.5,
+      learning: true,
+      policy: () => policy,
+    },
     service: createFakeService((body) => {
       sent.push(body);
       return acceptedAs(`bid ${sent.length}`, clock.now());

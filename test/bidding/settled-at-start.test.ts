@@ -27,7 +27,7 @@ test('of a store with many won bids a start takes up the open work first, and ea
     createDesk({
       ...{ instance: 'b', soleOwner: true, log: store.log, views: store.views, margins: store.margins },
       ...{ logChanged: store.changed, lostClaim: store.lostClaim, control: store.control },
-      ...{ vault: createTestVault(), clock, settings, chance: () => 0.5, learning: true },
+      ...{ vault: createTestVault(), clock, settings, earlierTerms: settings, chance: () => 0.5, learning: true },
       policy: () => createRuleVariants().all[0]!.policy,
       service: createFakeService(assert.fail),
       authorisations: { mayAsk: () => true, taken: () => {} },

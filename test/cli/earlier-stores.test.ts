@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { deserialize } from 'node:v8';
@@ -19,6 +20,13 @@ const stores: Record<string, string[]> = {
   // It signed nothing: the views are made again, and the log is signed from now on.
   'store-2799f17.br': ['views-unfit', 'log-changed'],
 };
+
+function termsIn(directory: string): Record<string, number>[] {
+  const database = new DatabaseSync(join(directory, 'lance.sqlite'), { readOnly: true });
+  const rows = database.prepare("SELECT value FROM inputs WHERE key = 'fold-terms'").all();
+  database.close();
+  return rows.map(({ value }) => JSON.parse(JSON.parse(String(value)).content));
+}
 
 for (const [name, alarms] of Object.entries(stores)) {
   test(`this version goes on with ${name}`, { timeout: 120_000 }, async (context) => {
@@ -69,5 +77,14 @@ for (const [name, alarms] of Object.entries(stores)) {
     assert.deepEqual([audit.code, /^The chain is intact/m.test(audit.stdout)], [2, true], audit.stdout);
     const verdict = JSON.parse(await asked('views', 'verify', '--json'));
     assert.deepEqual([verdict.kind, verdict.found], ['same', []]);
+
+    // The first start has stated the terms of records that tell none; a later one with other settings follows them.
+    const stated = termsIn(environment.LANCE_DATA_DIR);
+    const { bidding } = JSON.parse(readFileSync(stage.environment.LANCE_CONFIG!, 'utf8'));
+    assert.deepEqual([stated.length, stated[0]!.windowMs], [1, bidding.windowMs]);
+    const others = { ...bidding, graceMs: stated[0]!.graceMs! + 1_000 };
+    writeFileSync(stage.environment.LANCE_CONFIG!, JSON.stringify({ bidding: others }));
+    await (await startDaemon(environment)).stop();
+    assert.deepEqual(termsIn(environment.LANCE_DATA_DIR), stated);
   });
 }

@@ -10,6 +10,7 @@ import { openKafkaLog } from '../../src/adapters/kafka/log.ts';
 import { openKafkaReader } from '../../src/adapters/kafka/reader.ts';
 import { openRedisStore } from '../../src/adapters/redis/store.ts';
 import { createVault } from '../../src/adapters/vault/vault.ts';
+import { readEarlierTerms } from '../../src/bidding/earlier-terms.ts';
 import { callbackPartition, type NewEntry } from '../../src/bidding/ports.ts';
 import { readTopic } from '../../src/bidding/read-topic.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
@@ -75,7 +76,7 @@ await describeOnStack('a desk with views in files', (stack) => {
     for (const topic of ['inputs', 'auctions', 'callbacks', 'flows'] as const) {
       const entries: NewEntry[] = [];
       for await (const { key, record } of readTopic(source.log, topic))
-        entries.push({ topic, key, record } as NewEntry);
+        if (record.kind !== 'fold-terms') entries.push({ topic, key, record } as NewEntry);
       if (entries.length > 0) await to.log.append(entries);
     }
     const admin = new Redis(stack.redisUrl);
@@ -132,12 +133,16 @@ await describeOnStack('a desk with views in files', (stack) => {
     // Nothing else shows that they wait.
     await sleep(4_000);
     assert.equal(daemons.length, 2, 'one began beside a process that keeps the views in Redis');
+    const log = readerOf(stack.prefix);
+    assert.equal(await readEarlierTerms(log.log), null);
     clearInterval(living);
     await earlier.close();
 
     const [otherDoor, daemon] = await coming;
     for (const { lines } of [otherDoor, daemon])
       assert.ok(lines.some(({ msg, text }) => msg === 'waiting-for-store' && /still run/.test(String(text))));
+    assert.equal((await readEarlierTerms(log.log))?.windowMs, windowMs);
+    await log.close();
     await otherDoor.stop();
     stage.sandbox.connect(daemon.url);
     const files = () =>

@@ -3,9 +3,14 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { claimEarlierTerms, readEarlierTerms } from '../../src/bidding/earlier-terms.ts';
+import { evolveAll } from '../../src/bidding/evolve.ts';
 import type { Consumer, LogBatch, LogEntry, NewEntry } from '../../src/bidding/ports.ts';
 import { placesAfter, type RecordPlaces } from '../../src/domain/record-places.ts';
-import type { Topic, Topics } from '../../src/domain/records.ts';
+import type { FoldTerms, Topic, Topics } from '../../src/domain/records.ts';
+import { accepted, answered, claimed, requested, settings } from '../bidding/parts.ts';
+import { otherTerms } from '../bidding/terms.ts';
+import { sampleRequest } from '../rules/sample-request.ts';
 import { eventually, type LogBackend, type LogKind, withBackend } from './backend.ts';
 import { auctionEntry } from './samples.ts';
 
@@ -164,6 +169,37 @@ function placesOf(read: Read, key: string): RecordPlaces {
     null,
   );
   return folded!.places!;
+}
+
+function testEarlierTerms(kind: LogKind): void {
+  test(`${kind.name}: processes with other settings fold records of an earlier version to the same rows`, () =>
+    withBackend(kind, async ({ log }) => {
+      const requestId = 'earlier';
+      const life = [requested({ request: { ...sampleRequest, closesAt: null } }), claimed(), answered(accepted)].map(
+        (record) => ({
+          ...record,
+          requestId,
+        }),
+      );
+      await log.append(life.map((record) => ({ topic: 'auctions', key: requestId, record })));
+      const folded = async (terms: FoldTerms) =>
+        evolveAll(
+          (await log.readKey('auctions', requestId)).map(({ record }) => record),
+          terms,
+        );
+      assert.notDeepEqual(await folded(settings), await folded(otherTerms), 'its records tell no terms');
+      assert.equal(await readEarlierTerms(log), null);
+      const claims = [settings, otherTerms, settings, otherTerms].map((own, index) =>
+        claimEarlierTerms(log, own, `instance-${index}`),
+      );
+      const [first, ...others] = await Promise.all(claims.map(async (terms) => folded(await terms)));
+      for (const other of others) assert.deepEqual(other, first);
+      // As every process that comes later, and every command, which begins with no other.
+      for (const own of [settings, otherTerms]) {
+        assert.deepEqual(await folded(await claimEarlierTerms(log, own, 'later')), first);
+        assert.deepEqual(await folded((await readEarlierTerms(log)) ?? own), first);
+      }
+    }));
 }
 
 function testPlaces(kind: LogKind): void {
@@ -346,6 +382,7 @@ function testDurability(kind: LogKind): void {
 export function testEventLog(kind: LogKind): void {
   testReading(kind);
   testPlaces(kind);
+  testEarlierTerms(kind);
   testHandlers(kind);
   testDurability(kind);
 }

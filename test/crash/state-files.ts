@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { KafkaLog } from '../../src/adapters/kafka/log.ts';
+import { readEarlierTerms } from '../../src/bidding/earlier-terms.ts';
 import { createLedger } from '../../src/bidding/ledger.ts';
 import type { Views } from '../../src/bidding/ports.ts';
 import { createCapBook } from '../../src/domain/cap-book.ts';
@@ -41,7 +42,7 @@ export async function openLeftViews(
   assert.ok(known !== null, 'the log was not named');
   const logOf = (partition: number) => partitionLog(partition, known.id);
   const { views, take, close } = createOwnedViews({ store, partitions: ends.size, logOf, caps });
-  const ledger = createLedger(views, terms, log);
+  const ledger = createLedger(views, (await readEarlierTerms(log)) ?? terms, log);
   for (const [partition, end] of ends) {
     for (let first = await take(partition); first < end; ) {
       const entries = await log.read('auctions', partition, first, pageEntries);

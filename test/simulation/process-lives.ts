@@ -121,6 +121,7 @@ export function createLives(world: LivesWorld): Lives {
       clock,
       chance: chance.fork(process.id).unit,
       settings,
+      earlierTerms: settings,
       learning: true,
       policy: world.fixedRules ? () => world.rules.all[0]!.policy : rules.policy,
       ...(world.fixedRules ? {} : { onControl: rules.onControl }),

@@ -108,7 +108,7 @@ function createMarket(kafka: KafkaSettings, redisUrl: string) {
         acknowledge: async () => {},
         acknowledged: async () => [],
       },
-      ...{ service, vault: createTestVault(), clock, settings, chance: () => 0.5 },
+      ...{ service, vault: createTestVault(), clock, settings, earlierTerms: settings, chance: () => 0.5 },
       authorisations: { mayAsk: () => true, taken: () => {} },
       ...{ learning: true, policy: () => variant!.policy, encodeBid, isBidOf: () => true },
       observer: (event) => events.push(event),
