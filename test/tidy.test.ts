@@ -99,6 +99,23 @@ test('every source file says in its first lines what it is for', () => {
   assert.deepEqual(silent, []);
 });
 
+/** A file and all that it imports, whatever it is for. */
+function reachedFrom(path: string, seen = new Set<string>()): ReadonlySet<string> {
+  if (seen.has(path) || !tracked.includes(path)) return seen;
+  seen.add(path);
+  for (const target of importsOf(path)) reachedFrom(target, seen);
+  return seen;
+}
+
+test('no client of Kafka is made without the mends of kafkajs', () => {
+  // It measures what the library costs as it is.
+  const bare = 'bench/bare-kafka-loop.ts';
+  const makers = tracked.filter((path) => path.endsWith('.ts') && /new (?:kafkajs\.)?Kafka\(/.test(textOf(path)));
+  const unmended = makers.filter((path) => !reachedFrom(path).has('src/adapters/kafka/kafkajs-mends.ts'));
+  assert.deepEqual(unmended, [bare]);
+  assert.ok(makers.length > 10, 'they were found');
+});
+
 test('Portuguese stays in wire and in texts for people', () => {
   const words =
     /\b\w*(?:[sS]olicitacao|[vV]alorLiberado|[pP]arcela|\b[lL]ances?[A-Z]|[tT]axaMensal|[vV]inculo|[mM]atricula|[lL]eilao)\w*\b/;

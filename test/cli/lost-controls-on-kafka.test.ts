@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Kafka, logLevel } from 'kafkajs';
+import '../../src/adapters/kafka/kafkajs-mends.ts';
 import { connect, redisDefaults } from '../../src/adapters/redis/connection.ts';
 import { bidPath } from '../../src/wire/bid.ts';
 import { describeOnStack } from '../stack/suite.ts';

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import kafkajs, { type Admin, Kafka } from 'kafkajs';
+import '../../src/adapters/kafka/kafkajs-mends.ts';
 import { bidPath } from '../../src/wire/bid.ts';
 import { eventually } from '../conformance/backend.ts';
 import { describeOnStack } from '../stack/suite.ts';

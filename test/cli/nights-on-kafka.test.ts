@@ -10,6 +10,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import kafkajs from 'kafkajs';
+import '../../src/adapters/kafka/kafkajs-mends.ts';
 import type { ClosedCause } from '../../src/bidding/bidding-status.ts';
 import { type RunningStack, stackEnvironment, startStack } from '../stack/stack.ts';
 import { describeOnStack } from '../stack/suite.ts';
