@@ -31,6 +31,8 @@ export function createFleet(options: {
   directory: string;
   environment: Readonly<Record<string, string>>;
   ports: readonly [number, number];
+  /** The program of a desk that starts now; left out, or null: this repository's. */
+  main?: () => string | null;
 }): Fleet {
   const { directory, environment, ports } = options;
   const unasked = Promise.withResolvers<never>();
@@ -50,7 +52,9 @@ export function createFleet(options: {
       const path = join(directory, `desk-${name}-${starts}.log`);
       const output = openSync(path, 'a');
       const crash = crashAt === null ? null : { LANCE_CRASH_AT: crashAt };
+      const main = options.main?.() ?? null;
       const desk = startDesk({
+        ...(main === null ? {} : { main }),
         ...(preload === undefined ? {} : { command: [process.execPath, '--import', preload] }),
         environment: { ...environment, LANCE_DATA_DIR: dataDir, LANCE_HTTP_PORT: String(port), ...crash },
         port,

@@ -3,7 +3,7 @@
  * lets the auditor judge the whole run. Prints what was found; the last line is the summary. Exits 1 on a violation or a
  * figure that is not what it has to be; how many were bid for and in flight is judged from 10 kills on.
  * With `--begin-with`, the checkout of an earlier version (with its node_modules) begins the store and is killed for the first half of
- * the run, and this version goes on with what it left. On the embedded store only.
+ * the run, and this version goes on with what it left.
  *
  * On Kafka there are two desks behind one address, and the broker, Redis and the registry have their faults too. The load is
  * 60 requests a second, because two desks, the sandbox, the broker and Redis share two cores; an auction lasts 60 s, and the
@@ -33,7 +33,10 @@ const kills = wholeNumber(usage, '--kills', values.kills, 1);
 const backend = oneOf(usage, '--backend', values.backend, ['embedded', 'kafka']);
 
 const beginWith = values['begin-with'];
-if (beginWith !== undefined && (backend !== 'embedded' || kills < 2)) throw new Error(usage);
+if (beginWith !== undefined && kills < 2) throw new Error(usage);
+/** Of the runs of both backends. */
+const begin =
+  beginWith === undefined ? {} : { beginWith: { directory: resolve(beginWith), kills: Math.floor(kills / 2) } };
 
 const startedAt = performance.now();
 /** Violations that are printed. */
@@ -56,7 +59,7 @@ async function onOneMachine(): Promise<void> {
     seed: values.seed,
     windowMs: 8_000,
     requestsPerSecond: 220,
-    ...(beginWith === undefined ? {} : { beginWith: { directory: resolve(beginWith), kills: Math.floor(kills / 2) } }),
+    ...begin,
     onStage,
     onKill: ({ found, readyMs }) => {
       const inFlight = found.phases.claimed ?? 0;
@@ -82,6 +85,7 @@ async function onServers(): Promise<void> {
       seed: values.seed,
       windowMs: 60_000,
       requestsPerSecond: 60,
+      ...begin,
       onStage,
       onFault: (fault) => {
         told += 1;

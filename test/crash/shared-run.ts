@@ -1,6 +1,7 @@
 /**
  * One crash run on Kafka and Redis: an even stream of requests, two desks behind one address, one of them killed again and
- * again and started anew, and in between something done to the broker, to Redis or to the registry.
+ * again and started anew, and in between something done to the broker, to Redis or to the registry. Desks of an earlier version may
+ * come first: they are killed all together then, and desks of this version go on with what they left on the servers.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -67,6 +68,8 @@ export type SharedOptions = {
   /** Length of an auction; they overlap. A desk counts a third of it from a receipt, so that one that was delayed is not late. */
   windowMs: number;
   requestsPerSecond: number;
+  /** As of `runCrashes`. */
+  beginWith?: { directory: string; kills: number };
   onFault: (fault: SharedFault) => void;
   onStage: (text: string) => void;
 };
@@ -78,12 +81,14 @@ type Scene = {
   operator: Operator;
   nextRules: () => RuleFiles;
   chance: Chance;
+  /** From now on desks that start are of this version. */
+  change: () => void;
 };
 
 /** Throws when a desk ends unasked or does not come back to bidding; the message then has the end of what the desks wrote. */
 export async function runSharedCrashes(options: SharedOptions): Promise<SharedRun> {
   const directory = mkdtempSync(join(tmpdir(), 'lance-crash-'));
-  const { stack, windowMs, requestsPerSecond, kills } = options;
+  const { stack, windowMs, requestsPerSecond, kills, beginWith: earlier } = options;
   const settings = crashSandbox(windowMs, requestsPerSecond, answers);
   const sandbox = createSandbox({ settings, seed: options.seed, clock: createSystemClock() });
   const [port, ...ports] = await portsFor(3);
@@ -93,9 +98,13 @@ export async function runSharedCrashes(options: SharedOptions): Promise<SharedRu
   const { brokers, registryUrl, redisUrl } = stack;
   const place = { brokers, registryUrl, redisUrl, prefix: 'crash-' };
   const parts = { directory, port: port!, serviceUrl, accessToken, webhookToken, place };
-  const environment = prepareDesk({ ...parts, windowMs: windowMs / 3, kills: kills * 4 });
+  const environment = prepareDesk({
+    ...{ ...parts, windowMs: windowMs / 3, kills: kills * 4 },
+    ...(earlier === undefined ? {} : { rules: join(earlier.directory, 'rules') }),
+  });
   const config = configOf(environment);
-  const fleet = createFleet({ directory, environment, ports: [ports[0]!, ports[1]!] });
+  let main = earlier === undefined ? null : join(earlier.directory, 'src/main.ts');
+  const fleet = createFleet({ directory, environment, ports: [ports[0]!, ports[1]!], main: () => main });
   const balancer = await createBalancer(port!, ports);
   sandbox.connect(`http://127.0.0.1:${port}/webhooks/${webhookToken}`);
   let reader: SharedReader | null = null;
@@ -114,7 +123,10 @@ export async function runSharedCrashes(options: SharedOptions): Promise<SharedRu
       return withSectorCap(files, sectorCapReaisPerKill * kills * 4 * (isFirst ? 0.6 : 1));
     };
     const chance = chanceOf(options.seed, 'kills');
-    const scene = { fleet, watch, stack, operator, nextRules, chance };
+    const change = () => {
+      main = null;
+    };
+    const scene = { fleet, watch, stack, operator, nextRules, chance, change };
     const faults = await Promise.race([playFaults(scene, options), fleet.unasked]);
     options.onStage('the stream of requests ends; waiting until all is told and settled');
     const streamMs = await Promise.race([stream.end(), fleet.unasked]);
@@ -146,8 +158,10 @@ async function allReady({ berths }: Fleet): Promise<void> {
 /** A fault that happened, and the milliseconds until it is bid again. */
 type Pending = { fault: Omit<SharedFault, 'recoveryMs'>; again: Promise<number> };
 
-async function playFaults(scene: Scene, { kills, requestsPerSecond, onFault }: SharedOptions): Promise<SharedFault[]> {
+async function playFaults(scene: Scene, options: SharedOptions): Promise<SharedFault[]> {
   const { fleet, watch, chance } = scene;
+  const { kills, requestsPerSecond, onFault } = options;
+  const begun = options.beginWith?.kills ?? 0;
   const plans = Array.from({ length: kills }, (_, index) => planKill(index, chance, paceOfDesk));
   const faults: Promise<SharedFault>[] = [];
   const told = ({ fault, again }: Pending) => {
@@ -160,16 +174,18 @@ async function playFaults(scene: Scene, { kills, requestsPerSecond, onFault }: S
   let latest = fleet.berths[0];
   let armed = false;
   for (const [index, planned] of plans.entries()) {
+    if (begun > 0 && index === begun) await changeVersion(scene, options.onStage);
     const random = fleet.berths[chance() < 0.5 ? 0 : 1];
     const berth = planned.kind === 'moment' && planned.after === 'ready' ? random : latest;
-    if (index % 10 === 4 && !armed) {
+    if (index >= begun && index % 10 === 4 && !armed) {
       await allReady(fleet);
       await giveOrders(scene.operator, scene.nextRules(), requestsPerSecond * cappedCentsPerRequestASecond);
     }
     if (planned.kind === 'step' && !armed) await arm(berth, planned);
     const serverFault = planServerFault(index + 1, kills);
     const next = plans[index + 1];
-    const crashAt = serverFault === null && next?.kind === 'step' ? placeOfStep(next) : null;
+    const isLastBefore = index + 1 === begun;
+    const crashAt = serverFault === null && !isLastBefore && next?.kind === 'step' ? placeOfStep(next) : null;
     const again = told(await kill(scene, berth, planned, crashAt));
     // One that is to die at a step may do so before it is bid again.
     await (crashAt === null ? again : Promise.race([again, berth.desk().exited]));
@@ -183,6 +199,33 @@ async function playFaults(scene: Scene, { kills, requestsPerSecond, onFault }: S
   }
   await allReady(fleet);
   return Promise.all(faults);
+}
+
+/** All desks of the earlier version are killed before the first one of this version starts: the two never run side by side. */
+async function changeVersion({ fleet, watch, change }: Scene, tell: (text: string) => void): Promise<void> {
+  await allReady(fleet);
+  const inFlight = await someInFlight(watch);
+  for (const berth of fleet.berths) {
+    berth.expectEnd();
+    berth.desk().signal('SIGKILL');
+  }
+  for (const berth of fleet.berths) await berth.desk().exited;
+  const at = Date.now();
+  const again = recovered(watch, at);
+  change();
+  for (const berth of fleet.berths) berth.start(null);
+  await allReady(fleet);
+  await again;
+  tell(
+    `the desks of the earlier version were killed with ${inFlight} bids in flight; this one bid ${Date.now() - at} ms later`,
+  );
+}
+
+/** How many bids are on their way, as soon as they are enough, or after a while. */
+async function someInFlight(watch: LogWatch): Promise<number> {
+  const until = performance.now() + inFlightPatienceMs;
+  while (watch.inFlight() < inFlightWanted && performance.now() < until) await sleep(5);
+  return watch.inFlight();
 }
 
 function placeOfStep({ step, times }: Extract<PlannedKill, { kind: 'step' }>): string {
@@ -250,9 +293,7 @@ async function playServerFault({ watch, stack }: Scene, fault: ServerFault): Pro
     await stack.redis.keep();
     await sleep(dumpAgeMs);
   }
-  const until = performance.now() + inFlightPatienceMs;
-  while (watch.inFlight() < inFlightWanted && performance.now() < until) await sleep(5);
-  const inFlight = watch.inFlight();
+  const inFlight = await someInFlight(watch);
   const at = Date.now();
   const again = recovered(watch, at);
   await doTo(stack, fault);
