@@ -46,11 +46,12 @@ import { workerReasonsPt } from './cli/reason-texts-pt.ts';
 import { statusEn } from './cli/status-texts-en.ts';
 import { type Config, type EconomicsSettings, economicsOf, isThisMachine, withEconomics } from './config.ts';
 import { addConsole, type ConsoleParts } from './console/console.ts';
-import type { Chance, Clock, Timer } from './domain/clock.ts';
+import type { Chance, Clock } from './domain/clock.ts';
 import type { EpochMs } from './domain/glossary.ts';
 import type { IdentityProvider } from './domain/identity-provider.ts';
 import type { BidOutcome } from './domain/offer.ts';
 import type { FoldTerms, Topic } from './domain/records.ts';
+import { lookAgain } from './domain/repeated-look.ts';
 import type { SteadyClock } from './domain/steady-clock.ts';
 import type { Vault } from './domain/vault.ts';
 import { Fault } from './errors.ts';
@@ -142,6 +143,8 @@ export type EngineParts = {
   /** False freezes the statistics. */
   learning: boolean;
   journal: Journal;
+  /** The desk begins: `isOpen` says whether it may bid, which it may before it has started. */
+  onBegin?: ((isOpen: () => boolean) => void) | undefined;
   /** Hears each durable step; a crash run ends the process here. */
   onStep: (step: Step | FlowDurableStep) => void;
   /** The desk was moved from under this process, which is to end. */
@@ -307,6 +310,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   if (desk !== null) await rules.start();
   await doorTime?.start();
   parts.store.own?.start();
+  parts.onBegin?.(() => desk?.gate() === null);
   await desk?.start();
   await flowDesk?.start();
   await tokenWatch.start();
@@ -330,15 +334,14 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     tellFault: (fault) => tellFault(tellers, fault),
     stop: async () => {
       clearInterval(webhooksWatch);
-      house?.stop();
-      tokenWatch.stop();
-      raises.stop();
-      economics.stop();
+      // What they read is closed after this.
+      const looksEnd = Promise.all([house?.stop(), tokenWatch.stop(), raises.stop(), economics.stop()]);
       await server.close();
       doorTime?.stop();
       await flowDesk?.stop();
       await desk?.stop();
       await rules.stop();
+      await looksEnd;
       journal.info('stopped', { instance: parts.instance });
     },
   };
@@ -783,7 +786,7 @@ function awaitedText({ hash, used, approved }: NonNullable<DaemonStatus['economi
 
 type EconomicsWatch = {
   start: () => Promise<void>;
-  stop: () => void;
+  stop: () => Promise<void>;
   awaited: () => NonNullable<DaemonStatus['economics']> | null;
 };
 
@@ -794,8 +797,6 @@ function watchEconomics(
   tellers: Tellers,
 ): EconomicsWatch {
   let approved = false;
-  let timer: Timer | null = null;
-  let stopped = false;
   const awaited = () => (held === null ? null : { hash: held.hash, used: held.used, approved });
 
   async function look(): Promise<void> {
@@ -812,22 +813,18 @@ function watchEconomics(
     }
   }
 
-  async function lookAndGoOn(): Promise<void> {
+  const looking = lookAgain(clock, raisesLookMs, async () => {
     await look();
-    if (!stopped && !approved) timer = clock.after(raisesLookMs, () => void lookAndGoOn());
-  }
-
+    return !approved;
+  });
   return {
     start: async () => {
       const now = awaited();
       if (now === null) return;
       tellers.journal.warn('economics-await-approval', { text: awaitedText(now) });
-      await lookAndGoOn();
+      await looking.start();
     },
-    stop: () => {
-      stopped = true;
-      timer?.cancel();
-    },
+    stop: looking.stop,
     awaited,
   };
 }
@@ -835,13 +832,11 @@ function watchEconomics(
 /** A raise is in the rule book, which no control tells of. */
 const raisesLookMs = 5_000;
 
-type RaisesWatch = { start: () => Promise<void>; stop: () => void; waiting: () => readonly WaitingRaise[] };
+type RaisesWatch = { start: () => Promise<void>; stop: () => Promise<void>; waiting: () => readonly WaitingRaise[] };
 
 /** What it last read, and a log line for each raise that begins to wait. Where the book cannot be read what was known stays, until it expires. */
 function watchRaises(parts: Pick<ControlParts, 'ruleBook' | 'clock'>, tellers: Tellers): RaisesWatch {
   let known: readonly WaitingRaise[] = [];
-  let timer: Timer | null = null;
-  let stopped = false;
 
   async function look(): Promise<void> {
     try {
@@ -857,17 +852,13 @@ function watchRaises(parts: Pick<ControlParts, 'ruleBook' | 'clock'>, tellers: T
     }
   }
 
-  async function lookAndGoOn(): Promise<void> {
+  const looking = lookAgain(parts.clock, raisesLookMs, async () => {
     await look();
-    if (!stopped) timer = parts.clock.after(raisesLookMs, () => void lookAndGoOn());
-  }
-
+    return true;
+  });
   return {
-    start: lookAndGoOn,
-    stop: () => {
-      stopped = true;
-      timer?.cancel();
-    },
+    start: looking.start,
+    stop: looking.stop,
     waiting: () => known.filter(({ until }) => parts.clock.now() < until),
   };
 }

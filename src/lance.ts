@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The command of the installed package. Says which Node is needed before anything is loaded that an older one cannot run. */
+import './end-signal.ts';
 import { readFileSync } from 'node:fs';
 
 const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {

@@ -78,7 +78,8 @@ import { unfitMarginsText } from './domain/margin-mac.ts';
 import { nearestWord } from './domain/nearest-word.ts';
 import type { Vault } from './domain/vault.ts';
 import { createDoorReader } from './door-reader.ts';
-import type { Engine, Store } from './engine.ts';
+import { endSignal } from './end-signal.ts';
+import type { Engine, EngineParts, Store } from './engine.ts';
 import { Fault } from './errors.ts';
 import { addressesOf, addressFault, reachableUrl } from './http/address.ts';
 import { bodyReader } from './http/door.ts';
@@ -994,6 +995,7 @@ async function openEngine(parts: {
   learning: boolean;
   journal: Journal;
   onFault: (fault: Fault) => void;
+  onBegin?: EngineParts['onBegin'];
 }): Promise<{ engine: Engine; store: Store; close: () => Promise<void> }> {
   const { config } = parts;
   const requestMapping = mappingFrom(config.mappingFile);
@@ -1113,13 +1115,6 @@ async function readLine(awaited: string): Promise<string> {
   return text.split('\n')[0]!;
 }
 
-/** Resolves with the signal that asked the process to end. */
-function endSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(signal));
-  });
-}
-
 /** Many send it after they have moved a log file or changed a setting; its default would end the process. */
 function ignoreHangup(journal: Journal): void {
   process.on('SIGHUP', () => {
@@ -1151,20 +1146,24 @@ async function run(options: { learning: boolean }): Promise<void> {
     });
   }
   const asked = endSignal();
+  let mayBid = () => false;
   const opening = openEngine({
     config,
     learning: options.learning,
     journal,
+    onBegin: (isOpen) => {
+      mayBid = isOpen;
+    },
     onFault: (fault) => {
       journal.error('store-died', { code: fault.code, text: fault.message });
       process.exit(fault.exitCode);
     },
   });
-  const opened = await Promise.race([opening, asked.then(() => null)]);
-  // Asked to end while it begins, perhaps waiting for a server: there is nothing yet that an end at once could lose.
-  if (opened === null) process.exit(0);
+  const running = await Promise.race([opening, asked.then(() => null)]);
+  // Asked to end while it begins, perhaps waiting for a server: before it may bid there is nothing that an end at once could lose.
+  if (running === null && !mayBid()) process.exit(0);
   // A journal that others gather is no place for it.
-  const first = process.stderr.isTTY && config.oidc === null ? opened.engine.firstLogIn() : null;
+  const first = process.stderr.isTTY && config.oidc === null ? (running?.engine.firstLogIn() ?? null) : null;
   if (first !== null) writeProse(process.stderr, firstLogInText(first));
   const signal = await asked;
   journal.info('stopping', { signal });
@@ -1173,9 +1172,13 @@ async function run(options: { learning: boolean }): Promise<void> {
     journal.warn('stop-timeout', { text: `not everything came to its end within ${stopTimeoutMs} ms` });
     process.exit(0);
   }, stopTimeoutMs);
+  const opened = await opening;
   await opened.close();
   process.exit(0);
 }
+
+/** As a shell has it of what SIGINT has ended. */
+const interruptedCode = 130;
 
 /** Sandbox and desk in one process, on a directory of its own that is gone afterwards. Resolves to the exit code. */
 async function demo(
@@ -1190,6 +1193,13 @@ async function demo(
   const { worldOn } = await import('./sandbox/world.ts');
   const terminal = createTerminal();
   const directory = mkdtempSync(join(tmpdir(), 'lance-demo-'));
+  const asked = endSignal();
+  let stays = false;
+  void asked.then(() => {
+    if (stays) return;
+    rmSync(directory, { recursive: true, force: true });
+    process.exit(interruptedCode);
+  });
   const dataDir = join(directory, 'data');
   const token = randomUUID();
   const { seed, market, rivals: file } = options;
@@ -1239,7 +1249,8 @@ async function demo(
     terminal.write(options.json ? JSON.stringify(report) : reportText(report, format));
     if (!options.exit) {
       terminal.say(`\n${format.texts.demo.stays(opened.engine.url)}`);
-      await endSignal();
+      stays = true;
+      await asked;
     }
     return report.violations.length === 0 ? 0 : 1;
   } finally {

@@ -80,6 +80,7 @@ export function createRuleWatch(data: Omit<RuleThreadData, 'followedHash'>): Rul
 
   function ask(question: { source: string } | { files: readonly RuleFile[] }): Promise<RuleReport> {
     return new Promise((resolve, reject) => {
+      if (stopped) return reject(new Fault('rules-unchecked', 'The process ends.'));
       if (fresh) run();
       if (worker === null) return reject(new Fault('rules-unchecked', 'The thread that checks the rules starts anew.'));
       lastId += 1;
@@ -101,6 +102,8 @@ export function createRuleWatch(data: Omit<RuleThreadData, 'followedHash'>): Rul
       stopped = true;
       if (later !== null) clearTimeout(later);
       await worker?.terminate();
+      for (const { reject } of asked.values()) reject(new Fault('rules-unchecked', 'The process ends.'));
+      asked.clear();
     },
   };
 }

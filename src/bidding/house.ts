@@ -1,6 +1,7 @@
 /** Keeps a desk that was moved from running in two places. */
-import type { Clock, Timer } from '../domain/clock.ts';
+import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import { lookAgain, type RepeatedLook } from '../domain/repeated-look.ts';
 import { Fault } from '../errors.ts';
 import type { Control, House, HouseMark, UnreadableMark } from './ports.ts';
 
@@ -76,37 +77,37 @@ async function show({ control, instance, clock }: Visitor): Promise<void> {
  * shows that it lives.
  */
 export function watchHouse(options: Visitor & { shows: boolean; onMoved: (fault: Fault) => void }): {
-  stop: () => void;
+  /** Resolves when what is under way has ended. */
+  stop: () => Promise<void>;
 } {
   const { clock, house, onMoved } = options;
   let stopped = false;
-  const timers = new Map<() => Promise<void>, Timer>();
 
-  function every(periodMs: number, work: () => Promise<void>): void {
-    const run = async (): Promise<void> => {
+  function every(periodMs: number, work: () => Promise<void>): RepeatedLook {
+    const looking = lookAgain(clock, periodMs, async () => {
       try {
         await work();
       } catch (fault) {
         // No answer now; asked again the next time.
         if (!(fault instanceof Fault)) throw fault;
       }
-      if (!stopped) every(periodMs, work);
-    };
-    timers.set(
-      work,
-      clock.after(periodMs, () => void run()),
-    );
+      return true;
+    });
+    looking.startLater();
+    return looking;
   }
 
-  every(lookEveryMs, async () => {
-    const fault = await refusalBy(house);
-    if (fault !== null && !stopped) onMoved(fault);
-  });
-  if (options.shows) every(showEveryMs, () => show(options));
+  const looks = [
+    every(lookEveryMs, async () => {
+      const fault = await refusalBy(house);
+      if (fault !== null && !stopped) onMoved(fault);
+    }),
+    ...(options.shows ? [every(showEveryMs, () => show(options))] : []),
+  ];
   return {
-    stop: () => {
+    stop: async () => {
       stopped = true;
-      for (const timer of timers.values()) timer.cancel();
+      await Promise.all(looks.map((look) => look.stop()));
     },
   };
 }

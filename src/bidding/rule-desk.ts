@@ -305,7 +305,7 @@ export function createRuleDesk(world: {
         for (const { hash } of wanted()) if (!ready.has(hash)) await acquire(hash);
       } catch (fault) {
         if (!(fault instanceof Fault)) throw fault;
-        onEvent({ kind: 'fault', code: fault.code, text: fault.message });
+        if (!stopped) onEvent({ kind: 'fault', code: fault.code, text: fault.message });
       } finally {
         working = null;
         const left = report !== null || wanted().some(({ hash }) => !ready.has(hash));

@@ -4,8 +4,9 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { TokenBook } from '../bidding/ports.ts';
-import type { Clock, Timer } from '../domain/clock.ts';
+import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import { lookAgain } from '../domain/repeated-look.ts';
 import { type ApiRole, type Identity, ownerForm, type TokenEntry, type Via } from '../domain/roles.ts';
 import { Fault } from '../errors.ts';
 
@@ -221,7 +222,8 @@ type TokenAtHand = Pick<Hashed, 'kind' | 'id' | 'owner' | 'role' | 'sha256' | 'm
 export type TokenWatch = {
   /** Reads once; what cannot be read is tried again. */
   start: () => Promise<void>;
-  stop: () => void;
+  /** Resolves when the reading under way has ended. */
+  stop: () => Promise<void>;
   /** Reads now: what was just written counts at once. */
   look: () => Promise<void>;
   tokens: () => readonly TokenAtHand[];
@@ -237,8 +239,6 @@ const revocationMs = 5_000;
 export function watchTokens({ tokenBook, clock }: TokenParts, onFault: (fault: Fault) => void): TokenWatch {
   let known: readonly TokenAtHand[] = [];
   let readAtMs = Number.NEGATIVE_INFINITY;
-  let timer: Timer | null = null;
-  let stopped = false;
 
   async function look(): Promise<void> {
     const startedAtMs = clock.monotonicMs();
@@ -259,17 +259,13 @@ export function watchTokens({ tokenBook, clock }: TokenParts, onFault: (fault: F
     }
   }
 
-  async function lookAndGoOn(): Promise<void> {
+  const looking = lookAgain(clock, lookEveryMs, async () => {
     await look();
-    if (!stopped) timer = clock.after(lookEveryMs, () => void lookAndGoOn());
-  }
-
+    return true;
+  });
   return {
-    start: lookAndGoOn,
-    stop: () => {
-      stopped = true;
-      timer?.cancel();
-    },
+    start: looking.start,
+    stop: looking.stop,
     look,
     tokens: () => known,
     isCurrent: () => clock.monotonicMs() - readAtMs <= revocationMs,

@@ -51,7 +51,7 @@ export function createFolder(files: readonly RuleFile[]): Folder {
   return { path, put, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-function shippedMapping() {
+export function shippedMapping() {
   const read = readRequestMapping(
     JSON.parse(readFileSync(new URL('../../config/request-mapping.json', import.meta.url), 'utf8')),
   );

@@ -3,6 +3,9 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
@@ -48,8 +51,11 @@ function runInTerminal(environment: Environment): ChildProcess {
 }
 
 test('lance demo says how to open its console, with a token that opens one session (issue 22)', async (context) => {
-  const child = spawn(process.execPath, [mainFile, 'demo', '--requests', '20', '--seed', '3', '--lang', 'en'], {
-    env: { ...inheritedEnvironment },
+  const directory = mkdtempSync(join(tmpdir(), 'lance-start-token-'));
+  context.after(() => rmSync(directory, { recursive: true, force: true }));
+  // So many that it is ended half way.
+  const child = spawn(process.execPath, [mainFile, 'demo', '--requests', '20000', '--seed', '3', '--lang', 'en'], {
+    env: { ...inheritedEnvironment, TMPDIR: directory },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const demo = listenTo(child);
@@ -73,7 +79,10 @@ test('lance demo says how to open its console, with a token that opens one sessi
   assert.match(closed.text, /lance tokens create/);
   assert.equal((await person.get('/')).status, 200);
   assert.doesNotMatch(now.text, new RegExp(token));
+  const kept = () => readdirSync(directory).filter((name) => name.startsWith('lance-demo-'));
+  assert.equal(kept().length, 1);
   await demo.end('SIGINT');
+  assert.deepEqual([child.exitCode, child.signalCode, kept()], [130, null, []]);
 });
 
 test('with --exit lance demo gives out no token', async () => {

@@ -51,7 +51,7 @@ export function testTokenBook(kind: TokenBookKind): void {
       assert.deepEqual(await first.tokenBook.read(), await first.beside.read());
       assert.ok(made.every(({ token }) => token.length > 40));
     } finally {
-      watch.stop();
+      await watch.stop();
       await first.close();
     }
     const again = await kind.open(place);
@@ -95,7 +95,7 @@ export function testTokenBook(kind: TokenBookKind): void {
       const shown = (await listTokens(books[0]!)).filter(({ revoked }) => revoked?.by === 'ana').map(({ id }) => id);
       assert.deepEqual(shown, ['b2', 'a1']);
     } finally {
-      watch.stop();
+      await watch.stop();
       await close();
     }
   });

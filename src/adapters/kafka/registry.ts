@@ -182,6 +182,8 @@ async function register(registry: SchemaRegistry, subject: string, schema: strin
       const isConflict =
         statusOf(cause) === conflict || (cause as { name?: unknown } | null)?.name === otherCompatibility;
       if (isConflict) firstConflictAt ??= performance.now();
+      // Also where the instance that registered it was ended before it could say so.
+      if (why.endsWith(`!= ${COMPATIBILITY.NONE})`)) await sayCompatibility(registry, subject);
       const isFinal = firstConflictAt !== null && performance.now() - firstConflictAt > conflictPatienceMs;
       if (isConflict ? isFinal : isRefusal(cause)) {
         throw new Fault('configuration-invalid', `The schema registry refuses the schema of ${subject}: ${why}`, cause);
@@ -192,6 +194,16 @@ async function register(registry: SchemaRegistry, subject: string, schema: strin
       await new Promise((resolve) => setTimeout(resolve, retryMs));
     }
   }
+}
+
+type SubjectApi = {
+  updateConfig: (asked: { subject: string; body: { compatibility: COMPATIBILITY } }) => Promise<unknown>;
+};
+
+/** The client says it with the first registration alone. What the registry does not take is met again by the next attempt. */
+async function sayCompatibility(registry: SchemaRegistry, subject: string): Promise<void> {
+  const { Subject } = (registry as unknown as { api: { Subject: SubjectApi } }).api;
+  await Subject.updateConfig({ subject, body: { compatibility: COMPATIBILITY.BACKWARD } }).catch(() => undefined);
 }
 
 /** An error without a status was found by the client in what the registry said, or in the schema. */

@@ -1,6 +1,7 @@
 /** What does not fit is refused with its reason; what is away is waited for; what cannot be read is handed on as that. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { describe, test } from 'node:test';
@@ -271,6 +272,18 @@ function testRegistry(stack: SuiteStack): void {
       proxy.closeAllConnections();
       await new Promise((resolve) => proxy.close(resolve));
     }
+  });
+
+  test('a subject is made compatible whose instance was ended before it could say so', async () => {
+    const settings = settingsOn(stack, `${stack.prefix}ended.`);
+    const subject = `${topicNameOf(settings, 'inputs')}-value`;
+    const schema = readFileSync(new URL('../../../src/adapters/kafka/schemas/inputs.avsc', import.meta.url), 'utf8');
+    const headers = { 'content-type': 'application/vnd.schemaregistry.v1+json' };
+    const path = `${settings.registryUrl}/subjects/${subject}/versions`;
+    assert.equal((await fetch(path, { method: 'POST', headers, body: JSON.stringify({ schema }) })).status, 200);
+    await registerSchemas(settings);
+    const config = await fetch(`${settings.registryUrl}/config/${subject}`);
+    assert.deepEqual(await config.json(), { compatibilityLevel: 'BACKWARD' });
   });
 
   test('a schema that older readers could not follow ends the start with the reason of the registry', async () => {
