@@ -11,6 +11,7 @@ import { nearestName, optional, readSetting } from './config/kinds.ts';
 import { type BiddingSettings, httpOfCommands, type Read, type Sections, sections } from './config/sections.ts';
 import { type PlaceSections, type StorePlace, storePlaceOf } from './config/store-place.ts';
 import { loginCallbackPath } from './domain/identity-provider.ts';
+import { isStartOwner } from './domain/roles.ts';
 import { iofShare } from './pricing/iof.ts';
 import { byteOrderMark, parseJson } from './rules/json.ts';
 import type { ConfiguredEndpoints } from './rules/sources.ts';
@@ -348,6 +349,11 @@ function apiTokenFaults(tokens: Sections['api']['tokens']): string[] {
     const clash = (at: number, what: string, remedy: string) =>
       at < 0 ? [] : [`${nameOf(`api.tokens[${index}]`)} has the same ${what} as api.tokens[${at}]: ${remedy}`];
     return [
+      ...(isStartOwner(name)
+        ? [
+            `${nameOf(`api.tokens[${index}]`)} has the name of the session that the token of a start opens: give it another`,
+          ]
+        : []),
       ...clash(
         earlier((other) => other.sha256.toLowerCase() === sha256.toLowerCase()),
         'sha256',

@@ -252,9 +252,9 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   ];
   const tokenWatch = watchTokens({ ...parts, ...parts.store }, (fault) => tellFault(tellers, fault));
   const sessions = config.oidc === null ? null : { origin: config.oidc.redirectBase };
-  const guard = createGuard(config.api.tokens, tokenWatch, () => parts.clock.now(), sessions);
-  const api = apiOf(parts, tokenWatch, logId);
   const startToken = createStartToken(() => performance.now());
+  const guard = createGuard(config.api.tokens, tokenWatch, () => parts.clock.now(), sessions, startToken.spent);
+  const api = apiOf(parts, tokenWatch, logId);
   const status = () =>
     statusOf({
       ...parts,

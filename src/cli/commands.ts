@@ -2,7 +2,9 @@
 
 import { type Argument, type Command, Help, InvalidArgumentError, Option } from 'commander';
 import type { EpochMs } from '../domain/glossary.ts';
+import { isStartOwner } from '../domain/roles.ts';
 import { phases } from '../domain/states.ts';
+import { Fault } from '../errors.ts';
 import { type BreakEven, breakEvenNames } from '../impact/learn.ts';
 import { operatorResolutions } from '../operating/endings.ts';
 import { marketNames } from '../sandbox/market-names.ts';
@@ -198,9 +200,19 @@ export function registerCommands(program: Command, world: CommandWorld): void {
   registerMove(program, world, add);
   registerCare(program, world, add);
   translateHelp(program, world);
+  refuseStartOwner(program, world);
 }
 
 type Add = (parent: Command, usage: string, description: string, example: string) => Command;
+
+/** Whatever a command is: nobody is written down by the name of the session of a start. */
+function refuseStartOwner(program: Command, { format }: CommandWorld): void {
+  program.hook('preAction', (_, command) => {
+    const { by } = command.opts<{ by?: string }>();
+    if (by !== undefined && isStartOwner(by))
+      throw new Fault('option-missing', format.texts.remote.startOwnerNamed(by));
+  });
+}
 
 function registerBids(program: Command, world: CommandWorld, add: Add): void {
   const { help } = world.format.texts;

@@ -8,7 +8,7 @@ import type { Place } from '../config.ts';
 import type { FlowKind, FlowStep } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { ApprovalOf } from '../domain/kept-book.ts';
-import type { Identity } from '../domain/roles.ts';
+import { type Identity, isStartOwner } from '../domain/roles.ts';
 import { Fault } from '../errors.ts';
 import type { BidPage, Decision } from '../http/api/bid-reader.ts';
 import type { flowSchema } from '../http/api/schemas.ts';
@@ -198,7 +198,12 @@ export function withOrderer<R>(
     throw new Fault('option-missing', world.format.texts.remote.nobodyNamed);
   },
 ): Promise<R> {
-  return asIdentity(world, orderer, () => ({ by: orderer.by ?? otherwise(), via: 'offline' }), use);
+  const offline = (): Identity => {
+    const by = orderer.by ?? otherwise();
+    if (isStartOwner(by)) throw new Fault('option-missing', world.format.texts.remote.startOwnerNamed(by));
+    return { by, via: 'offline' };
+  };
+  return asIdentity(world, orderer, offline, use);
 }
 
 async function asIdentity<R>(

@@ -477,6 +477,8 @@ export const en: Texts = {
       `The token in LANCE_TOKEN is of ${token}, not of ${by}: leave --by out, or show the token of ${by}.`,
     readHere: (store, url) =>
       `Read here, in ${store}, and not from the desk at ${url}: no desk tells this over LANCE_URL. On another machine than the desk's it is of another store.`,
+    startOwnerNamed: (name: string) =>
+      `${name} is the name of the session that the token of a start opens: name who it is with --by NAME.`,
     nobodyNamed: 'Name who orders it with --by NAME, or order it with a token: LANCE_URL and LANCE_TOKEN.',
   },
   tokens: tokensEn,

@@ -485,6 +485,8 @@ export const pt = {
       `O token em LANCE_TOKEN é de ${token}, não de ${by}: omita --by, ou mostre o token de ${by}.`,
     readHere: (store: string, url: string) =>
       `Lido aqui, em ${store}, e não da mesa em ${url}: nenhuma mesa conta isto por LANCE_URL. Em outra máquina que não a da mesa, é de outro armazenamento.`,
+    startOwnerNamed: (name: string) =>
+      `${name} é o nome da sessão que o token inicial abre: informe quem é com --by NOME.`,
     nobodyNamed: 'Informe quem dá a ordem com --by NOME, ou use um token: LANCE_URL e LANCE_TOKEN.',
   },
   tokens: tokensPt,

@@ -8,7 +8,7 @@ export const tokensEn: Texts['tokens'] = {
     list: 'whose each token and each session is, until when it is valid, who created it',
     revoke: 'revokes a token or ends a session: within 5 seconds no process lets it in',
     owner: 'who will have it: one name for each person, in all their tokens, for four eyes compare it',
-    ownerForm: 'write letters, digits, . _ @ and -, at most 60',
+    ownerForm: 'write letters, digits, . _ @ and -, at most 60, and not local',
     role: 'what it may do',
     days: 'for how many days it is valid',
     daysRange: (most) => `write a whole number from 1 to ${most}`,

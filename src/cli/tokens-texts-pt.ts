@@ -7,7 +7,7 @@ export const tokensPt = {
     list: 'de quem é cada token e cada sessão, até quando vale, quem o criou',
     revoke: 'revoga um token ou encerra uma sessão: em 5 segundos nenhum processo o aceita',
     owner: 'de quem será: um só nome por pessoa, em todos os seus tokens, pois é ele que os quatro olhos comparam',
-    ownerForm: 'escreva letras, dígitos, . _ @ e -, no máximo 60',
+    ownerForm: 'escreva letras, dígitos, . _ @ e -, no máximo 60, e não local',
     role: 'o que pode fazer',
     days: 'por quantos dias vale',
     daysRange: (most: number) => `escreva um número inteiro de 1 a ${most}`,

@@ -40,7 +40,7 @@ import {
 } from '../operating/controls.ts';
 import { createPersonalReads } from '../operating/personal-reads.ts';
 import { type StartToken, startPerson } from '../operating/start-token.ts';
-import { beginSession, beginTokenSession, revokeToken, type TokenParts, type TokenWatch } from '../operating/tokens.ts';
+import { beginTokenSession, revokeToken, type TokenParts, type TokenWatch } from '../operating/tokens.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { workerKeyOf } from '../wire/identity.ts';
 import { typedCpf } from '../wire/values.ts';
@@ -499,15 +499,14 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
   }
 
   /** By the token that the process has shown at its start. */
-  async function openFirstSession({ giveBack }: { giveBack: () => void }): Promise<string> {
-    const id = randomBytes(secretBytes).toString('hex');
-    const begun = await beginSession(parts, { ...startPerson, id, subject: id, sessionMs }).catch((fault: unknown) => {
+  async function openFirstSession({ sha256, giveBack }: { sha256: string; giveBack: () => void }): Promise<string> {
+    const order = { ...startPerson, tokenSha256: sha256, sessionMs, issuer: 'start-token' } as const;
+    const { secret } = await beginTokenSession(parts, order).catch((fault: unknown) => {
       giveBack();
       throw fault;
     });
-    if (begun.kind !== 'begun') throw new Error('a session id was drawn twice');
     await parts.tokenWatch.look();
-    return begun.secret;
+    return secret;
   }
 
   async function openSession({ name: owner, role }: Caller, tokenSha256: string): Promise<{ secret: string }> {

@@ -57,5 +57,13 @@ export type TokenEntry =
   /** All sessions of a person that were begun before. */
   | { kind: 'sessions-ended'; owner: string; at: EpochMs; by: string; via: Via };
 
-/** Letters, digits and . _ @ -, at most 60: what a person or program may be called in records. */
-export const ownerForm = /^[A-Za-zÀ-ÖØ-öø-ÿ\d._@-]{1,60}$/;
+/** Whose session the token of a start opens: nobody else has this name. */
+export const startOwner = 'local';
+
+/** Letters, digits and . _ @ -, at most 60, and not `startOwner`: what a person or program may be called in records. */
+export const ownerForm = /^(?![Ll][Oo][Cc][Aa][Ll]$)[A-Za-zÀ-ÖØ-öø-ÿ\d._@-]{1,60}$/;
+
+/** Names are compared as four eyes compare them. */
+export function isStartOwner(name: string): boolean {
+  return name.normalize('NFKC').trim().toLowerCase() === startOwner;
+}

@@ -39,8 +39,9 @@ export type KnownToken = {
 /** `mark`: of the token that a session was begun with; null: it is a token, or a session of somebody whom a provider knows. */
 type Hashed = KnownToken & { sha256: string; mark: string | null };
 
-/** Stands as the issuer of a session that was begun with a token. */
-const tokenIssuer = 'token';
+/** Stands as the issuer of a session that was begun with a token, or with the one that a process has shown at its start. */
+type TokenIssuer = 'token' | 'start-token';
+const tokenIssuers: readonly string[] = ['token', 'start-token'] satisfies TokenIssuer[];
 
 /** Says which token a session was begun with, to those who have the cookie's secret: by the records alone none can be guessed. */
 export function tokenMark(secret: string, tokenSha256: string): string {
@@ -57,7 +58,7 @@ function tokensIn(entries: readonly TokenEntry[]): Hashed[] {
         const { id, owner, role, sha256, expiresAt } = entry;
         const kind = entry.kind === 'created' ? 'token' : 'session';
         const created = { createdAt: at, createdBy: by, createdVia: via };
-        const mark = entry.kind === 'session-begun' && entry.issuer === tokenIssuer ? entry.subject : null;
+        const mark = entry.kind === 'session-begun' && tokenIssuers.includes(entry.issuer) ? entry.subject : null;
         if (!tokens.has(id))
           tokens.set(id, { kind, id, owner, role, sha256, mark, expiresAt, ...created, revoked: null });
         break;
@@ -151,18 +152,24 @@ export async function beginSession({ tokenBook, clock }: TokenParts, order: Sess
   return counted?.sha256 === sha256 ? { kind: 'begun', secret, expiresAt } : { kind: 'used-before' };
 }
 
-export type TokenSessionOrder = { owner: string; role: ApiRole; tokenSha256: string; sessionMs: number };
+export type TokenSessionOrder = {
+  owner: string;
+  role: ApiRole;
+  tokenSha256: string;
+  sessionMs: number;
+  issuer?: TokenIssuer;
+};
 
 /** Somebody showed a token, so that a browser need not keep it. The session holds for as long as the token does, at most. */
 export async function beginTokenSession(
   { tokenBook, clock }: TokenParts,
-  { owner, role, tokenSha256, sessionMs }: TokenSessionOrder,
+  { owner, role, tokenSha256, sessionMs, issuer = 'token' }: TokenSessionOrder,
 ): Promise<{ secret: string }> {
   const secret = randomBytes(secretBytes).toString('base64url');
   const sha256 = createHash('sha256').update(secret).digest('hex');
   const id = randomBytes(idBytes).toString('hex');
   const at = clock.now();
-  const opened = { issuer: tokenIssuer, subject: tokenMark(secret, tokenSha256), expiresAt: at + sessionMs };
+  const opened = { issuer, subject: tokenMark(secret, tokenSha256), expiresAt: at + sessionMs };
   await tokenBook.append({ kind: 'session-begun', id, owner, role, sha256, ...opened, at, by: owner, via: 'api' });
   return { secret };
 }

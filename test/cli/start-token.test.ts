@@ -10,7 +10,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { openPerson } from '../console/person.ts';
-import { type Environment, inheritedEnvironment, mainFile, openStage, type Played } from './desk.ts';
+import { type Environment, inheritedEnvironment, lance, mainFile, openStage, type Played } from './desk.ts';
 
 const shownForm = /(http:\/\/127\.0\.0\.1:\d+)\/\s.*?(lance_start_[\w-]+)/s;
 
@@ -101,6 +101,9 @@ after(() => played.close());
 
 const started = /"msg":"started"/;
 
+/** Of the session that the token of an earlier start opened. */
+let earlier = new Map<string, string>();
+
 test('a desk that somebody starts in a terminal says it too, while nobody can log in otherwise', async (context) => {
   const { environment } = played;
   const desk = listenTo(runInTerminal(environment));
@@ -109,6 +112,7 @@ test('a desk that somebody starts in a terminal says it too, while nobody can lo
   const person = openPerson(origin);
   assert.equal((await person.logIn(token)).status, 303);
   assert.equal((await person.get('/console/rules')).status, 200);
+  earlier = person.jar;
   // Not in the journal, which others gather.
   for (const line of desk.said().split('\n')) if (line.startsWith('{')) assert.doesNotMatch(line, /lance_start_/);
   await desk.end('SIGTERM');
@@ -120,6 +124,13 @@ test('no token is printed where there is another one, or nobody looks', async (c
   const withToken = listenTo(runInTerminal({ ...environment, LANCE_API_TOKENS: `ana:operator:${sha256}` }));
   context.after(() => withToken.end('SIGTERM'));
   await until(withToken, started);
+  const [, port] = await until(withToken, /"port":(\d+)/);
+  const person = openPerson(`http://127.0.0.1:${port}`);
+  for (const [name, value] of earlier) person.jar.set(name, value);
+  assert.equal(person.jar.size, 1);
+  const { text } = await person.get('/console/rules');
+  assert.doesNotMatch(text, /<bdi>local<\/bdi>/);
+  assert.match(text, /action="\/console\/login"/);
   await sleep(500);
   assert.doesNotMatch(withToken.said(), /lance_start_/);
   await withToken.end('SIGTERM');
@@ -134,4 +145,16 @@ test('no token is printed where there is another one, or nobody looks', async (c
   await sleep(500);
   assert.doesNotMatch(unseen.said(), /lance_start_/);
   await unseen.end('SIGTERM');
+
+  // Nobody else has the name of the session.
+  const inEnglish = { ...environment, LANCE_LANG: 'en' };
+  const named = await lance(inEnglish, 'tokens', 'create', '--owner', 'Local', '--role', 'risk', '--by', 'ana');
+  assert.match(named.stderr, /and not local/);
+  for (const words of [
+    ['pause', '--reason', 'x'],
+    ['tokens', 'create', '--owner', 'bia', '--role', 'risk'],
+  ]) {
+    const refused = await lance(inEnglish, ...words, '--by', 'local');
+    assert.deepEqual([refused.code, refused.stderr.includes('the session that the token of a start opens')], [1, true]);
+  }
 });

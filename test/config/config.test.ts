@@ -390,6 +390,10 @@ test('one token under two names, and one name for two tokens, are refused withou
   );
   const oneName = faultsOfTokens(`ana:viewer:${one},ana:admin:${other}`);
   assertOneFault(oneName, /LANCE_API_TOKENS \(api\.tokens\[1\]\) has the same name as api\.tokens\[0\]: .*ana-2/);
+  assertOneFault(
+    faultsOfTokens(`ana:viewer:${one},Local:admin:${other}`),
+    /LANCE_API_TOKENS \(api\.tokens\[1\]\) has the name of the session that the token of a start opens/,
+  );
   assert.doesNotMatch([...twoNames, ...oneName].join(), /aaaa|bbbb/);
 });
 

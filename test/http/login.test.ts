@@ -73,6 +73,7 @@ const people = {
   carla: { email: 'carla@desk.example', email_verified: true, groups: ['everybody'] },
   dora: { email: 'dora@desk.example', email_verified: false, groups: ['desk-operators'] },
   erico: { groups: ['desk-operators'] },
+  gil: { email: 'Local', groups: ['desk-operators'] },
   flavia: { email: 'flavia and others@desk.example', groups: ['desk-operators'] },
 };
 
@@ -150,6 +151,7 @@ test('a person logs in at a real provider, orders as herself, and logs out', asy
       ['dora', 'name-unverified'],
       ['erico', 'name-missing'],
       ['flavia', 'name-unfit'],
+      ['gil', 'name-unfit'],
     ] as const) {
       const other = openBrowser();
       const { response: refusal } = await other.logIn(desk.login, person);
@@ -159,7 +161,7 @@ test('a person logs in at a real provider, orders as herself, and logs out', asy
     const told = desk.lines.filter((line) => line.includes('log-in refused: role-missing'));
     assert.equal(told.length, 1);
     const metrics = await (await fetch(`${desk.engine.url}/metrics`)).text();
-    assert.match(metrics, /lance_\w*refus\w*\{[^}]*failed-login[^}]*\} 5\n/);
+    assert.match(metrics, /lance_\w*refus\w*\{[^}]*failed-login[^}]*\} 6\n/);
   });
 
   await context.test('log-out ends this session, log-out everywhere all of the person', async () => {

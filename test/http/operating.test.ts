@@ -371,6 +371,8 @@ test('ordering a desk over HTTP', async (context) => {
   });
 
   await context.test('a token is given out, works with its role, is revoked, and is nowhere afterwards', async () => {
+    const taken = await call('POST', '/v1/tokens', { body: { owner: 'LOCAL', role: 'risk', days: 1 } });
+    assert.match(`${taken.status} ${taken.text}`, /^422 .*owner: send .*, and not local/);
     const given = await call('POST', '/v1/tokens', { body: { owner: 'bruno', role: 'risk', days: 1 } });
     assert.equal(given.status, 201, given.text);
     assert.equal(given.headers.get('cache-control'), 'no-store');

@@ -26,9 +26,11 @@ test('a start token opens one session, while it is fresh', () => {
   assert.equal(start.spend(replaced), null);
   const spent = start.spend(last);
   assert.ok(spent !== null);
+  assert.equal(start.spent().includes(spent.sha256), true);
 
   // The store was away, so no session was opened.
   spent.giveBack();
+  assert.equal(start.spent().includes(spent.sha256), false);
   assert.equal(start.isOpen(), true);
   const again = start.spend(last);
   assert.ok(again !== null);

@@ -7,6 +7,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EpochMs } from '../../domain/glossary.ts';
 import type { ApiRole, ApiToken, Identity } from '../../domain/roles.ts';
+import { startPerson } from '../../operating/start-token.ts';
 import { type TokenWatch, tokenMark } from '../../operating/tokens.ts';
 import { problem } from './problems.ts';
 
@@ -161,12 +162,13 @@ function strangePage(request: FastifyRequest, csrfToken: string, origin: string)
     : 'With a session each order carries the header X-CSRF-Token: csrfToken of GET /v1/identity.';
 }
 
-/** `sessions` null: nobody can log in, and no cookie counts. */
+/** `sessions` null: nobody can log in, and no cookie counts. `spentStartTokens`: see `StartToken`. */
 export function createGuard(
   configured: readonly ApiToken[],
   watch: Pick<TokenWatch, 'tokens' | 'isCurrent'>,
   now: () => EpochMs,
   sessions: SessionSettings | null,
+  spentStartTokens: () => readonly string[] = () => [],
 ): Guard {
   const ofSettings = configured.map(({ sha256, name, role }): Known => {
     const look: Look = { kind: 'known', caller: { name, role, token: null, csrfToken: null } };
@@ -232,8 +234,10 @@ export function createGuard(
     return mark === null || isTokenHeld(mark, secret, caller) ? { kind: 'known', caller } : { kind: 'session-over' };
   }
 
-  /** Whether the token that a session was begun with still is one, of the same owner and role. */
+  /** Whether the token that a session was begun with still is one, of the same owner and role, or was that of this start. */
   function isTokenHeld(mark: string, secret: string, { name, role }: Caller): boolean {
+    const isOfStart = name === startPerson.owner && role === startPerson.role;
+    if (isOfStart && spentStartTokens().some((sha256) => tokenMark(secret, sha256) === mark)) return true;
     return [...ofSettings, ...ofBook].some(({ digest, look }) => {
       const holder = look();
       return (

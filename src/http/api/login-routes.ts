@@ -79,7 +79,7 @@ function refusalText(kind: Refusal, { nameClaim, rolesClaim }: PersonRules): str
     case 'name-missing':
       return `The provider does not say who you are: it has to give the claim ${nameClaim} (setting oidc.nameClaim).`;
     case 'name-unfit':
-      return `The claim ${nameClaim} has to hold letters, digits, . _ @ and -, at most 60 (setting oidc.nameClaim).`;
+      return `The claim ${nameClaim} has to hold letters, digits, . _ @ and -, at most 60, and not the name local (setting oidc.nameClaim).`;
     case 'name-unverified':
       return 'The provider has not verified your address: confirm it there first.';
     case 'role-missing':

@@ -68,7 +68,9 @@ export const tokenRevoked = answerNamed(
   'A token or session that is let in no more, on no process, after 5 seconds',
 );
 
-const ownerName = z.string().regex(ownerForm, 'send letters, digits, . _ @ and -, at most 60 characters');
+const ownerName = z
+  .string()
+  .regex(ownerForm, 'send letters, digits, . _ @ and -, at most 60 characters, and not local');
 const createBody = order(
   z.strictObject({
     owner: said(
