@@ -1267,10 +1267,11 @@ function positive(text: string): number {
 
 /** The parser offers words that have three other letters, such as --version for --reason: those only mislead. */
 function withoutFarHint(text: string): string {
-  const [hint, meant] = /\n\(Did you mean --(\S+)\?\)/.exec(text) ?? [];
+  const [hint, meant = ''] = /\n\(Did you mean (?:one of )?(--[^?]+)\?\)/.exec(text) ?? [];
   const written = /unknown option '--([^'=]+)/.exec(text)?.[1];
-  const isFar = meant !== undefined && written !== undefined && nearestWord(written, [meant]) === null;
-  return isFar ? text.replace(hint!, '') : text;
+  const offered = meant.split(', ').map((word) => word.replace('--', ''));
+  const isFar = hint !== undefined && written !== undefined && nearestWord(written, offered) === null;
+  return isFar ? text.replace(hint, '') : text;
 }
 
 /** Whether these words start the daemon and ask for nothing that needs the other commands, such as help. */

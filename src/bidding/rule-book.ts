@@ -107,7 +107,7 @@ export function isApprovalNeeded(entries: Entries, of?: ApprovalOf): boolean {
  */
 export async function requireApproval(
   { ruleBook, clock }: { ruleBook: RuleBook; clock: Clock },
-  who: Identity | null,
+  who: (Identity & { comment?: string }) | null,
   of?: ApprovalOf,
 ): Promise<Entries> {
   const entries = await ruleBook.read();

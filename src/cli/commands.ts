@@ -490,7 +490,14 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     .argument('<hash>', ofEconomics.hash)
     .option('--by <name>', help.orderer, read.said)
     .option('--comment <text>', format.texts.rules.help.activation.comment, read.said)
-    .action((hash: string, options: { by?: string; comment?: string }) => approveEconomicsOf(world, hash, options));
+    .addOption(
+      new Option('--reason <text>', format.texts.rules.help.activation.reason)
+        .argParser(read.said)
+        .conflicts('comment'),
+    )
+    .action((hash: string, { reason, ...options }: { by?: string; comment?: string; reason?: string }) =>
+      approveEconomicsOf(world, hash, { ...options, comment: options.comment ?? reason ?? null }),
+    );
   add(program, 'sandbox', help.sandbox, 'lance sandbox --port 9090')
     .option('--port <n>', help.port, read.port, 0)
     .option('--host <address>', help.host, read.host, '127.0.0.1')

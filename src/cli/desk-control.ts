@@ -100,14 +100,14 @@ export type DeskControl = {
   approve: (set: string, comment: string | null) => Promise<ApproveOutcome>;
   activate: (set: string, comment: string | null) => Promise<ActivateOutcome>;
   rollBack: (set: string | null, comment: string | null) => Promise<RollBackOutcome>;
-  setApproval: (needed: boolean, of?: ApprovalOf) => Promise<ApprovalOutcome>;
+  setApproval: (needed: boolean, comment: string | null, of?: ApprovalOf) => Promise<ApprovalOutcome>;
   economics: () => Promise<EconomicsStanding>;
   approveEconomics: (hash: string, comment: string | null) => Promise<EconomicsOutcome>;
   ruleHistory: () => Promise<readonly RuleHistoryEntry[]>;
   keptSet: (set: string) => Promise<KeptSet | SetUnknown>;
   createToken: (order: TokenOrder) => Promise<TokenCreated>;
   tokens: () => Promise<readonly KnownToken[]>;
-  revokeToken: (id: string) => Promise<RevokeOutcome>;
+  revokeToken: (id: string, reason: string | null) => Promise<RevokeOutcome>;
 };
 
 /** Of what the API shows of a flow, what the command line reads; the rest is passed on. */
@@ -246,13 +246,13 @@ function storeDesk(
     approve: (set, comment) => approveSet(rules, signed(who, comment), set),
     activate: (set, comment) => activateSet(rules, signed(who, comment), set),
     rollBack: (set, comment) => rollBack(rules, signed(who, comment), set),
-    setApproval: (needed, of) => setApproval(rules, who, needed, of),
+    setApproval: (needed, comment, of) => setApproval(rules, signed(who, comment), needed, of),
     economics: () => economicsStanding(parts),
     approveEconomics: (hash, comment) => approveEconomics(parts, signed(who, comment), hash),
     ruleHistory: () => ruleHistory(parts),
     keptSet: (set) => keptSet(parts, set),
     createToken: (order) => createToken(parts, who, order),
     tokens: () => listTokens(parts),
-    revokeToken: (id) => revokeToken(parts, who, id),
+    revokeToken: (id, reason) => revokeToken(parts, who, id, reason),
   };
 }

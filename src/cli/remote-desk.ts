@@ -178,10 +178,11 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
     approve: (set, comment) => followed(`rules/sets/${part(set)}/approve`, commented(comment)),
     activate: (set, comment) => followed(`rules/sets/${part(set)}/activate`, commented(comment)),
     rollBack: (set, comment) => followed('rules/rollback', { set, ...commented(comment) }),
-    setApproval: async (needed, of) => {
+    setApproval: async (needed, comment, of) => {
       const answer = await asked(approvalSchema, 'POST', 'rules/approval', {
         needed,
         ...(of === undefined ? {} : { of }),
+        ...commented(comment),
       });
       return answer.done === null ? (answer.outcome as never) : answer.done;
     },
@@ -206,8 +207,9 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
       return { kind: 'created', ...answer.done };
     },
     tokens: async () => (await read(tokenPage, 'tokens')).tokens as never,
-    revokeToken: async (id) => {
-      const answer = await asked(tokenRevoked, 'POST', `tokens/${part(id)}/revoke`, {});
+    revokeToken: async (id, reason) => {
+      const body = reason === null ? {} : { reason };
+      const answer = await asked(tokenRevoked, 'POST', `tokens/${part(id)}/revoke`, body);
       if (answer.done === null) return answer.outcome as never;
       const { before, ...revoked } = answer.done;
       return { kind: before ? 'revoked-before' : 'revoked', ...revoked };

@@ -127,12 +127,12 @@ export async function rollbackRules(
 export async function setApproval(
   world: CommandWorld,
   word: 'on' | 'off',
-  { of, ...orderer }: Orderer & { of: 'rules' | ApprovalOf },
+  { of, comment = null, ...orderer }: Commented & { of: 'rules' | ApprovalOf },
 ): Promise<void> {
   const { terminal, format } = world;
   const { activation } = format.texts.rules;
   const outcome = await withOrderer(world, orderer, (desk) =>
-    desk.setApproval(word === 'on', of === 'rules' ? undefined : of),
+    desk.setApproval(word === 'on', comment, of === 'rules' ? undefined : of),
   );
   switch (outcome.kind) {
     case 'approval-on':

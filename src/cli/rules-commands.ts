@@ -180,12 +180,14 @@ function registerActivation(rules: Command, world: CommandWorld, add: Add, said:
   commented('rollback', 'lance rules rollback --by ana')
     .argument('[hash]', hash)
     .action((word: string | undefined, options: Reasoned) => rollbackRules(world, word, commentedBy(options)));
-  named('approval', 'lance rules approval on --by ana')
+  commented('approval', 'lance rules approval on --by ana')
     .addArgument(new Argument('<word>', activation.approvalWord).choices(['on', 'off']))
     .addOption(
       new Option('--of <what>', activation.approvalOf).choices(['rules', 'caps', 'economics']).default('rules'),
     )
-    .action((word: 'on' | 'off', options: Orderer & { of: 'rules' | ApprovalOf }) => setApproval(world, word, options));
+    .action((word: 'on' | 'off', options: Reasoned & { of: 'rules' | ApprovalOf }) =>
+      setApproval(world, word, { ...commentedBy(options), of: options.of }),
+    );
   add(rules, 'history', activation.history, 'lance rules history')
     .option('--json', help.json, false)
     .action(({ json }: { json: boolean }) => tellRuleHistory(world, json));

@@ -1,8 +1,9 @@
 /** `lance tokens create | list | revoke`: tokens of the operator API, given out and taken back without a restart. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type ApiRole, apiRoles, ownerForm } from '../domain/roles.ts';
+import { printable } from '../domain/printable.ts';
+import { apiRoles, ownerForm } from '../domain/roles.ts';
 import { Fault } from '../errors.ts';
-import { type KnownToken, mostTokenDays, usualTokenDays } from '../operating/tokens.ts';
+import { type KnownToken, mostTokenDays, type TokenOrder, usualTokenDays } from '../operating/tokens.ts';
 import { type Orderer, withDesk, withOrderer } from './desk-control.ts';
 import { tableText } from './terminal.ts';
 import type { CommandWorld } from './world.ts';
@@ -26,22 +27,22 @@ export function registerTokens(program: Command, world: CommandWorld, add: Add, 
     .addOption(new Option('--role <role>', texts.help.role).choices(apiRoles).makeOptionMandatory())
     .option('--days <n>', texts.help.days, days, usualTokenDays)
     .option('--by <name>', help.orderer, said)
+    .option('--reason <text>', help.reason, said)
     .option('--json', help.json, false)
-    .action((options: Orderer & { owner: string; role: ApiRole; days: number; json: boolean }) =>
-      create(world, options),
-    );
+    .action((options: Orderer & TokenOrder & { json: boolean }) => create(world, options));
   add(parent, 'list', texts.help.list, 'lance tokens list')
     .option('--json', help.json, false)
     .action(({ json }: { json: boolean }) => list(world, json));
   add(parent, 'revoke', texts.help.revoke, 'lance tokens revoke 3f9c2a71b0 --by ana')
     .argument('<id>', texts.help.id)
     .option('--by <name>', help.orderer, said)
-    .action((id: string, orderer: Orderer) => revoke(world, id, orderer));
+    .option('--reason <text>', help.reason, said)
+    .action((id: string, options: Orderer & { reason?: string }) => revoke(world, id, options));
 }
 
 async function create(
   world: CommandWorld,
-  { by, json, ...order }: Orderer & { owner: string; role: ApiRole; days: number; json: boolean },
+  { by, json, ...order }: Orderer & TokenOrder & { json: boolean },
 ): Promise<void> {
   const { terminal, format } = world;
   const { tokens: texts } = format.texts;
@@ -69,7 +70,10 @@ async function list(world: CommandWorld, json: boolean): Promise<void> {
     return;
   }
   const stateOf = ({ revoked, expiresAt }: KnownToken) => {
-    if (revoked !== null) return texts.revokedBy(revoked.by, format.minute(revoked.at));
+    if (revoked !== null) {
+      const why = revoked.reason == null ? '' : `: ${printable(revoked.reason)}`;
+      return `${texts.revokedBy(revoked.by, format.minute(revoked.at))}${why}`;
+    }
     return expiresAt <= clock.now() ? texts.expired : none;
   };
   const rows = tokens.map((token) => [
@@ -85,10 +89,14 @@ async function list(world: CommandWorld, json: boolean): Promise<void> {
   terminal.write(tableText(texts.header, rows));
 }
 
-async function revoke(world: CommandWorld, id: string, orderer: Orderer): Promise<void> {
+async function revoke(
+  world: CommandWorld,
+  id: string,
+  { reason = null, ...orderer }: Orderer & { reason?: string | null },
+): Promise<void> {
   const { terminal, format } = world;
   const { tokens: texts } = format.texts;
-  const outcome = await withOrderer(world, orderer, (desk) => desk.revokeToken(id));
+  const outcome = await withOrderer(world, orderer, (desk) => desk.revokeToken(id, reason));
   switch (outcome.kind) {
     case 'revoked':
       terminal.write(texts.revoked(id, outcome.owner));

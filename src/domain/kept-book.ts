@@ -65,9 +65,9 @@ export type RuleBookEntry =
    * From here on two persons have to stand for what `of` says. `by` null: the configuration of a desk says so. Where they had to already,
    * a person takes back by it what others had said for its end.
    */
-  | { kind: 'approval-required'; of?: ApprovalOf; at: EpochMs; by: string | null; via?: Via }
+  | { kind: 'approval-required'; of?: ApprovalOf; at: EpochMs; by: string | null; via?: Via; comment?: string }
   /** One of the two persons who have to agree that it ends. `until`: so long it waits for the other; absent in older entries, which did not expire. */
-  | { kind: 'approval-lift'; of?: ApprovalOf; at: EpochMs; by: string; via?: Via; until?: EpochMs }
+  | { kind: 'approval-lift'; of?: ApprovalOf; at: EpochMs; by: string; via?: Via; comment?: string; until?: EpochMs }
   /**
    * Somebody wants a cap by hand raised, or taken away (null), while two persons have to. `completes`: another one had ordered the same,
    * and it was done. `withdraws`: they ordered at once another limit of the cap, so that what they had wanted raised before stands no longer.

@@ -34,9 +34,11 @@ export type TokenEntry =
       at: EpochMs;
       by: string;
       via: Via;
+      /** Where somebody said why. */
+      reason?: string;
     }
   /** A token, or a session, is let in no more. */
-  | { kind: 'revoked'; id: string; at: EpochMs; by: string; via: Via }
+  | { kind: 'revoked'; id: string; at: EpochMs; by: string; via: Via; reason?: string }
   /** Somebody logged in. `id` is of the log-in that was begun, so that it counts once: later entries with it mean nothing. */
   | {
       kind: 'session-begun';

@@ -188,7 +188,7 @@ export type ApprovalOutcome =
  */
 export async function setApproval(
   parts: RuleOrderParts,
-  who: Identity,
+  who: Signed,
   needed: boolean,
   of?: ApprovalOf,
 ): Promise<ApprovalOutcome> {

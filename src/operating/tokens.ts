@@ -31,9 +31,11 @@ export type KnownToken = {
   createdAt: EpochMs;
   createdBy: string;
   createdVia: Via;
+  /** Why it was given out; null: nobody said. */
+  reason: string | null;
   expiresAt: EpochMs;
   /** Null: nobody has. */
-  revoked: { at: EpochMs; by: string; via: Via } | null;
+  revoked: { at: EpochMs; by: string; via: Via; reason: string | null } | null;
 };
 
 /** `mark`: of the token that a session was begun with; null: it is a token, or a session of somebody whom a provider knows. */
@@ -57,7 +59,8 @@ function tokensIn(entries: readonly TokenEntry[]): Hashed[] {
       case 'session-begun': {
         const { id, owner, role, sha256, expiresAt } = entry;
         const kind = entry.kind === 'created' ? 'token' : 'session';
-        const created = { createdAt: at, createdBy: by, createdVia: via };
+        const reason = ('reason' in entry ? entry.reason : undefined) ?? null;
+        const created = { createdAt: at, createdBy: by, createdVia: via, reason };
         const mark = entry.kind === 'session-begun' && tokenIssuers.includes(entry.issuer) ? entry.subject : null;
         if (!tokens.has(id))
           tokens.set(id, { kind, id, owner, role, sha256, mark, expiresAt, ...created, revoked: null });
@@ -65,12 +68,12 @@ function tokensIn(entries: readonly TokenEntry[]): Hashed[] {
       }
       case 'revoked': {
         const token = tokens.get(entry.id);
-        if (token !== undefined) token.revoked ??= { at, by, via };
+        if (token !== undefined) token.revoked ??= { at, by, via, reason: entry.reason ?? null };
         break;
       }
       case 'sessions-ended':
         for (const token of tokens.values())
-          if (token.kind === 'session' && token.owner === entry.owner) token.revoked ??= { at, by, via };
+          if (token.kind === 'session' && token.owner === entry.owner) token.revoked ??= { at, by, via, reason: null };
         break;
       default:
         // Of a later version.
@@ -80,21 +83,25 @@ function tokensIn(entries: readonly TokenEntry[]): Hashed[] {
   return [...tokens.values()];
 }
 
-export type TokenOrder = { owner: string; role: ApiRole; days: number };
+export type TokenOrder = { owner: string; role: ApiRole; days: number; reason?: string | null | undefined };
 export type TokenCreated = { kind: 'created'; id: string; token: string; expiresAt: EpochMs };
 
 export async function createToken(
   { tokenBook, clock }: TokenParts,
   who: Identity,
-  { owner, role, days }: TokenOrder,
+  { owner, role, days, reason }: TokenOrder,
 ): Promise<TokenCreated> {
   const token = `${tokenPrefix}${randomBytes(secretBytes).toString('base64url')}`;
   const id = randomBytes(idBytes).toString('hex');
   const at = clock.now();
   const expiresAt = at + days * dayMs;
   const sha256 = createHash('sha256').update(token).digest('hex');
-  await tokenBook.append({ kind: 'created', id, owner, role, sha256, expiresAt, at, ...who });
+  await tokenBook.append({ kind: 'created', id, owner, role, sha256, expiresAt, at, ...who, ...because(reason) });
   return { kind: 'created', id, token, expiresAt };
+}
+
+function because(reason: string | null | undefined): { reason?: string } {
+  return reason == null ? {} : { reason };
 }
 
 /** The latest first. Of sessions those that are not over yet: there is one for each day of each person. */
@@ -111,12 +118,17 @@ export type RevokeOutcome =
   | { kind: 'revoked-before'; id: string; owner: string }
   | { kind: 'token-unknown' };
 
-export async function revokeToken({ tokenBook, clock }: TokenParts, who: Identity, id: string): Promise<RevokeOutcome> {
+export async function revokeToken(
+  { tokenBook, clock }: TokenParts,
+  who: Identity,
+  id: string,
+  reason: string | null = null,
+): Promise<RevokeOutcome> {
   const token = tokensIn(await tokenBook.read()).find((known) => known.id === id);
   if (token === undefined) return { kind: 'token-unknown' };
   const { owner } = token;
   if (token.revoked !== null) return { kind: 'revoked-before', id, owner };
-  await tokenBook.append({ kind: 'revoked', id, at: clock.now(), ...who });
+  await tokenBook.append({ kind: 'revoked', id, at: clock.now(), ...who, ...because(reason) });
   return { kind: 'revoked', id, owner };
 }
 

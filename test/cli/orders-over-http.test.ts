@@ -221,6 +221,33 @@ test('every command is in a table, and every order of the API has its command', 
   assert.deepEqual([...covered].sort(), ofApi.sort());
 });
 
+/** Who orders says so, and may say why. */
+const ordererOptions = ['--by', '--reason'];
+/** What is written down of these says itself what for. */
+const withoutReason: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(flows.map(({ command }) => [`${command} start: --reason`, 'the file says what is wanted'])),
+  'export: --reason': 'the mark of the move names the file',
+  'import: --by --reason': 'who exported the file stands in it',
+  'views rebuild: --by --reason': 'no record is changed, and none is written',
+};
+
+function lacking(command: Command, words: readonly string[]): string[] {
+  if (words.length > 0) return lacking(command.commands.find((inner) => inner.name() === words[0])!, words.slice(1));
+  const known = command.options.map(({ long }) => long);
+  return ordererOptions.filter((option) => !known.includes(option));
+}
+
+test('every command that orders takes --by and --reason', () => {
+  const program = new Command('lance');
+  registerCommands(program, { format: createFormat('en') } as Parameters<typeof registerCommands>[1]);
+  const ordering = [...new Set(orders.map(({ command }) => command)), ...Object.keys(besideTheStore)];
+  const found = ordering.flatMap((command) => {
+    const options = lacking(program, command.split(' '));
+    return options.length === 0 ? [] : [`${command}: ${options.join(' ')}`];
+  });
+  assert.deepEqual(found.sort(), Object.keys(withoutReason).sort());
+});
+
 const token = 'a-token-of-ana';
 const asked: { line: string; authorization: string | undefined; isAsWritten: boolean }[] = [];
 const server = createServer((request, response) => {

@@ -14,6 +14,7 @@ type Entry = {
   hash: string;
   by: string | null;
   via?: string;
+  comment?: string;
   followed: boolean;
   changes?: object[];
   rollback?: { reviewBy: number; from: string };
@@ -97,8 +98,8 @@ test('a change in the folder is followed; rollback goes back beside the daemon, 
   const why = ['--reason', 'taxa errada, ver 529.982.247-25'];
   const twice = await lance(environment, 'rules', 'rollback', '--by', 'ana', ...why, '--comment', 'e de novo');
   assert.deepEqual([twice.code, /cannot be used with option '--comment/.test(twice.stderr)], [1, true], twice.stderr);
-  // Of another order that takes no reason, no far word is offered in its place.
-  const far = await lance(environment, 'rules', 'approval', 'on', '--by', 'ana', '--reason', 'ruim');
+  // Where no reason is taken, no far word is offered in its place.
+  const far = await lance(environment, 'rules', 'history', '--reason', 'ruim');
   assert.equal(far.code, 1);
   assert.match(far.stderr, /unknown option '--reason'/);
   assert.doesNotMatch(far.stderr, /--version/);
@@ -333,7 +334,7 @@ test('leaving the configuration out passes nobody by: that approval is needed is
   await eventually(async () => /in the folder is not$/.test(await rulesLine()), 10_000);
   await follows(before);
   // It takes two to end it, and leaves a trace.
-  const off = (by: string) => as(by, 'approval', 'off');
+  const off = (by: string) => as(by, 'approval', 'off', '--reason', `${by} ist dafür`);
   assert.match((await off('ana')).stdout, /another person/);
   assert.match((await off('ana')).stdout, /another person/);
   assert.equal((await lance(environment, 'rules', 'approval', 'off', '--by', 'bruno')).code, 65);
@@ -343,6 +344,11 @@ test('leaving the configuration out passes nobody by: that approval is needed is
   await follows(hash);
   assert.match((await lance(environment, 'rules', 'approval', 'on', '--by', 'ana')).stdout, /Two persons/);
   const traced = (await history()).filter(({ kind }) => kind.startsWith('approval')).map(({ kind, by }) => [kind, by]);
+  const lifts = (await history()).filter(({ kind }) => kind === 'approval-lift');
+  assert.deepEqual(
+    lifts.map(({ by, comment }) => [by, comment]),
+    ['bruno', 'ana', 'ana'].map((by) => [by, `${by} ist dafür`]),
+  );
   assert.deepEqual(traced, [
     ['approval-required', 'ana'],
     ['approval-lift', 'bruno'],

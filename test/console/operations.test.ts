@@ -167,6 +167,7 @@ test('every alarm has its place in the runbooks, and what others wrote stays a t
           createdAt: 1,
           createdBy: hostile,
           createdVia: 'api',
+          reason: null,
           expiresAt: 9,
           revoked: null,
         },

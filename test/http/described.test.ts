@@ -377,6 +377,7 @@ test('the description of the API', async (context) => {
         .replace('{flowId}', 'c-1')
         .replace('{requestId}', '1')
         .replace('{operation}', 'links')
+        .replace('{id}', 'ab')
         .replace('{name}', 'mesa')
         .replace('{partition}/{offset}', '0/1');
       for (const reason of ['', ' ', '\t\n', '\u00a0\u2003']) {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { readTopic } from '../../src/bidding/read-topic.ts';
 import { setCap } from '../../src/operating/controls.ts';
+import type { KnownToken } from '../../src/operating/tokens.ts';
 import { openRuleSet } from '../../src/rules/rule-set.ts';
 import { bidPath } from '../../src/wire/bid.ts';
 import { filesNamed } from '../bidding/rule-sets.ts';
@@ -373,7 +374,9 @@ test('ordering a desk over HTTP', async (context) => {
   await context.test('a token is given out, works with its role, is revoked, and is nowhere afterwards', async () => {
     const taken = await call('POST', '/v1/tokens', { body: { owner: 'LOCAL', role: 'risk', days: 1 } });
     assert.match(`${taken.status} ${taken.text}`, /^422 .*owner: send .*, and not local/);
-    const given = await call('POST', '/v1/tokens', { body: { owner: 'bruno', role: 'risk', days: 1 } });
+    const given = await call('POST', '/v1/tokens', {
+      body: { owner: 'bruno', role: 'risk', days: 1, reason: 'für 529.982.247-25' },
+    });
     assert.equal(given.status, 201, given.text);
     assert.equal(given.headers.get('cache-control'), 'no-store');
     const { id, token } = given.body as { id: string; token: string };
@@ -395,13 +398,16 @@ test('ordering a desk over HTTP', async (context) => {
     assert.deepEqual([twice.status, problemOf(twice).errors[0]?.rule], [409, 'another-person'], twice.text);
     const listed = await call('GET', '/v1/tokens');
     assert.ok(!listed.text.includes(token) && !listed.text.includes('sha256'));
-    const revoked = await call('POST', `/v1/tokens/${id}/revoke`, { body: {} });
+    const revoked = await call('POST', `/v1/tokens/${id}/revoke`, { body: { reason: 'saiu' } });
     assert.deepEqual(revoked.body, { id, owner: 'bruno', before: false }, revoked.text);
     const refused = await call('GET', '/v1/identity', { token });
     assert.deepEqual([refused.status, /was revoked/.test(refused.text)], [401, true], refused.text);
     assert.equal((await call('GET', '/v1/identity', { token: second.token })).status, 200);
     const again = await call('POST', `/v1/tokens/${id}/revoke`, { body: {} });
     assert.equal((again.body as { before: boolean }).before, true);
+    const { tokens } = (await call('GET', '/v1/tokens')).body as { tokens: KnownToken[] };
+    const told = tokens.find((known) => known.id === id)!;
+    assert.deepEqual([told.reason, told.revoked?.reason], ['für ***', 'saiu']);
     const book = JSON.stringify(await store.tokenBook.read());
     assert.ok(!book.includes(token));
     // Whoever writes beside the process is heard within five seconds.

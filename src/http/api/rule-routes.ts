@@ -309,6 +309,7 @@ const approvalBody = order(
       'For what: `rules`, a set that is to be followed; `caps`, a cap by hand that is raised or taken away; `economics`, other values in the sections `economics` and `pricing` of the settings',
       'caps',
     ),
+    comment,
   }),
   'RuleApprovalOrder',
   'Whether two identities have to stand for a set',
@@ -601,8 +602,9 @@ export function addRuleRoutes(
       },
     },
     async (request, reply) => {
-      const { needed, of } = request.body;
-      const outcome = await setApproval(rules, guard.identityOf(request), needed, of === 'rules' ? undefined : of);
+      const { needed, of, comment: text } = request.body;
+      const who = commented(guard.identityOf(request), text);
+      const outcome = await setApproval(rules, who, needed, of === 'rules' ? undefined : of);
       return outcome.kind === 'identity-needed' ? problem(reply, 'forbidden', identityNeeded, [], outcome) : outcome;
     },
   );

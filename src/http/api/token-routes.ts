@@ -10,9 +10,10 @@ import {
   type TokenWatch,
   usualTokenDays,
 } from '../../operating/tokens.ts';
+import { withoutCpf } from '../../wire/hidden-cpf.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
-import { via } from './control-routes.ts';
+import { shortReason, via } from './control-routes.ts';
 import { answered, answerNamed, measured, order, said, saidOfParts } from './described.ts';
 import { problem, problemResponses } from './problems.ts';
 import { exampleTime, time } from './schemas.ts';
@@ -40,9 +41,17 @@ export const tokenPage = answerNamed(
           createdAt: said(time, 'When it was given out', exampleTime),
           createdBy: said(z.string(), 'Who gave it out', 'ana'),
           createdVia: via,
+          reason: said(z.string().nullable(), 'Why it was given out; null: nobody said', 'novo na equipe'),
           expiresAt,
           revoked: saidOfParts(
-            z.object({ at: said(time, 'When', exampleTime), by: said(z.string(), 'By whom', 'ana'), via }).nullable(),
+            z
+              .object({
+                at: said(time, 'When', exampleTime),
+                by: said(z.string(), 'By whom', 'ana'),
+                via,
+                reason: said(z.string().nullable(), 'Why; null: nobody said', 'saiu da equipe'),
+              })
+              .nullable(),
             'When it was revoked, and by whom; null: it was not',
           ),
         }),
@@ -68,6 +77,11 @@ export const tokenRevoked = answerNamed(
   'A token or session that is let in no more, on no process, after 5 seconds',
 );
 
+const reason = said(
+  shortReason.nullable().default(null),
+  'Why, in 1 to 200 characters; null: nobody says. A CPF in it is kept as `***`',
+  'novo na equipe',
+);
 const ownerName = z
   .string()
   .regex(ownerForm, 'send letters, digits, . _ @ and -, at most 60 characters, and not local');
@@ -84,6 +98,7 @@ const createBody = order(
       `Days until it expires: 1 to ${mostTokenDays}`,
       usualTokenDays,
     ),
+    reason,
   }),
   'TokenOrder',
   'A token for somebody',
@@ -95,6 +110,10 @@ const tokenParams = z.object({
     exampleId,
   ),
 });
+
+function hidden(text: string | null): string | null {
+  return text === null ? null : withoutCpf(text);
+}
 
 export function addTokenRoutes(app: ApiApp, parts: TokenRouteParts): void {
   const { guard, tokenWatch } = parts;
@@ -125,7 +144,14 @@ export function addTokenRoutes(app: ApiApp, parts: TokenRouteParts): void {
       },
     },
     async (request, reply) => {
-      const { id: made, token, expiresAt: until } = await createToken(parts, guard.identityOf(request), request.body);
+      const {
+        id: made,
+        token,
+        expiresAt: until,
+      } = await createToken(parts, guard.identityOf(request), {
+        ...request.body,
+        reason: hidden(request.body.reason),
+      });
       await tokenWatch.look();
       return reply.code(201).header('cache-control', 'no-store').send({ id: made, token, expiresAt: until });
     },
@@ -138,12 +164,17 @@ export function addTokenRoutes(app: ApiApp, parts: TokenRouteParts): void {
         tags,
         summary: 'Revoke a token, or end a session: within 5 seconds no process lets it in',
         params: tokenParams,
-        body: order(z.strictObject({}), 'TokenRevocation', 'Nothing: an empty object', {}),
+        body: order(z.strictObject({ reason }), 'TokenRevocation', 'Why, or nothing: an empty object'),
         response: { 200: answered(tokenRevoked, 'It is revoked'), ...problemResponses },
       },
     },
     async (request, reply) => {
-      const outcome = await revokeToken(parts, guard.identityOf(request), request.params.id);
+      const outcome = await revokeToken(
+        parts,
+        guard.identityOf(request),
+        request.params.id,
+        hidden(request.body.reason),
+      );
       if (outcome.kind === 'token-unknown') {
         const detail = 'no token has this id; GET /v1/tokens lists them';
         return problem(reply, 'not-found', detail, [{ field: 'id', rule: 'token-known', detail }], outcome);
