@@ -10,6 +10,7 @@ import type { HeldBack } from './bidding/held-back.ts';
 import { enterHouse, noBidReceivedBefore, watchHouse } from './bidding/house.ts';
 import type { RebuildProgress } from './bidding/intake.ts';
 import { claimKey } from './bidding/key-check.ts';
+import { createLastHour } from './bidding/last-hour.ts';
 import { createLatelyWatch, type RefusalChange } from './bidding/lately.ts';
 import { claimLogId } from './bidding/log-id.ts';
 import type { DeskEvent, DeskObserver, Step } from './bidding/observer.ts';
@@ -202,7 +203,11 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const restored = await noBidReceivedBefore(parts.store);
   const metrics = createMetrics();
   const startedAt = parts.clock.now();
-  const lasts: Lasts = { sentAt: null, bidAt: null, winAt: null, lately: createLatelyWatch(config.bidding.windowMs) };
+  const lasts: Lasts = {
+    ...{ sentAt: null, bidAt: null, winAt: null },
+    lately: createLatelyWatch(config.bidding.windowMs),
+    hour: createLastHour(startedAt),
+  };
   const tellers: Tellers = {
     clock: parts.clock,
     lasts,
@@ -284,6 +289,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
         appliedElsewhere: async () => (await askedBids?.appliedKnown()) ?? new Map<number, number>(),
         checksNow: () => checks.map(checkNow),
         alarms: metrics.alarms,
+        isAlone: parts.soleOwner,
         reviewsWaiting: () => {
           const waiting = desk?.status().reviews;
           return waiting === undefined ? null : Object.values(waiting).reduce((sum, count) => sum + count, 0);
@@ -330,7 +336,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     desk,
     flowDesk,
     policy: () => rules.policy(parts.clock.now()),
-    countAlarm: metrics.countAlarm,
+    countAlarm: (code) => countAlarm(tellers, code),
     tellFault: (fault) => tellFault(tellers, fault),
     stop: async () => {
       clearInterval(webhooksWatch);
@@ -383,7 +389,15 @@ type Lasts = {
   bidAt: EpochMs | null;
   winAt: EpochMs | null;
   lately: ReturnType<typeof createLatelyWatch>;
+  hour: ReturnType<typeof createLastHour>;
 };
+
+type CountAlarm = Metrics['countAlarm'];
+
+function countAlarm({ metrics, lasts, clock }: Tellers, code: Parameters<CountAlarm>[0]): void {
+  metrics.countAlarm(code);
+  lasts.hour.alarm(code, clock.now());
+}
 
 function tellFault({ metrics, journal, limit }: Tellers, { code, message }: { code: string; message: string }): void {
   metrics.countFault(code);
@@ -459,7 +473,7 @@ function doorOf(parts: EngineParts, readBody: BodyReader, tellers: Tellers, refu
       metrics.observeDoor(report);
       const { status, event, requests, deadLetters, problem, durationMs } = report;
       if (problem === 'reading-failed') {
-        metrics.countAlarm('webhook-failed');
+        countAlarm(tellers, 'webhook-failed');
         journal.error('alarm', { code: 'webhook-failed' });
       }
       if (problem !== null || deadLetters > 0) {
@@ -551,7 +565,7 @@ function flowDeskOf(
     observer: (event) => {
       if (event.kind === 'step') onStep(event.step);
       else if (event.kind === 'alarm') {
-        tellers.metrics.countAlarm(event.code);
+        countAlarm(tellers, event.code);
         journal.error('alarm', { code: event.code, flowId: event.flowId, text: event.text });
       } else tellFault(tellers, event);
     },
@@ -596,6 +610,8 @@ function tellAlarm(
 
 function noteLasts(event: DeskEvent, tellers: Tellers): void {
   const { lasts, clock } = tellers;
+  if (event.kind === 'folded' || event.kind === 'settled') lasts.hour.note(event, clock.now());
+  if (event.kind === 'alarm') lasts.hour.alarm(event.code, clock.now());
   if (event.kind === 'would-be') tellRefusals('bids-refused', lasts.lately.note(event.record), tellers);
   if (event.kind === 'earlier-bids') lasts.lately.noteEarlier(event.bids);
   if (event.kind === 'link-query') tellRefusals('link-queries-refused', lasts.lately.noteLinkQuery(event), tellers);
@@ -611,16 +627,13 @@ const refusalTexts = {
   'link-queries-refused': statusEn.linkQueryRefusals,
 };
 
-function tellRefusals(
-  code: keyof typeof refusalTexts,
-  change: RefusalChange | null,
-  { metrics, journal }: Tellers,
-): void {
+function tellRefusals(code: keyof typeof refusalTexts, change: RefusalChange | null, tellers: Tellers): void {
   if (change === null) return;
+  const { journal } = tellers;
   const { kind, count, durationMs } = change;
   if (kind === 'over') journal.info(`${code}-over`, { count, durationMs });
   else {
-    metrics.countAlarm(code);
+    countAlarm(tellers, code);
     journal.error('alarm', { code, count, durationMs, text: refusalTexts[code](count) });
   }
 }
@@ -724,7 +737,8 @@ function tellUnconfigured({ hash, sources }: RuleSet, { enrichment }: Config, { 
     journal.warn('rules-source-unconfigured', { ruleSet: hash, text: faultText(fault) });
 }
 
-function ruleJournal({ metrics, journal }: Tellers): (event: RuleEvent) => void {
+function ruleJournal(tellers: Tellers): (event: RuleEvent) => void {
+  const { metrics, journal } = tellers;
   return (event) => {
     switch (event.kind) {
       case 'rules-live':
@@ -734,7 +748,7 @@ function ruleJournal({ metrics, journal }: Tellers): (event: RuleEvent) => void 
       case 'rules-reviewed':
         return journal.info(event.kind, { ruleSet: event.hash, text: event.text });
       case 'rules-review-overdue':
-        metrics.countAlarm('rollback-unreviewed');
+        countAlarm(tellers, 'rollback-unreviewed');
         return journal.error('alarm', { code: 'rollback-unreviewed', ruleSet: event.hash, text: event.text });
       case 'rules-gone-back':
       case 'rules-await-approval':
@@ -1138,7 +1152,21 @@ function statusOf(
     ...lasts.lately.told(clock.now()),
     failingSources: lasts.lately.failingSources(clock.now())?.map((failing) => ({ ...failing })) ?? null,
     caps: fullCapsOf(parts),
+    lastHour: lastHourOf(parts),
   };
+}
+
+function lastHourOf({
+  desk,
+  lasts,
+  clock,
+}: {
+  desk: Desk | null;
+  lasts: Lasts;
+  clock: Clock;
+}): DaemonStatus['lastHour'] {
+  const { from, figures, alarms } = lasts.hour.told(clock.now());
+  return { from, figures: desk === null ? null : figures, alarms: [...alarms] };
 }
 
 /** The cap that keeps bids back; null: none does. */
@@ -1172,14 +1200,16 @@ function withoutUse(caps: NonNullable<DaemonStatus['caps']>): NonNullable<Daemon
 }
 
 const formatEn = createFormat('en');
+const noMoney = { expectedCents: null, realisedCents: null };
 const nothingTold = { usedCents: null, limitCents: null, usedCount: null, limitCount: null };
 
-/** For readers without a token: who paused, what that person wrote, and the money under a cap are for those with a role. */
+/** For readers without a token: who paused, what that person wrote, profit and the money under a cap are for those with a role. */
 function withoutPerson(status: DaemonStatus): DaemonStatus {
-  const { bidding, rollback, caps, capRaises = [] } = status;
+  const { bidding, rollback, caps, capRaises = [], lastHour } = status;
   const nameless = {
     ...status,
     capRaises: capRaises.map((raise) => ({ ...raise, limitCents: null, by: null })),
+    ...(lastHour?.figures == null ? {} : { lastHour: { ...lastHour, figures: { ...lastHour.figures, ...noMoney } } }),
     rollback: rollback == null ? null : { ...rollback, by: null, reviewedBy: null },
     ...(caps == null ? {} : { caps: withoutUse(caps) }),
   };

@@ -42,11 +42,15 @@ function resultOf({ claim, auction, decidedAt }: RequestState) {
 
 type Result = NonNullable<ReturnType<typeof resultOf>>;
 
-function settledEvent({ offer, position, hasRival, ...result }: Result, trial: Trial | null): DeskEvent {
+function settledEvent(
+  { offer, position, hasRival, ...result }: Result,
+  { trial, at }: { trial: Trial | null; at: EpochMs },
+): DeskEvent {
   const { winProbability, expectedValueCents, rateHundredths } = offer;
   const { bestRivalCell, bestRivalOffGrid } = result;
   return {
     kind: 'settled',
+    at,
     winProbability,
     position,
     gapHundredths: hasRival ? bestRivalCell - rateHundredths : null,
@@ -102,8 +106,10 @@ export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: Epoc
     if (record === null) return;
     const { state } = row;
     const { requestId } = state;
+    const { at } = record;
     const code = record.kind === 'passed' ? record.code : null;
-    observer({ kind: 'folded', record: record.kind, requestId, from: before?.phase ?? null, to: state.phase, code });
+    const [from, to] = [before?.phase ?? null, state.phase];
+    observer({ kind: 'folded', record: record.kind, requestId, from, to, code, at });
     if (record.kind === 'claimed' || record.kind === 'answered' || record.kind === 'passed')
       observer({ kind: 'would-be', record });
     const ruled = ruledEvent(record, before, state);
@@ -122,7 +128,7 @@ export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: Epoc
       observer({ kind: 'step', step: 'ended-folded' });
       const result = before === null || before.auction === null ? resultOf(state) : null;
       if (result !== null) {
-        observer(settledEvent(result, before?.trial ?? null));
+        observer(settledEvent(result, { trial: before?.trial ?? null, at }));
         watchRivals(result, now);
       }
     }

@@ -43,6 +43,8 @@ export type DeskEvent =
       from: Phase | null;
       to: Phase;
       code: string | null;
+      /** When the record was written. */
+      at: EpochMs;
     }
   /** A bid that was to be: written, answered, or passed. */
   | { kind: 'would-be'; record: Claimed | Answered | Passed }
@@ -68,11 +70,13 @@ export type DeskEvent =
   /** How much each candidate policy counts in the curve just made: ways to read a histogram, and dimensions of segments. */
   | { kind: 'weights'; readings: readonly Weight[]; segments: readonly Weight[] }
   /**
-   * The auction of a bid of ours has ended, as its decision had expected or not. `wonCents`: what a won bid was expected to bring
-   * once won. `surplus`: what the price would have earned, and whoever knew the best rival; null without a rival.
+   * The auction of a bid of ours has ended, as its decision had expected or not; `at`: when the record of it was written. `wonCents`:
+   * what a won bid was expected to bring once won. `surplus`: what the price would have earned, and whoever knew the best rival; null
+   * without a rival.
    */
   | {
       kind: 'settled';
+      at: EpochMs;
       winProbability: number;
       position: number;
       gapHundredths: number | null;

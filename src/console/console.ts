@@ -79,6 +79,8 @@ export type ConsoleParts = TokenParts &
     bids: BidReader;
     /** How many requests of this process wait for a person; null: it decides nothing. */
     reviewsWaiting: () => number | null;
+    /** No other process does a part of the work. */
+    isAlone: boolean;
     onFault: (text: string) => void;
   };
 
@@ -344,7 +346,8 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
 
   async function factsNow(): Promise<LiveFacts> {
     const caps = await capsNow();
-    return { ...caps, reviewsWaiting: parts.reviewsWaiting(), status: parts.status(), now: clock.now() };
+    const [reviewsWaiting, status] = [parts.reviewsWaiting(), parts.status()];
+    return { ...caps, reviewsWaiting, status, isAlone: parts.isAlone, now: clock.now() };
   }
 
   /** Where the store is away, the rest of the page is what is needed. */

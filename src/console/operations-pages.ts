@@ -5,7 +5,7 @@ import type { DaemonStatus } from '../http/api/status.ts';
 import type { Letter, Replay } from '../http/letters.ts';
 import type { KnownToken } from '../operating/tokens.ts';
 import { type Html, html, outside } from './html.ts';
-import { csrfField, layout, type Shown, timeText, withLocalTimes } from './pages.ts';
+import { alarmText, csrfField, layout, type Shown, timeText, withLocalTimes } from './pages.ts';
 
 /** As `/readyz?verbose` says them. `missing` null: nothing is. `isIll`: what the note says has to be put right all the same. */
 export type CheckShown = { name: string; missing: string | null; note: string | null; isIll: boolean };
@@ -140,7 +140,10 @@ function alarmTable({ texts, format }: Shown, alarms: readonly AlarmCount[]): Ht
   return html`<p class="soft">${words.alarmsAbout}</p>
 <table class="cards" role="table" aria-labelledby="alarms-title">${head([words.alarm], [words.count, true], [words.runbook])}<tbody role="rowgroup">
 ${raised.map(
-  ({ code, count }) => html`<tr role="row"><th scope="row" role="rowheader"><code>${code}</code></th>
+  ({
+    code,
+    count,
+  }) => html`<tr role="row"><th scope="row" role="rowheader"><span>${alarmText(texts, code)} <code>${code}</code></span></th>
 <td role="cell" class="number" data-name="${words.count}">${format.number(count)}</td>
 <td role="cell" data-name="${words.runbook}"><a href="${runbook(`alarm-${code}`)}">${words.whatToDo(code)}</a></td></tr>`,
 )}

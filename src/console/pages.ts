@@ -185,6 +185,8 @@ export type LiveFacts = {
   moreCaps: number;
   /** Null: not of this process. */
   reviewsWaiting: number | null;
+  /** No other process does a part of the work. */
+  isAlone: boolean;
   now: number;
 };
 export type NowFacts = LiveFacts & { notice: 'stopped' | 'resumed' | 'late' | null };
@@ -226,6 +228,8 @@ ${bidding !== null && biddingFacts(shown, bidding, status, facts.now)}
 ${mayOrder(shown) && bidding !== null && html`<p class="actions">${isPaused ? resume : buttons}</p>`}`,
     spoken: html`${words}`,
     work: requests === null ? null : workFigures(shown, requests, facts),
+    hour: hourFigures(shown, status, facts.isAlone),
+    alarms: hourAlarms(shown, status),
     caps: capTable(shown, facts),
     process: processFacts(shown, status),
   };
@@ -234,7 +238,7 @@ ${mayOrder(shown) && bidding !== null && html`<p class="actions">${isPaused ? re
 /** What changes on the page by itself, as it stands there. Told to a browser that shows the page. */
 export function liveParts(shown: Shown, facts: LiveFacts): LivePart[] {
   const parts = partsOf(shown, facts);
-  return (['bidding', 'spoken', 'work', 'caps', 'process'] as const).flatMap((id) => {
+  return (['bidding', 'spoken', 'hour', 'alarms', 'work', 'caps', 'process'] as const).flatMap((id) => {
     const part = parts[id];
     if (part === null) return [];
     return [{ id, className: id === 'bidding' ? parts.tone : id === 'spoken' ? 'skip' : '', html: part.text }];
@@ -244,12 +248,19 @@ export function liveParts(shown: Shown, facts: LiveFacts): LivePart[] {
 export function nowPage(shown: Shown, facts: NowFacts): string {
   const { texts } = shown;
   const { notice } = facts;
-  const { words, tone, bidding, spoken, work, caps, process } = partsOf(shown, facts);
+  const { words, tone, bidding, spoken, hour, alarms, work, caps, process } = partsOf(shown, facts);
   const body = html`<h1>${texts.pages.now}</h1>
 <p id="away" class="fault" role="alert" hidden>${texts.away}</p>
 ${notice !== null && html`<p class="notice" role="status">${texts.order[notice]}</p>`}
 <section id="bidding" data-live class="${tone}" aria-labelledby="state">${bidding}</section>
 <p class="skip" role="status" id="spoken" data-live>${spoken}</p>
+${
+  hour !== null &&
+  html`<section aria-labelledby="hour-title"><h2 id="hour-title">${texts.now.hour.title}</h2>
+<div id="hour" data-live>${hour}</div></section>`
+}
+<section aria-labelledby="alarms-title"><h2 id="alarms-title">${texts.now.hour.alarms}</h2>
+<div id="alarms" data-live>${alarms}</div></section>
 ${
   work !== null &&
   html`<section aria-labelledby="work-title"><h2 id="work-title">${texts.now.work}</h2>
@@ -317,6 +328,61 @@ ${figure(words.frozen, format.number(requests.frozen))}
 ${figure(words.lastBid, last(lastBidAt, words.notSinceStart), true)}
 ${figure(words.lastWin, last(lastWinAt, words.notSinceStart), true)}
 </dl>`;
+}
+
+/** Null: the process folds nothing. */
+function hourFigures(
+  { texts: { now }, format }: Shown,
+  { lastHour, startedAt }: DaemonStatus,
+  isAlone: boolean,
+): Html | null {
+  if (lastHour?.figures == null) return null;
+  const { hour: words } = now;
+  const { from, figures } = lastHour;
+  const { requests, bids, wins, expectedCents, realisedCents } = figures;
+  const figure = (label: string, value: string, help: string | null = null) =>
+    html`<div><dt>${label}</dt><dd>${value}${help !== null && html` <span class="help">${help}</span>`}</dd></div>`;
+  const money = (cents: number | null) => (cents === null ? format.texts.none : format.money(cents));
+  return html`<dl class="figures">
+${figure(words.requests, format.number(requests))}
+${figure(words.bids, format.number(bids))}
+${figure(words.wins, format.number(wins))}
+${figure(words.expected, money(expectedCents), words.expectedHelp)}
+${figure(words.realised, money(realisedCents), words.realisedHelp)}
+</dl>
+<p class="help">${from === startedAt ? words.sinceStart : words.since} ${timeText(from, format)}. ${isAlone ? '' : words.others}</p>`;
+}
+
+function hourAlarms({ texts, format }: Shown, { lastHour, startedAt }: DaemonStatus): Html {
+  const { hour: words } = texts.now;
+  const { operations } = texts;
+  if (lastHour === undefined) return html`<p class="soft">${format.texts.none}</p>`;
+  const { from, alarms } = lastHour;
+  const since = html`${from === startedAt ? words.alarmsSinceStart : words.alarmsSince} ${timeText(from, format)}.`;
+  if (alarms.length === 0) return html`<p class="soft">${words.noAlarms} ${since}</p>`;
+  const rows = alarms.map(
+    ({
+      code,
+      count,
+      lastAt,
+    }) => html`<tr role="row"><th scope="row" role="rowheader"><span>${alarmText(texts, code)}</span></th>
+<td role="cell" data-name="${words.code}"><code>${outside(code)}</code></td>
+<td role="cell" class="number" data-name="${operations.count}">${format.number(count)}</td>
+<td role="cell" data-name="${words.lastAt}">${timeText(lastAt, format)}</td>
+<td role="cell" data-name="${operations.runbook}"><a href="/console/runbooks#alarm-${code}">${outside(operations.whatToDo(code))}</a></td></tr>`,
+  );
+  const head = (text: string, isNumber = false) =>
+    html`<th scope="col" role="columnheader"${isNumber && html` class="number"`}>${text}</th>`;
+  return html`<table class="cards" role="table" aria-labelledby="alarms-title"><thead role="rowgroup"><tr role="row">
+${head(operations.alarm)}${head(words.code)}${head(operations.count, true)}${head(words.lastAt)}${head(operations.runbook)}
+</tr></thead><tbody role="rowgroup">${rows}</tbody></table>
+<p class="help">${since}</p>`;
+}
+
+/** What an alarm says; of a code of another version, the code. */
+export function alarmText({ alarms }: ConsoleTexts, code: string): Html | string {
+  const texts: Readonly<Record<string, string>> = alarms;
+  return Object.hasOwn(texts, code) ? texts[code]! : outside(code);
 }
 
 function capTable({ texts: { now: words }, format }: Shown, { caps, moreCaps }: LiveFacts): Html {

@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { createFormat } from '../../src/cli/format.ts';
 import { createNowFeed } from '../../src/console/now-feed.ts';
+import type { DaemonStatus } from '../../src/http/api/status.ts';
 import { startApi } from '../http/api-house.ts';
 import { type HeardStream, listen } from './event-stream.ts';
 import { loggedIn, openPerson } from './person.ts';
@@ -33,7 +36,15 @@ test('a session hears what changes on the page, and no more when it is over (iss
   assert.match(stream.headers.get('content-security-policy') ?? '', /default-src 'none'/);
   await until(() => stream.events.length > 0, 'the page as it is');
   const first = partsOf(stream);
-  assert.deepEqual(first.map(({ id }) => id).sort(), ['bidding', 'caps', 'process', 'spoken', 'work']);
+  assert.deepEqual(first.map(({ id }) => id).sort(), [
+    'alarms',
+    'bidding',
+    'caps',
+    'hour',
+    'process',
+    'spoken',
+    'work',
+  ]);
   assert.match(first.find(({ id }) => id === 'bidding')!.html, /Lances abertos/);
   // As the page has them.
   const { text } = await person.get('/', { 'accept-language': 'pt-BR' });
@@ -89,6 +100,70 @@ test('a session hears what changes on the page, and no more when it is over (iss
   assert.equal((await listen(engine.url, path, { jar: new Map(person.jar) })).status, 401);
   await sleep(1_100);
   assert.notEqual(seen.events.at(-1)?.name, 'over');
+});
+
+test('the last hour is told as the log and the list of bids have it, and alarms with their runbooks (issue 22)', async (context) => {
+  const { engine, call, sandbox, store } = await startApi(context);
+  const person = await loggedIn(engine.url, 'viewer');
+  const stream = await listen(engine.url, path, person);
+  context.after(stream.leave);
+  const told = (id: string) => partsOf(stream).findLast((part) => part.id === id)?.html ?? '';
+  await until(() => told('hour') !== '', 'the page as it is');
+  assert.match(told('hour'), /desde o seu início; o que veio antes não está aqui: <time datetime="[^"]+">/);
+  assert.match(told('alarms'), /Nenhum alarme\. Deste processo, desde o seu início:/);
+
+  await sandbox.run(12);
+  const bidsOf = async () =>
+    ((await call('GET', '/v1/bids?limit=100')).body as { bids: { state: string; position: number | null }[] }).bids;
+  const isOver = ({ state }: { state: string }) => ['passed', 'contemplated', 'proposed'].includes(state);
+  let bids = await bidsOf();
+  for (const end = performance.now() + 30_000; bids.length < 12 || !bids.every(isOver); bids = await bidsOf()) {
+    assert.ok(performance.now() < end, `not over: ${JSON.stringify(bids)}`);
+    await sleep(50);
+  }
+  // Of the log: what was asked for, what the service has taken, and what the decisions had expected of it.
+  const records = (await store.log.read('auctions', 0, 0, 10_000)).map(({ record }) => record);
+  const byRequest = Map.groupBy(
+    records.flatMap((record) => ('requestId' in record ? record : [])),
+    ({ requestId }) => requestId,
+  );
+  const own = { requests: 0, bids: 0, wins: 0, expectedCents: 0, realisedCents: 0 };
+  for (const life of byRequest.values()) {
+    own.requests += Number(life.some(({ kind }) => kind === 'requested'));
+    const claim = life.find((record) => record.kind === 'claimed');
+    const bidIds = life.flatMap((record) =>
+      record.kind === 'answered' && record.outcome.kind === 'accepted' ? record.outcome.bidId : [],
+    );
+    own.bids += Number(bidIds.length > 0);
+    own.wins += Number(life.some(({ kind }) => kind === 'contemplated' || kind === 'proposed'));
+    const published = life.flatMap((record) => (record.kind === 'ended' ? record.bids : []));
+    const position = published.find(({ bidId }) => bidIds.includes(bidId))?.position ?? null;
+    if (claim === undefined || position === null) continue;
+    const { expectedValueCents, winProbability } = claim.offer;
+    own.expectedCents += expectedValueCents;
+    if (position === 1) own.realisedCents += Math.round(expectedValueCents / winProbability);
+  }
+  assert.ok(own.bids > 3 && own.wins > 3 && own.expectedCents > 0 && own.realisedCents > 0, JSON.stringify(own));
+  const { lastHour } = (await call('GET', '/v1/status', { role: 'viewer' })).body as DaemonStatus;
+  assert.deepEqual(lastHour?.figures, own);
+  assert.equal(own.requests, bids.length);
+  assert.equal(own.wins, bids.filter(({ state }) => state === 'contemplated' || state === 'proposed').length);
+  const { number, money } = createFormat('pt');
+  const figures = [own.requests, own.bids, own.wins].map((count) => number(count));
+  const shown = [...figures, money(own.expectedCents), money(own.realisedCents)];
+  const shownNow = () => [...told('hour').matchAll(/<dd>(.*?)(?: <span|<\/dd>)/g)].map(([, each]) => each);
+  await until(() => isDeepStrictEqual(shownNow(), shown), `the figures on the page: ${shown.join(', ')}`);
+
+  engine.countAlarm('log-changed');
+  engine.countAlarm('log-changed');
+  await until(() => told('alarms').includes('O log não é mais o que foi gravado.'), 'the alarm');
+  assert.match(told('alarms'), /<td role="cell" class="number" data-name="Vezes">2<\/td>/);
+  assert.match(told('alarms'), /href="\/console\/runbooks#alarm-log-changed"/);
+  const english = await person.get('/?lang=en');
+  assert.match(english.text, /The log is not what was written\./);
+  // Without a token the counts, not the money.
+  const open = (await (await fetch(`${engine.url}/status`)).json()) as DaemonStatus;
+  assert.deepEqual(open.lastHour?.figures, { ...own, expectedCents: null, realisedCents: null });
 });
 
 test('streams are few, of one person and of all', async (context) => {
@@ -161,7 +236,8 @@ test('500 changes a second are one event a second to each who listens', async ()
   const open = (name: string) => feed.open({ name, kind: 'all', render, look: () => (isLet ? 'let' : 'over') });
   const [one, two] = [open('ana')!, open('bia')!];
   const heard: string[] = [];
-  one.on('data', (chunk: Buffer) => heard.push(chunk.toString()));
+  // Without what keeps the connection open.
+  one.on('data', (chunk: Buffer) => chunk.toString().startsWith('event: ') && heard.push(chunk.toString()));
   // Nobody reads the other one.
   await sleep(1_600);
   clearInterval(timer);

@@ -167,7 +167,7 @@ test('no page shows the markup of others, or turns its direction', () => {
     for (const language of ['pt', 'en'] as const) {
       const shown = shownIn(language, text);
       const caps = [{ name: text, usedCents: 5, bids: 1, limitCents: 10 }];
-      const facts = { caps, moreCaps: 3, reviewsWaiting: 2, now: status.at, notice: 'late' as const };
+      const facts = { caps, moreCaps: 3, reviewsWaiting: 2, isAlone: false, now: status.at, notice: 'late' as const };
       const closed = withText(status, text, ['kind', 'cause', 'version', 'roles', 'instance']);
       const paused = { ...closed, bidding: { ...closed.bidding!, cause: 'paused' as const, by: text } };
       const ruled = [
@@ -227,7 +227,7 @@ test('the first page says the detail of a cause in the language of the page', ()
   const example = exampleOf(statusSchema) as Parameters<typeof nowPage>[1]['status'];
   const since = example.at - 60_000;
   const closed = { ...example.bidding!, kind: 'closed' as const, by: null, until: null, remedy: null, since };
-  const facts = { caps: [], moreCaps: 0, reviewsWaiting: null, now: example.at, notice: null };
+  const facts = { caps: [], moreCaps: 0, reviewsWaiting: null, isAlone: true, now: example.at, notice: null };
   for (const [cause, detail] of [
     ['service-unreachable', 'unreachable'],
     ['service-throttled', 'throttled'],
@@ -247,7 +247,7 @@ test('a service that refuses every bid, or is slow, stands on the first page whi
   const example = exampleOf(statusSchema) as Parameters<typeof nowPage>[1]['status'];
   const bidding = { ...example.bidding!, kind: 'open' as const, cause: null, detail: null, remedy: null };
   const status = { ...example, bidding, unknownRefusals: null, linkQueryRefusals: null, slowAnswers: null, caps: null };
-  const facts = { caps: [], moreCaps: 0, reviewsWaiting: null, now: status.at, notice: null };
+  const facts = { caps: [], moreCaps: 0, reviewsWaiting: null, isAlone: true, now: status.at, notice: null };
   for (const [language, warning, refused, queries, slow] of [
     [
       ...(['en', 'Warning', /REFUSED: the bids of the last 7 requests/] as const),

@@ -16,7 +16,15 @@ function fill(metrics: Metrics): void {
     durationMs: 4,
   } as const;
   metrics.observeDoor(report);
-  metrics.observeDesk({ kind: 'folded', record: 'requested', requestId: '1', from: null, to: 'requested', code: null });
+  metrics.observeDesk({
+    kind: 'folded',
+    record: 'requested',
+    requestId: '1',
+    from: null,
+    to: 'requested',
+    code: null,
+    at: 0,
+  });
   metrics.observeDesk({
     kind: 'folded',
     record: 'passed',
@@ -24,6 +32,7 @@ function fill(metrics: Metrics): void {
     from: 'requested',
     to: 'passed',
     code: 'margin-missing',
+    at: 0,
   });
   metrics.observeDesk({ kind: 'ruled', effects: ['One alert', 'Age ≥ 21: "só maiores"'], decidedBy: 'One alert' });
   metrics.observeDesk({ kind: 'ruled', effects: ['One alert'], decidedBy: null });
@@ -31,7 +40,7 @@ function fill(metrics: Metrics): void {
   metrics.observeDesk({ kind: 'attempt', outcome: 'accepted', durationMs: 4 });
   metrics.observeDesk({ kind: 'late-claim', requestId: '1' });
   metrics.countAlarm('operation-unclear');
-  const settled = { kind: 'settled', winProbability: 0.25, position: 2, gapHundredths: -3 } as const;
+  const settled = { kind: 'settled', at: 0, winProbability: 0.25, position: 2, gapHundredths: -3 } as const;
   const surplus = { earnedHundredths: 10, hindsightHundredths: 16 };
   metrics.observeDesk({ ...settled, expectedCents: 500, wonCents: 0, surplus });
   metrics.observeDesk({
@@ -148,6 +157,7 @@ test('labels from outside cannot grow without end', async () => {
       from: 'requested',
       to: 'passed',
       code: `code-${index}`,
+      at: 0,
     });
     metrics.observeDesk({ kind: 'fault', code: `fault ${index}`, message: '' });
     metrics.observeDesk({ kind: 'ruled', effects: [`Rule ${index}`, 'two\nlines'], decidedBy: `Rule ${index}` });

@@ -5,6 +5,8 @@ import { test } from 'node:test';
 import { closedCauses } from '../../src/bidding/bidding-status.ts';
 import { alarmCodes, deskCodes } from '../../src/bidding/react.ts';
 import { languages, textsIn } from '../../src/cli/texts.ts';
+import { consoleEn } from '../../src/console/texts-en.ts';
+import { consolePt } from '../../src/console/texts-pt.ts';
 import { phases } from '../../src/domain/states.ts';
 import { createMetrics, furtherAlarms } from '../../src/http/metrics.ts';
 import { storeUnreachable } from '../../src/http/waiting.ts';
@@ -54,6 +56,10 @@ test('the runbooks explain the causes that there are, and no others', () => {
     [...names!.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name!),
   );
   assert.deepEqual(sorted(explained), sorted(closedCauses));
+});
+
+test('the console says every alarm in both languages, and no other', () => {
+  for (const { alarms: said } of [consolePt, consoleEn]) assert.deepEqual(sorted(Object.keys(said)), sorted(alarms));
 });
 
 test('the runbooks explain the alarms that there are, and no others', () => {

@@ -92,6 +92,44 @@ export const rulesFolderSchema = z.object({
   notFollowed: said(z.string().nullable(), 'SHA-256 of the set in the folder where another one is followed', null),
 });
 
+const lastHourSchema = z.object({
+  from: said(
+    time,
+    'The first moment that counts: 60 minutes ago to the minute, or the start of the process. A record counts by the time at which it was written',
+    exampleTime - 3_540_000,
+  ),
+  figures: saidOfParts(
+    z
+      .object({
+        requests: said(count, 'Requests that came', 812),
+        bids: said(count, 'Requests for which the service has taken a bid', 391),
+        wins: said(count, 'Requests that were won', 96),
+        expectedCents: said(
+          cents.nullable(),
+          'Profit that the bids whose auction ended were expected to bring; null: told only to those with a token',
+          1_284_310,
+        ),
+        realisedCents: said(
+          cents.nullable(),
+          'Profit that those of them that were won are expected to bring now; no money received. Null: told only to those with a token',
+          1_190_450,
+        ),
+      })
+      .nullable(),
+    'What was read from the log; null in a process that only takes webhooks',
+  ),
+  alarms: saidOfParts(
+    z.array(
+      z.object({
+        code: said(z.string(), 'Code of the alarm; see the runbook LanceAlarm', 'result-missing'),
+        count: said(count, 'How often it was raised', 3),
+        lastAt: said(time, 'When it was raised last', exampleTime),
+      }),
+    ),
+    'Alarms that the process raised, the latest first',
+  ),
+});
+
 export const statusSchema = answerNamed(
   z.object({
     instance: said(z.string(), 'Name of the process, for as long as it runs', '0b6f3c52-7d43-4a41-9a39-5c7f8f1f2b11'),
@@ -250,6 +288,10 @@ export const statusSchema = answerNamed(
         .nullable()
         .optional(),
       'Where half or more of the last 20 would-be bids of this process ended by a cap, the latest three by one set by hand, or three of them within ten minutes by one set by hand; null: they did not. What ended by a cap that is gone, was raised, or has begun a new day since is left out',
+    ),
+    lastHour: saidOfParts(
+      lastHourSchema.optional(),
+      'The last 60 minutes of the process that answers; others count their own. Absent: an earlier version says it',
     ),
   }),
   'Status',

@@ -1,0 +1,119 @@
+/**
+ * What this process has folded in the last 60 minutes, and the alarms that it raised: sums a minute, kept as it happens and cheap to
+ * read. A record counts in the minute in which it was written, so that what is read late counts where it belongs.
+ */
+import type { AmountCents, EpochMs } from '../domain/glossary.ts';
+import type { Phase } from '../domain/states.ts';
+import type { DeskEvent } from './observer.ts';
+
+/**
+ * `bids`: those that the service has taken. `expectedCents`: what the bids whose auction has ended were expected to bring;
+ * `realisedCents`: what those of them that were won are expected to bring now. Neither is money received.
+ */
+export type HourFigures = {
+  requests: number;
+  bids: number;
+  wins: number;
+  expectedCents: AmountCents;
+  realisedCents: AmountCents;
+};
+export type HourAlarm = { code: string; count: number; lastAt: EpochMs };
+
+export type LastHour = {
+  note: (event: DeskEvent, now: EpochMs) => void;
+  alarm: (code: string, now: EpochMs) => void;
+  /** `from`: the first moment that counts: 60 minutes ago to the minute, or the start of the process. */
+  told: (now: EpochMs) => { from: EpochMs; figures: HourFigures; alarms: readonly HourAlarm[] };
+};
+
+const minuteMs = 60_000;
+const minutes = 60;
+/** By how much the clock of a process that writes records may be ahead of ours. */
+const mostAhead = 5;
+
+const none: HourFigures = { requests: 0, bids: 0, wins: 0, expectedCents: 0, realisedCents: 0 };
+
+/** The service has our bid. */
+const taken: ReadonlySet<Phase> = new Set<Phase>([
+  'accepted',
+  'accepted-presumed',
+  'accepted-outside',
+  'won',
+  'lost',
+  'ambiguous',
+  'contemplated',
+  'proposed',
+]);
+/** A bid that was taken, or won, may have come to this since: it does not count anew. */
+const takenBefore: ReadonlySet<Phase> = new Set([
+  ...taken,
+  ...(['result-missing', 'winner-failed', 'cancelled', 'expired'] as const),
+]);
+const won: ReadonlySet<Phase> = new Set<Phase>(['won', 'contemplated', 'proposed']);
+const wonBefore: ReadonlySet<Phase> = new Set<Phase>([...won, 'winner-failed', 'cancelled', 'expired']);
+const begun: ReadonlySet<Phase> = new Set<Phase>(['requested', 'passed']);
+
+/** `startedAt`: of the process. What was written before it is left out, for most of it was folded by the process before. */
+export function createLastHour(startedAt: EpochMs): LastHour {
+  const figures = new Map<number, HourFigures>();
+  const alarms = new Map<string, { byMinute: Map<number, number>; lastAt: EpochMs }>();
+
+  const minuteOf = (at: EpochMs) => Math.floor(at / minuteMs);
+  const firstMinute = (now: EpochMs) => minuteOf(now) - minutes + 1;
+
+  function add(at: EpochMs, now: EpochMs, more: Partial<HourFigures>): void {
+    const minute = minuteOf(at);
+    if (at < startedAt || minute < firstMinute(now) || minute > minuteOf(now) + mostAhead) return;
+    if (!figures.has(minute)) forget(figures, now);
+    figures.set(minute, plus(figures.get(minute) ?? none, { ...none, ...more }));
+  }
+
+  return {
+    note: (event, now) => {
+      if (event.kind === 'settled') {
+        const [expectedCents, realisedCents] = [event.expectedCents, event.wonCents].map(Math.round);
+        add(event.at, now, { expectedCents: expectedCents!, realisedCents: realisedCents! });
+      }
+      if (event.kind !== 'folded') return;
+      const { from, to, at } = event;
+      if ((from === null || from === 'early-ended') && begun.has(to)) add(at, now, { requests: 1 });
+      if (taken.has(to) && (from === null || !takenBefore.has(from))) add(at, now, { bids: 1 });
+      if (won.has(to) && (from === null || !wonBefore.has(from))) add(at, now, { wins: 1 });
+    },
+    alarm: (code, now) => {
+      const alarm = alarms.get(code) ?? { byMinute: new Map<number, number>(), lastAt: now };
+      const minute = minuteOf(now);
+      if (!alarm.byMinute.has(minute)) forget(alarm.byMinute, now);
+      alarm.byMinute.set(minute, (alarm.byMinute.get(minute) ?? 0) + 1);
+      alarm.lastAt = now;
+      alarms.set(code, alarm);
+    },
+    told: (now) => {
+      const isOfHour = ([minute]: readonly [number, unknown]) => minute >= firstMinute(now) && minute <= minuteOf(now);
+      const counted = [...alarms].flatMap(([code, { byMinute, lastAt }]) => {
+        const count = [...byMinute].filter(isOfHour).reduce((sum, [, each]) => sum + each, 0);
+        return count === 0 ? [] : { code, count, lastAt };
+      });
+      return {
+        from: Math.max(startedAt, firstMinute(now) * minuteMs),
+        figures: [...figures].filter(isOfHour).reduce((sum, [, each]) => plus(sum, each), none),
+        alarms: counted.sort((one, other) => other.lastAt - one.lastAt),
+      };
+    },
+  };
+
+  function forget(kept: Map<number, unknown>, now: EpochMs): void {
+    for (const minute of kept.keys())
+      if (minute < firstMinute(now) || minute > minuteOf(now) + mostAhead) kept.delete(minute);
+  }
+}
+
+function plus(one: HourFigures, other: HourFigures): HourFigures {
+  return {
+    requests: one.requests + other.requests,
+    bids: one.bids + other.bids,
+    wins: one.wins + other.wins,
+    expectedCents: one.expectedCents + other.expectedCents,
+    realisedCents: one.realisedCents + other.realisedCents,
+  };
+}
