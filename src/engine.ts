@@ -288,6 +288,11 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
         bidsOfAll: () => (askedBids == null ? heldBids : bidsOfAll(askedBids)),
         appliedElsewhere: async () => (await askedBids?.appliedKnown()) ?? new Map<number, number>(),
         checksNow: () => checks.map(checkNow),
+        standingNow: () => ({
+          orders: orders.last(),
+          ordersCurrent: desk?.status().gate !== 'control-stale',
+          flows: flowDesk?.status() ?? { closed: [], frozen: 0 },
+        }),
         alarms: metrics.alarms,
         isAlone: parts.soleOwner,
         reviewsWaiting: () => {
@@ -881,6 +886,8 @@ type OrderJournal = {
   hear: (state: ControlState) => void;
   /** The latest orders and their authors, for `/readyz?verbose`. `current`: the controls are read just now. */
   text: (current: boolean) => string;
+  /** The same as they are; null: they are not read yet. */
+  last: () => readonly OperatorChange[] | null;
 };
 
 /** Writes a line for each order of an operator that is new since the last reading, and at the start for a pause that holds. */
@@ -908,6 +915,7 @@ function createOrderJournal(journal: Journal): OrderJournal {
       if (!current) return `unknown: the orders cannot be read${orders === '' ? '' : `; as last read: ${orders}`}`;
       return orders || 'no order yet';
     },
+    last: () => (known === null ? null : lastChanges(known.changes)),
   };
 }
 

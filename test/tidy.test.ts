@@ -61,7 +61,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   operating: ['bidding', 'origination', 'rules', 'domain'],
   queries: ['bidding', 'domain'],
   http: ['operating', 'queries', 'bidding', 'origination', 'wire', 'domain'],
-  console: ['http', 'cli', 'operating', 'bidding', 'origination', 'impact', 'wire', 'domain'],
+  console: ['http', 'cli', 'operating', 'bidding', 'origination', 'impact', 'rules', 'wire', 'domain'],
   sandbox: ['wire', 'domain'],
   config: ['pricing', 'domain'],
   cli: everyRoom,

@@ -10,14 +10,14 @@ import type { DeskEvent } from './observer.ts';
  * `bids`: those that the service has taken. `expectedCents`: what the bids whose auction has ended were expected to bring;
  * `realisedCents`: what those of them that were won are expected to bring now. Neither is money received.
  */
-export type HourFigures = {
+type HourFigures = {
   requests: number;
   bids: number;
   wins: number;
   expectedCents: AmountCents;
   realisedCents: AmountCents;
 };
-export type HourAlarm = { code: string; count: number; lastAt: EpochMs };
+type HourAlarm = { code: string; count: number; lastAt: EpochMs };
 
 export type LastHour = {
   note: (event: DeskEvent, now: EpochMs) => void;

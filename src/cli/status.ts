@@ -1,26 +1,23 @@
 /** `lance status`: why no bids flow, if they do not, and the essentials of a running process, as it says itself. */
 import { type Pause, toldPause } from '../bidding/ports.ts';
 import { type Rollback, rollbackIn } from '../bidding/rule-book.ts';
-import { type DaemonStatus, isTurnedAway, refusesToken } from '../http/api/status.ts';
+import { type DaemonStatus, isTurnedAway } from '../http/api/status.ts';
 import { type WaitingRaise, waitingRaises } from '../operating/controls.ts';
 import { living } from '../operating/living.ts';
-import { ageOf } from './age.ts';
 import { causeText, detailText, remedyOf } from './bidding-remedy.ts';
 import { raiseText } from './cap-raise-text.ts';
 import { askStatus, type DaemonPlace, type StatusAnswer } from './daemon.ts';
 import { fullCapsText, withUse } from './full-caps.ts';
+import { backText, economicsText, folderText, serviceText } from './status-text.ts';
 import { labelledText } from './terminal.ts';
 import { type CommandWorld, isStoreHeld, withReader } from './world.ts';
 
-/** A service that was asked so often and answered nothing is taken for one that is away. */
-const missedAnswers = 3;
 /** As `EX_UNAVAILABLE`: nobody answers. */
 const nobodyCode = 69;
 /** As `EX_NOPERM`: somebody does, and does not take the token. */
 const refusedCode = 77;
 const screenWidth = 80;
 const hashLength = 12;
-const longestRefusal = 240;
 /** After so long without an answer a service that is down is no cause any more (`bidding-status.ts`). */
 const unheardMs = 60_000;
 
@@ -151,9 +148,9 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.ready, found.ready ? status.isReady : status.notReady],
     [labels.webhooks, found.webhooksRefused == null ? null : format.texts.fault(found.webhooksRefused)],
     [labels.rules, found.ruleSet?.slice(0, hashLength) ?? format.texts.none],
-    [labels.back, backText(found)],
-    [labels.folder, folderText(found)],
-    [labels.economics, economicsText(found)],
+    [labels.back, backText(format, found)],
+    [labels.folder, folderText(format, found)],
+    [labels.economics, economicsText(format, found)],
     [
       labels.partitions,
       [
@@ -170,7 +167,7 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.lastSent, requests === null || found.lastSentAt === undefined ? null : exactText(found.lastSentAt)],
     [labels.lastBid, requests === null ? null : lastText(found.lastBidAt)],
     [labels.lastWin, requests === null ? null : lastText(found.lastWinAt)],
-    [labels.service, requests === null ? null : serviceText(found)],
+    [labels.service, requests === null ? null : serviceText(format, found)],
     [labels.refusals, found.unknownRefusals == null ? null : status.unknownRefusals(found.unknownRefusals)],
     [labels.linkQueries, found.linkQueryRefusals == null ? null : status.linkQueryRefusals(found.linkQueryRefusals)],
     [labels.answers, found.slowAnswers == null ? null : status.slowAnswers(found.slowAnswers)],
@@ -186,63 +183,12 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     rows.map(([label, text]) => [label, text === null ? null : wrapped(format.localTimes(text), width)]),
   );
 
-  function economicsText({ economics }: DaemonStatus): string | null {
-    if (economics == null) return null;
-    const { hash, used, approved } = economics;
-    return status.economicsAwaited(hash.slice(0, hashLength), used.slice(0, hashLength), approved);
-  }
-
-  /** Of many problems the first: `rules check` names all. */
-  function folderText({ rulesFolder: { refusal, heldBack, notFollowed } }: DaemonStatus): string | null {
-    if (heldBack != null) return status.folderHeldBack(heldBack.hash.slice(0, hashLength), heldBack);
-    if (refusal !== null) return status.folderRefused(faultLineIn(refusal).slice(0, longestRefusal));
-    return notFollowed === null ? null : status.folderNotFollowed(notFollowed.slice(0, hashLength));
-  }
-
-  /** `file:line /place: what is wrong`. */
-  function faultLineIn(refusal: string): string {
-    const [line = ''] = refusal.split('\n');
-    const [, where = '', what = ''] = /^(\S+(?: \/\S*)?: )(.*)$/.exec(line) ?? ['', '', line];
-    return where + format.texts.rules.fault(what);
-  }
-
-  function backText({ at, rollback }: DaemonStatus): string | null {
-    if (rollback == null) return null;
-    const { hash, from, by, reviewBy, reviewedBy } = rollback;
-    const isReviewed = reviewedBy !== null || rollback.reviewedAt != null;
-    // Ordered a moment ago, the set is not followed yet.
-    const isLive = found.ruleSet === hash;
-    const shown = { hash: hash.slice(0, hashLength), from: from.slice(0, hashLength), by, isLive };
-    return status.goneBack(
-      shown,
-      isReviewed
-        ? { kind: 'reviewed', by: reviewedBy }
-        : { kind: at > reviewBy ? 'overdue' : 'due', until: format.minute(reviewBy) },
-    );
-  }
-
   /** Open is what nothing speaks against. */
   function openText({ at, startedAt, lastBidAt, lastAnswerAt, lastAnswerStatus }: DaemonStatus): string {
     if (lastAnswerAt === null) return status.openUnanswered(format.minute(startedAt));
     if (lastAnswerStatus != null && isTurnedAway(lastAnswerStatus)) return status.openTurnedAway(lastAnswerStatus);
     const since = lastBidAt ?? startedAt;
     return at - since < unheardMs ? status.open : status.openUnheard(format.minute(since));
-  }
-
-  /** Of an earlier version nobody knows. */
-  function serviceText({ bidding, at, startedAt, serviceAskedMs, ...last }: DaemonStatus): string | null {
-    const { lastAnswerAt, lastAnswerStatus } = last;
-    if (lastAnswerAt === undefined) return null;
-    const silentMs = at - (lastAnswerAt ?? startedAt);
-    const isSilent = serviceAskedMs != null && silentMs >= missedAnswers * serviceAskedMs;
-    const text =
-      lastAnswerAt === null ? status.unanswered : status.answered(ageOf(silentMs), format.minute(lastAnswerAt));
-    if (isSilent) return status.serviceSilent(text);
-    const isRefused = lastAnswerStatus != null && isTurnedAway(lastAnswerStatus);
-    const isOfToken =
-      bidding?.cause === 'service-unauthorised' && lastAnswerStatus != null && refusesToken(lastAnswerStatus);
-    const refused = isOfToken ? status.tokenTurnedAway : status.turnedAway;
-    return isRefused ? `${text}, ${refused(lastAnswerStatus)}` : text;
   }
 
   /** To the millisecond, to be set against the pause. */

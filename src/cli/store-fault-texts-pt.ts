@@ -22,6 +22,23 @@ const ofProcesses: readonly Sentence[] = [
     /^(.*) was written to or removed by somebody else: put back what it held and the desk goes on; else stop it, look with lance audit verify at what is in the log, and begin the anchor anew with lance audit accept-restore$/,
     '$1 foi gravado ou retirado por outro: devolva o que ele continha, e a mesa continua; senão pare-a, veja com lance audit verify o que está no registro, e recomece a âncora com lance audit accept-restore',
   ],
+  [
+    /^the views are being caught up with the log; nothing is bid until then \((.*)\)$/,
+    'as visões ainda estão sendo derivadas do registro, e até lá não há lances: REMEDY',
+  ],
+  [
+    /^the views are being caught up with the log; nothing is bid until then$/,
+    'as visões ainda estão sendo derivadas do registro, e até lá não há lances',
+  ],
+  [
+    /^no rule set was ever followed here: approve the one in the folder$/,
+    'nenhum conjunto de regras decidiu aqui ainda: aprove o da pasta',
+  ],
+  [
+    /^which one to follow is not known while the controls cannot be read$/,
+    'não se sabe qual seguir enquanto as ordens não podem ser lidas',
+  ],
+  [/^it is being fetched$/, 'está sendo buscado'],
   [/^the views do not fit the log$/, 'as visões não batem com o registro'],
   [/^the log is about to be read$/, 'o registro ainda vai ser lido'],
   [

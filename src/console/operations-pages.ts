@@ -1,5 +1,10 @@
 /** Pages of how the process runs: its checks, its place in the log, refused rules, alarms, dead letters, tokens and runbooks; pure. */
+import type { OperatorChange } from '../bidding/ports.ts';
+import { causeText, detailText, remedyOf } from '../cli/bidding-remedy.ts';
+import { whatText } from '../cli/controls-history.ts';
+import type { Format } from '../cli/format.ts';
 import { fullCapsText } from '../cli/full-caps.ts';
+import { backText, economicsText, folderText, refusalLine, serviceText } from '../cli/status-text.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { DaemonStatus } from '../http/api/status.ts';
 import type { Letter, Replay } from '../http/letters.ts';
@@ -9,6 +14,12 @@ import { alarmText, csrfField, layout, type Shown, timeText, withLocalTimes } fr
 
 /** As `/readyz?verbose` says them. `missing` null: nothing is. `isIll`: what the note says has to be put right all the same. */
 export type CheckShown = { name: string; missing: string | null; note: string | null; isIll: boolean };
+/** `orders`: the latest of operators; null: they are not read yet. `flows`: partitions that are closed, and how many are frozen. */
+export type StandingShown = {
+  orders: readonly OperatorChange[] | null;
+  ordersCurrent: boolean;
+  flows: { closed: readonly string[]; frozen: number };
+};
 /** Raised by this process since it started. */
 export type AlarmCount = { code: string; count: number };
 /** `applied`: the place up to which it is folded; null: not known. */
@@ -27,6 +38,7 @@ export function operationsPage(
   facts: {
     status: DaemonStatus;
     checks: readonly CheckShown[];
+    standing: StandingShown;
     alarms: readonly AlarmCount[];
     /** Null: the log does not tell. */
     partitions: readonly PartitionShown[] | null;
@@ -42,35 +54,39 @@ ${seesTokens && html`<a class="button plain" href="/console/operations/tokens">$
 <a class="button plain" href="/console/runbooks">${words.runbooks}</a></p>`;
   const body = html`<h1>${words.title}</h1>
 ${links}
-<section aria-labelledby="checks-title"><h2 id="checks-title">${words.checks}</h2>${checkTable(shown, facts.status, facts.checks)}</section>
+<section aria-labelledby="checks-title"><h2 id="checks-title">${words.checks}</h2>${checkTable(shown, facts)}</section>
 <section aria-labelledby="partitions-title"><h2 id="partitions-title">${words.partitions}</h2>${partitionTable(shown, facts.status, facts.partitions)}</section>
 <section aria-labelledby="rules-title"><h2 id="rules-title">${words.rules}</h2>${refusedRules(shown, facts.status)}</section>
 <section aria-labelledby="alarms-title"><h2 id="alarms-title">${words.alarms}</h2>${alarmTable(shown, facts.alarms)}</section>`;
   return layout(shown, { title: words.title, body, place: 'operations' });
 }
 
-function checkTable({ texts, format, language }: Shown, status: DaemonStatus, checks: readonly CheckShown[]): Html {
+function checkTable(
+  shown: Shown,
+  { status, checks, standing }: { status: DaemonStatus; checks: readonly CheckShown[]; standing: StandingShown },
+): Html {
+  const { texts, format } = shown;
   const words = texts.operations;
   const { unknownRefusals, linkQueryRefusals, slowAnswers, caps } = status;
   const { status: found } = format.texts;
-  const own = language === 'pt' ? 'pt-BR' : 'en';
-  // What the process says of itself is in English.
-  const rows: readonly { name: string; isGood: boolean; text: string; language?: string }[] = [
-    // What is shown under it in the language of the page is said once.
-    ...checks.map(({ name, missing, note, isIll }) =>
-      name === 'caps' && caps != null
-        ? { name, isGood: false, text: fullCapsText(format, caps), language: own }
-        : { name, isGood: missing === null && !isIll, text: missing ?? note ?? '' },
+  const rows: readonly { name: string; isGood: boolean; text: string }[] = [
+    // What is shown under it is said once.
+    ...checks.map((check) =>
+      check.name === 'caps' && caps != null
+        ? { name: check.name, isGood: false, text: fullCapsText(format, caps) }
+        : {
+            name: check.name,
+            isGood: check.missing === null && !check.isIll,
+            text: checkText(shown, status, standing, check),
+          },
     ),
     ...(unknownRefusals == null
       ? []
-      : [{ name: 'outcomes', isGood: false, text: found.unknownRefusals(unknownRefusals), language: own }]),
+      : [{ name: 'outcomes', isGood: false, text: found.unknownRefusals(unknownRefusals) }]),
     ...(linkQueryRefusals == null
       ? []
-      : [{ name: 'queries', isGood: false, text: found.linkQueryRefusals(linkQueryRefusals), language: own }]),
-    ...(slowAnswers == null
-      ? []
-      : [{ name: 'answers', isGood: false, text: found.slowAnswers(slowAnswers), language: own }]),
+      : [{ name: 'queries', isGood: false, text: found.linkQueryRefusals(linkQueryRefusals) }]),
+    ...(slowAnswers == null ? [] : [{ name: 'answers', isGood: false, text: found.slowAnswers(slowAnswers) }]),
   ];
   const named: Readonly<Record<string, string>> = words.checkNames;
   return html`<p class="soft">${words.checksAbout} <a href="${runbook('lancenotready')}">${words.runbook}</a></p>
@@ -80,13 +96,78 @@ ${rows.map(
     name,
     isGood,
     text,
-    language: said = 'en',
   }) => html`<tr role="row"><th scope="row" role="rowheader">${Object.hasOwn(named, name) ? named[name]! : outside(name)}</th>
 <td role="cell" data-name="${words.state}"><span class="${isGood ? 'right' : 'wrong'}">${isGood ? words.good : words.bad}</span></td>
-<td role="cell" data-name="${words.detail}">${text !== '' && html`<span lang="${said}">${outside(withLocalTimes(text, format), longestText)}</span>`}</td></tr>`,
+<td role="cell" data-name="${words.detail}">${text !== '' && html`<span>${outside(withLocalTimes(text, format), longestText)}</span>`}</td></tr>`,
 )}
 </tbody></table>
 <p class="help">${words.doctor} <code>lance doctor</code></p>`;
+}
+
+const hashLength = 12;
+
+/** What a check says in `/readyz?verbose`, in the language of the page. What is not told in figures is translated where it is known. */
+function checkText(
+  { texts, format }: Shown,
+  status: DaemonStatus,
+  { orders, ordersCurrent, flows }: StandingShown,
+  { name, missing, note }: CheckShown,
+): string {
+  const { checkTexts: words } = texts.operations;
+  const { bidding, partitions, requests } = status;
+  const { fault } = format.texts;
+  const joined = (parts: readonly (string | null)[]) => parts.filter((part) => part !== null && part !== '').join('; ');
+  switch (name) {
+    case 'partitions': {
+      const closed = [...partitions.closed, ...flows.closed].map(fault);
+      const frozen = requests?.known === true ? words.frozen(requests.frozen, flows.frozen) : words.frozenUnknown;
+      return joined([...(closed.length === 0 ? [words.noneClosed] : closed), frozen]);
+    }
+    case 'gate':
+      return bidding === null ? '' : gateText(texts, format, bidding);
+    case 'service':
+      return serviceText(format, status) ?? '';
+    case 'caps':
+      return words.noCaps;
+    case 'rules': {
+      const { ruleSet } = status;
+      const followed = ruleSet === null ? words.noSet : words.followed(ruleSet.slice(0, hashLength));
+      const why = missing === null ? null : fault(missing.replace(/^rule set \S+: /, ''));
+      const [back, economics] = [backText(format, status), economicsText(format, status)];
+      const went = back === null ? null : `${format.texts.status.labels.back} ${back}`;
+      return joined([followed, why, went, folderText(format, status), economics]);
+    }
+    case 'control': {
+      if (orders === null) return words.ordersUnread;
+      const said = orders.map((order) =>
+        words.order(whatText(order, format), order.by, format.minute(order.at), order.reason ?? ''),
+      );
+      if (ordersCurrent) return said.length === 0 ? words.noOrder : joined(said);
+      return joined([words.ordersStale, ...said]);
+    }
+    default:
+      return fault(missing ?? note ?? '');
+  }
+}
+
+function gateText(
+  { now, operations }: Shown['texts'],
+  format: Format,
+  { cause, since, until, by, detail }: NonNullable<DaemonStatus['bidding']>,
+): string {
+  const { bidding: texts } = format.texts;
+  const at = format.minute(since);
+  if (cause === null) return operations.checkTexts.open(at);
+  const isPaused = cause === 'paused';
+  const parts = [
+    `${now.closed}: ${causeText(texts, cause, detail)} (${cause})`,
+    `${now.since.toLowerCase()} ${at}`,
+    until == null ? null : `${now.until.toLowerCase()} ${format.minute(until)}`,
+    by === null ? null : `${now.by.toLowerCase()} ${by}`,
+    detail === null ? null : isPaused ? detail : detailText(format.texts, detail),
+    isPaused ? now.pausedRemedy : remedyOf(texts, cause, detail),
+  ];
+  return parts.filter((part) => part !== null).join('; ');
 }
 
 function partitionTable(
@@ -115,18 +196,18 @@ ${partitions.map(
 )}
 </tbody></table>`;
   return html`${table}
-${closed.map((text) => html`<p class="fault">${outside(withLocalTimes(text, format), longestText)}</p>`)}
+${closed.map((text) => html`<p class="fault">${outside(withLocalTimes(format.texts.fault(text), format), longestText)}</p>`)}
 <p class="help"><a href="${runbook('lancelag')}">${words.runbook}</a></p>`;
 }
 
 /** Each problem names its file and where it is in it. */
-function refusedRules({ texts }: Shown, { rulesFolder }: DaemonStatus): Html {
+function refusedRules({ texts, format }: Shown, { rulesFolder }: DaemonStatus): Html {
   const words = texts.operations;
   const { refusal } = rulesFolder;
   if (refusal === null) return html`<p class="soft">${words.rulesGood}</p>`;
   const lines = refusal.split('\n');
   return html`<p class="fault">${texts.now.rulesRefused}</p>
-<ul class="reasons">${lines.slice(0, mostProblems).map((line) => html`<li>${outside(line, longestText)}</li>`)}</ul>
+<ul class="reasons">${lines.slice(0, mostProblems).map((line) => html`<li>${outside(refusalLine(format, line), longestText)}</li>`)}</ul>
 ${lines.length > mostProblems && html`<p class="help">${words.moreProblems(String(lines.length - mostProblems))}</p>`}
 <p class="help"><a href="${runbook('lancerulesetrefused')}">${words.runbook}</a></p>`;
 }

@@ -14,7 +14,7 @@ import { listTokens, revokeToken, type TokenParts, type TokenWatch } from '../op
 import type { FlowStore } from '../origination/ports.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { type ConsoleRoutes, type Form, forbidden, queryOf, type Session, send, unknownPage } from './answers.ts';
-import type { AlarmCount, CheckShown, PartitionShown, ReplayTried } from './operations-pages.ts';
+import type { AlarmCount, CheckShown, PartitionShown, ReplayTried, StandingShown } from './operations-pages.ts';
 import type { Shown } from './pages.ts';
 
 export type OperationsParts = TokenParts &
@@ -29,6 +29,8 @@ export type OperationsParts = TokenParts &
     status: () => DaemonStatus;
     /** What `/readyz` asks, with what is said where nothing is missing. */
     checksNow: () => readonly CheckShown[];
+    /** What the checks say in words, as figures. */
+    standingNow: () => StandingShown;
     alarms: () => Promise<readonly AlarmCount[]>;
   };
 
@@ -49,7 +51,13 @@ export function addOperationsPages({ page, action }: ConsoleRoutes, parts: Opera
   page('/console/operations', async ({ shown, session }, _request, reply) => {
     const { operationsPage } = await import('./operations-pages.ts');
     const facts = {
-      ...{ status: status(), checks: checksNow(), alarms: await alarms(), partitions: await partitionsNow() },
+      ...{
+        status: status(),
+        checks: checksNow(),
+        standing: parts.standingNow(),
+        alarms: await alarms(),
+        partitions: await partitionsNow(),
+      },
       seesLetters: seeingLetters.includes(session.role),
       seesTokens: administering.includes(session.role),
     };

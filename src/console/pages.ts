@@ -8,6 +8,7 @@ import { whatText } from '../cli/controls-history.ts';
 import { phaseText } from '../cli/flows.ts';
 import { createFormat, type Format } from '../cli/format.ts';
 import { fullCapsText } from '../cli/full-caps.ts';
+import { refusalLine } from '../cli/status-text.ts';
 import type { Language } from '../cli/texts.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { ApiRole } from '../domain/roles.ts';
@@ -414,9 +415,17 @@ function processFacts({ texts: { now: words }, format }: Shown, status: DaemonSt
 <dt>${words.started}</dt><dd>${timeText(startedAt, format)}</dd>
 <dt>${words.instance}</dt><dd><code>${instance}</code></dd>
 <dt>${words.ready}</dt><dd>${ready ? yes : no} <code>/readyz</code></dd>
-<dt>${words.rules}</dt><dd><code>${ruleSet?.slice(0, hashLength) ?? none}</code>${rulesFolder.refusal !== null && html`<br>${words.rulesRefused} ${outside(rulesFolder.refusal)}`}</dd>
-<dt>${words.partitions}</dt><dd>${partitions.owned.join(', ') || none}${partitions.closed.map((text) => html`<br>${outside(text)}`)}</dd>
+<dt>${words.rules}</dt><dd><code>${ruleSet?.slice(0, hashLength) ?? none}</code>${rulesFolder.refusal !== null && html`<br>${words.rulesRefused} ${outside(refusalText(rulesFolder.refusal, format))}`}</dd>
+<dt>${words.partitions}</dt><dd>${partitions.owned.join(', ') || none}${partitions.closed.map((text) => html`<br>${outside(format.texts.fault(text))}`)}</dd>
 </dl>`;
+}
+
+/** Problems of refused rules, one to a line. */
+export function refusalText(refusal: string, format: Format): string {
+  return refusal
+    .split('\n')
+    .map((line) => refusalLine(format, line))
+    .join('\n');
 }
 
 /** The step between the button and the order. `pause`: the one that holds. */

@@ -11,8 +11,10 @@ import type {
   RuleStanding,
 } from '../operating/rule-orders.ts';
 import type { ShownSnooze } from '../operating/snoozes.ts';
+import type { ConditionChange } from '../rules/set-differences.ts';
+import { conditionWords, writtenConditionWords } from './condition-words.ts';
 import { type Html, html, outside } from './html.ts';
-import { csrfField, layout, type Shown, timeText } from './pages.ts';
+import { csrfField, layout, refusalText as ruleRefusal, type Shown, timeText } from './pages.ts';
 
 type KnownSet = RuleStanding['sets'][number];
 type Difference = Extract<DiffOutcome, { kind: 'compared' }>['differences'][number];
@@ -90,7 +92,7 @@ ${rollback.reviewedBy === null ? html`<strong>${words[at > rollback.reviewBy ? '
 }
 ${notFollowed !== null && html`<dt>${words.folder}</dt><dd>${words.folderOther} ${short(notFollowed)}</dd>`}
 ${heldBack != null && html`<dt>${words.folder}</dt><dd>${words.folderHeld} ${short(heldBack.hash)}</dd>`}
-${heldBack == null && refusal !== null && html`<dt>${words.folder}</dt><dd>${texts.now.rulesRefused} ${outside(refusal)}</dd>`}
+${heldBack == null && refusal !== null && html`<dt>${words.folder}</dt><dd>${texts.now.rulesRefused} ${outside(ruleRefusal(refusal, format))}</dd>`}
 </dl>`;
 }
 
@@ -229,37 +231,61 @@ function diffBody(shown: Shown, diff: DiffOutcome): Html {
   const { texts, format } = shown;
   const words = texts.rules;
   if (diff.kind !== 'compared') return html`<p class="fault" role="alert">${refusalText(shown, diff)}</p>`;
-  const { before, after, differences } = diff;
+  const { before, after, differences, conditions } = diff;
   if (before === after) return html`<p class="soft">${words.sameSet}</p>`;
   if (differences.length === 0) return html`<p class="soft">${format.texts.rules.activation.noChange}</p>`;
   return html`<p class="soft">${words.between} ${short(before)} → ${short(after)}</p>
-${differences.slice(0, shownParts).map((each) => differencePart(shown, each))}
+${differences.slice(0, shownParts).map((each) => differencePart(shown, each, conditions.get(`${each.what} ${each.name}`) ?? null))}
 ${differences.length > shownParts && html`<p class="help">${words.more(format.number(differences.length - shownParts))}</p>`}`;
 }
 
-function differencePart({ texts, format }: Shown, { what, name, change, values }: Difference): Html {
+/** Conditions are said in words, as a whole; all else value by value, as the files name it. */
+function differencePart(
+  shown: Shown,
+  { what, name, change, values }: Difference,
+  conditions: ConditionChange | null,
+): Html {
+  const { texts, format } = shown;
   const words = texts.rules;
   const { activation } = format.texts.rules;
-  const rows = values.slice(0, shownValues).map(
+  const isSaid = ({ at }: Difference['values'][number]) =>
+    conditions !== null && (what === 'conditions' || /^conditions\b/.test(at));
+  const others = values.filter((each) => !isSaid(each));
+  const side = (said: ConditionChange['before']) =>
+    said === null ? html`<i>${words.nothing}</i>` : html`<div>${conditionWords(shown, said)}</div>`;
+  const ofConditions =
+    conditions === null
+      ? []
+      : [
+          html`<tr role="row"><th scope="row" role="rowheader">${texts.conditions.title}</th>
+<td role="cell" data-name="${words.was}">${side(conditions.before)}</td>
+<td role="cell" data-name="${words.is}">${side(conditions.after)}</td></tr>`,
+        ];
+  const ofValues = others.slice(0, shownValues).map(
     ({ at, before, after }) => html`<tr role="row"><th scope="row" role="rowheader"><code>${outside(at)}</code></th>
 <td role="cell" data-name="${words.was}"><code>${valueText(before, words)}</code></td>
 <td role="cell" data-name="${words.is}"><code>${valueText(after, words)}</code></td></tr>`,
   );
+  const rows = [...ofConditions, ...ofValues];
   return html`<h3>${activation.changes[change]}: ${activation.parts[what]} ${outside(name)}</h3>
 ${rows.length > 0 && table(words.differences, [words.where, words.was, words.is], rows)}
-${values.length > shownValues && html`<p class="help">${words.more(format.number(values.length - shownValues))}</p>`}`;
+${others.length > shownValues && html`<p class="help">${words.more(format.number(others.length - shownValues))}</p>`}`;
 }
 
 function valueText(value: unknown, words: Shown['texts']['rules']): Html {
   return value === null ? html`<i>${words.nothing}</i>` : outside(JSON.stringify(value));
 }
 
-function testsBody({ texts, format }: Shown, tests: SetFacts['tests']): Html {
+function testsBody(shown: Shown, tests: SetFacts['tests']): Html {
+  const { texts, format } = shown;
   const words = texts.rules;
   if (tests === null) return html`<p class="soft">${words.testsAbout}</p>`;
   if (tests === 'busy') return html`<p class="fault" role="alert">${words.testsBusy}</p>`;
   if (tests.kind === 'refused')
-    return html`<p class="fault" role="alert">${tests.compiles === true ? words.testsFail : words.refusedNow}</p><ul class="reasons" lang="en">${tests.text
+    return html`<p class="fault" role="alert">${tests.compiles === true ? words.testsFail : words.refusedNow}</p><ul class="reasons">${ruleRefusal(
+      tests.text,
+      format,
+    )
       .split('\n')
       .map((line) => html`<li>${outside(line.trim())}</li>`)}</ul>`;
   const { tested } = tests;
@@ -268,7 +294,7 @@ function testsBody({ texts, format }: Shown, tests: SetFacts['tests']): Html {
   const { rules } = format.texts;
   const gaps = uncovered.slice(0, shownUncovered).map(({ rule, condition, missing }) => {
     const truths = missing.map((truth) => rules.truths[truth]).join(', ');
-    return html`<li>${outside(rule)}${condition !== null && html`, <code>${outside(condition)}</code>`}: ${words.neverShown} ${truths}</li>`;
+    return html`<li>${outside(rule)}${condition !== null && html`, ${writtenConditionWords(shown, condition)}`}: ${words.neverShown} ${truths}</li>`;
   });
   return html`<p class="notice" role="status">${words.testsPass}</p>
 <dl class="figures"><div><dt>${words.testCount}</dt><dd>${format.number(count)}</dd></div><div><dt>${words.coverage}</dt><dd>${format.share(coverage)}</dd></div></dl>

@@ -25,7 +25,12 @@ import type { EpochMs } from '../domain/glossary.ts';
 import type { ApprovalOf } from '../domain/kept-book.ts';
 import type { Identity, Via } from '../domain/roles.ts';
 import { splitFiles } from '../domain/set-source.ts';
-import { differencesBetween, type SetDifference } from '../rules/set-differences.ts';
+import {
+  type ConditionChange,
+  conditionsBetween,
+  differencesBetween,
+  type SetDifference,
+} from '../rules/set-differences.ts';
 import { changeControl, type Silent } from './controls.ts';
 
 type Entries = readonly RuleBookEntry[];
@@ -321,7 +326,14 @@ export async function judgeKept(
 }
 
 export type DiffOutcome =
-  | { kind: 'compared'; before: string; after: string; differences: SetDifference[] }
+  | {
+      kind: 'compared';
+      before: string;
+      after: string;
+      differences: SetDifference[];
+      /** By `what name`. */
+      conditions: ReadonlyMap<string, ConditionChange>;
+    }
   | SetUnknown;
 
 export async function diffSets(
@@ -334,5 +346,6 @@ export async function diffSets(
   const after = await keptSet(parts, other);
   if (after.kind !== 'found') return after;
   const differences = differencesBetween(before.source, after.source);
-  return { kind: 'compared', before: before.hash, after: after.hash, differences };
+  const conditions = conditionsBetween(before.source, after.source);
+  return { kind: 'compared', before: before.hash, after: after.hash, differences, conditions };
 }

@@ -21,6 +21,27 @@ export function differencesBetween(before: string, after: string): SetDifference
   });
 }
 
+/** What a rule, or a condition with a name, has to meet, by `what name`. Null: it is not there. Those that are alike are left out. */
+export type ConditionChange = { before: Json | null; after: Json | null };
+
+/** Both as `RuleSet.source`. */
+export function conditionsBetween(before: string, after: string): ReadonlyMap<string, ConditionChange> {
+  const { old, now } = differingParts(before, after);
+  const changes = [...new Set([...old.keys(), ...now.keys()])].map((key): [string, ConditionChange] => {
+    const [was, is] = [old.get(key), now.get(key)].map((part) => (part === undefined ? null : conditionsOf(part)));
+    return [key, { before: was ?? null, after: is ?? null }];
+  });
+  return new Map(changes.filter(([, { before: was, after: is }]) => JSON.stringify(was) !== JSON.stringify(is)));
+}
+
+/** Null: the part has none. */
+function conditionsOf({ what, text }: { what: string; text: string }): Json | null {
+  if (what !== 'rule' && what !== 'conditions') return null;
+  const said = JSON.parse(text) as Json;
+  if (what === 'conditions' || !isObject(said)) return what === 'conditions' ? said : null;
+  return said.conditions ?? null;
+}
+
 /** Of two canonical JSON texts. */
 export function valuesBetween(before: string, after: string): ValueDifference[] {
   return [...differing(JSON.parse(before), JSON.parse(after), '')];

@@ -119,6 +119,41 @@ test('a token is revoked by an admin, once, and its sessions end', async (contex
   assert.equal((await admin.post('/console/operations/tokens/0000/revoke', form)).status, 404);
 });
 
+test('what the checks say is said in the language of the page, also while bidding is paused', async (context) => {
+  const { engine, call } = await startApi(context);
+  const person = await loggedIn(engine.url, 'admin');
+  const details = async (language: string) => {
+    const { text } = await person.get(`/console/operations?lang=${language}`);
+    const cells = text.matchAll(/data-name="(?:Detalhe|Detail)">(.*?)<\/td>/gs);
+    return [...cells].map(([, cell]) => cell!.replaceAll(/<[^>]+>/g, '').trim());
+  };
+  const english = /\b(?:is|are|the|and|not|none|since|open|by|order|last|follow\w*|frozen|so)\b/i;
+  const open = await details('pt');
+  assert.ok(open.filter((text) => text !== '').length >= 5, open.join('\n'));
+  for (const text of open) assert.doesNotMatch(text, english);
+  for (const part of [/^abertos desde \d\d\//, /^nenhuma está fechada; 0 solicitações/, /^decide [\da-f]{12}/])
+    assert.ok(
+      open.some((text) => part.test(text)),
+      `${part}: ${open.join('\n')}`,
+    );
+  assert.equal((await call('POST', '/v1/controls/pause', { body: { reason: 'taxa errada' } })).status, 200);
+  const paused = await details('pt');
+  for (const text of paused) assert.doesNotMatch(text, english);
+  assert.ok(
+    paused.some((text) => /^Lances fechados: .*\(paused\).*; por admin; taxa errada; /.test(text)),
+    paused.join('\n'),
+  );
+  assert.ok(
+    paused.some((text) => /\(admin, \d\d\/.*: taxa errada$/.test(text)),
+    paused.join('\n'),
+  );
+  const said = await details('en');
+  assert.ok(
+    said.some((text) => /^Bidding is closed: /.test(text)),
+    said.join('\n'),
+  );
+});
+
 const person = { name: hostile, role: 'admin' as const, csrfToken: 'c' };
 
 test('every alarm has its place in the runbooks, and what others wrote stays a text', () => {
@@ -138,6 +173,7 @@ test('every alarm has its place in the runbooks, and what others wrote stays a t
         { name: hostile, missing: hostile, note: null, isIll: false },
         { name: 'log', missing: null, note: 'written 2026-11-27T06:06:12.345Z', isIll: true },
       ],
+      standing: { orders: null, ordersCurrent: true, flows: { closed: [], frozen: 0 } },
       alarms: codes.map((code) => ({ code, count: 2 })),
       partitions: null,
       seesLetters: true,

@@ -22,6 +22,7 @@ import { consolePt } from '../../src/console/texts-pt.ts';
 import { exampleOf } from '../../src/http/api/described.ts';
 import { bidPage, decisionSchema } from '../../src/http/api/schemas.ts';
 import { statusSchema } from '../../src/http/api/status.ts';
+import type { Json } from '../../src/rules/json.ts';
 import { createFlowWorld } from '../origination/flow-world.ts';
 import { started } from '../origination/orders.ts';
 
@@ -44,6 +45,22 @@ function shownIn(language: 'pt' | 'en', name: string): Shown {
 }
 
 /** Facts of the rule pages in which all that people or files say is this text. */
+/** Every kind of condition. */
+const saying = (text: string): Json => ({
+  all: [
+    {
+      any: [
+        { fact: text, operator: 'equal', value: text },
+        { fact: text, operator: text, value: [text] },
+      ],
+    },
+    { atLeast: 1, of: [{ not: { condition: text } }, { fact: `list.${text}`, operator: 'equal', value: true }] },
+    { fact: 'employer.sector', operator: 'in', value: [text, text] },
+    { fact: `values.${text}.${text}`, operator: 'lessThan', value: { fact: text } },
+    text,
+  ],
+});
+
 function rulesSaying(text: string) {
   const hash = 'a'.repeat(64);
   const signature = { by: text, via: 'offline' as const, at: 1 };
@@ -65,6 +82,7 @@ function rulesSaying(text: string) {
     before: 'b'.repeat(64),
     after: hash,
     differences: [{ ...changes[0]!, values }],
+    conditions: new Map([[`rule ${text}`, { before: saying(text), after: { [text]: text } }]]),
   };
   const uncovered = [{ rule: text, condition: text, missing: ['unknown' as const] }];
   const tested = { count: 1, coverage: 0.5, uncovered };

@@ -58,7 +58,16 @@ test('a set is approved by another person than who proposed it, followed, gone b
       text,
       new RegExp(`<code class="hash">${first.slice(0, 12)}</code> → <code class="hash">${hash.slice(0, 12)}</code>`),
     );
+    // What it has to meet, in the words of the page.
+    assert.match(
+      text,
+      /<th scope="row" role="rowheader">Conditions<\/th>.*<i>nothing<\/i>.*<div>in every request<\/div>/s,
+    );
     await people.risk.get('/?lang=pt');
+    assert.match(
+      (await people.risk.get(set)).text,
+      /<th scope="row" role="rowheader">Condições<\/th>.*em toda solicitação/s,
+    );
   });
 
   await context.test('its tests are run when somebody asks', async () => {
