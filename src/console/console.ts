@@ -21,7 +21,7 @@ import {
   pageSettings,
   sessionCookieName,
 } from '../http/api/auth.ts';
-import type { BidReader } from '../http/api/bid-reader.ts';
+import { type BidReader, firstFound } from '../http/api/bid-reader.ts';
 import { shortReason } from '../http/api/control-routes.ts';
 import { failureText } from '../http/api/problems.ts';
 import { bidQuery, requestParams } from '../http/api/schemas.ts';
@@ -96,6 +96,9 @@ const languageName = 'lance_language';
 const secretBytes = 32;
 const formLimitBytes = 16_384;
 const pageBids = 50;
+/** So long a page of found requests may take to look where there are none. */
+const searchMs = 2_000;
+const longestId = 200;
 /** What the page to log in at says after a log-out. */
 const left = ['out', 'out-here'] as const;
 /** A person may have as many connections open as a browser: half of them are left for pages. */
@@ -364,8 +367,6 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
 
   page('/console/requests', async ({ pages, shown, session }, request, reply) => {
     const query = queryOf(request);
-    const id = query.id?.trim() ?? '';
-    if (id !== '') return reply.redirect(`/console/requests/${encodeURIComponent(id.slice(0, 200))}`, 303);
     const filters: Filters = Object.fromEntries(
       pages.filterNames.flatMap((name) => {
         const value = query[name]?.trim() ?? '';
@@ -382,21 +383,36 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
       ...(before === undefined ? {} : { before }),
       limit: pageBids,
     });
-    const search = query.worker?.trim() ?? '';
-    const workerKey = search === '' || !pages.mayKnowWorker(shown) ? null : searches.find(session.name, search);
-    const common = { filters, isFirst: before === undefined, worker: workerKey === null ? null : search };
+    const named = query.worker?.trim() ?? '';
+    const workerKey = named === '' || !pages.mayKnowWorker(shown) ? null : searches.find(session.name, named);
+    const common = { filters, isFirst: before === undefined, worker: workerKey === null ? null : named };
     const { requests } = shown.texts;
     if (!asked.success) {
-      const named = asked.error.issues.map(({ path }) => labelOf(requests, String(path[0] ?? '')));
-      const problem = `${requests.invalid} ${[...new Set(named)].join(', ')}.`;
+      const fields = asked.error.issues.map(({ path }) => labelOf(requests, String(path[0] ?? '')));
+      const problem = `${requests.invalid} ${[...new Set(fields)].join(', ')}.`;
       return send(reply, pages.requestsPage(shown, { ...common, found: null, problem }), 422);
     }
-    if (search !== '' && workerKey === null)
+    if (named !== '' && workerKey === null)
       return send(reply, pages.requestsPage(shown, { ...common, found: null, problem: requests.searchOver }), 410);
-    const found = await parts.bids.page(session.name, { ...asked.data, ...(workerKey === null ? {} : { workerKey }) });
-    if (found.kind === 'page')
-      return send(reply, pages.requestsPage(shown, { ...common, found: found.page, problem: null }), 200);
+    const search = { ...asked.data, ...(workerKey === null ? {} : { workerKey }) };
+    const endMs = performance.now() + searchMs;
+    const found = await firstFound(parts.bids, session.name, search, () => performance.now() > endMs);
+    if (found !== null) return send(reply, pages.requestsPage(shown, { ...common, found, problem: null }), 200);
     return send(reply, pages.requestsPage(shown, { ...common, found: null, problem: requests.busy }), 503);
+  });
+
+  /**
+   * By POST, for people type a CPF here too: it must not stand in an address, which browsers and proxies keep. Eleven digits that are the
+   * number of a request open it.
+   */
+  action('/console/requests/find', async ({ pages, shown, session, form }, _request, reply) => {
+    const typed = (form.id ?? '').trim().slice(0, longestId);
+    const digits = typed.replaceAll(/[\s./-]/g, '');
+    if (/^\d{11}$/.test(digits) && (typed !== digits || (await parts.bids.one(digits, session.role)) === null)) {
+      const page = { filters: {}, isFirst: true, worker: null, found: null, problem: null, isCpfAsId: true };
+      return send(reply, pages.requestsPage(shown, page), 422);
+    }
+    return reply.redirect(typed === '' ? '/console/requests' : `/console/requests/${encodeURIComponent(typed)}`, 303);
   });
 
   action('/console/requests/worker', async ({ pages, shown, session, form }, _request, reply) => {

@@ -508,6 +508,7 @@ export function requestsPage(
     worker,
     problem,
     isCpfWrong = false,
+    isCpfAsId = false,
   }: {
     filters: Filters;
     found: BidPage | null;
@@ -516,6 +517,8 @@ export function requestsPage(
     worker: string | null;
     problem: string | null;
     isCpfWrong?: boolean;
+    /** Something that looks like a CPF was typed where the number of a request belongs. */
+    isCpfAsId?: boolean;
   },
 ): string {
   const { texts, format, person } = shown;
@@ -531,11 +534,17 @@ export function requestsPage(
     .map(({ partition, why }) => `${partition} (${format.texts.list.unaskedWhy[why]})`)
     .join(', ');
   const isNarrowed = isFiltered || worker !== null;
-  const nothing = isNarrowed ? (found?.next == null ? words.none : words.noneYet) : words.empty;
+  const nothing = isNarrowed
+    ? found?.next == null
+      ? words.none
+      : html`${words.noneYet} ${timeText(timeOfCursor(found.next), format)}.`
+    : words.empty;
+  const idFault = words.cpfAsId(mayKnowWorker(shown));
   const body = html`<h1>${words.title}</h1>
-<form method="get" action="/console/requests" class="row" role="search">
-<div class="field"><label for="id">${words.id}</label><input id="id" name="id" inputmode="numeric" maxlength="40" required autocomplete="off"></div>
+<form method="post" action="/console/requests/find" class="row" role="search">${csrfField(person!.csrfToken)}
+<div class="field"><label for="id">${words.id}</label><input id="id" name="id" inputmode="numeric" maxlength="40" required autocomplete="off"${isCpfAsId && html` aria-invalid="true" aria-describedby="id-fault"`}></div>
 <button class="button">${words.open}</button>
+${isCpfAsId && html`<p class="fault" role="alert" id="id-fault">${idFault}</p>`}
 </form>
 ${
   mayKnowWorker(shown) &&
@@ -559,9 +568,14 @@ ${field('since', words.since, 'datetime-local')}${field('until', words.until, 'd
 ${problem !== null && html`<p class="fault" role="alert">${problem}</p>`}
 ${missing !== '' && html`<p class="fault" role="alert">${words.missing(missing)}</p>`}
 ${found !== null && (found.bids.length === 0 ? html`<p class="soft">${nothing}</p>` : requestTable(shown, found))}
-<p class="actions">${found?.next != null && html`<a class="button plain" rel="next" href="/console/requests?${older.toString()}">${words.older}</a>`}
+<p class="actions">${found?.next != null && html`<a class="button plain" rel="next" href="/console/requests?${older.toString()}">${found.bids.length === 0 ? words.goOn : words.older}</a>`}
 ${!isFirst && html`<a href="/console/requests?${new URLSearchParams(kept).toString()}">${words.newest}</a>`}</p>`;
   return layout(shown, { title: words.title, body, place: 'requests' });
+}
+
+/** Where a search goes on: behind what was received, or decided, at this time (`cursorOf`). */
+function timeOfCursor(cursor: string): number {
+  return Number(cursor.split(':', 1)[0]);
 }
 
 function requestTable({ texts, format }: Shown, { bids }: BidPage): Html {

@@ -205,7 +205,10 @@ export const consoleEn: ConsoleTexts = {
     decided: 'Decided at',
     frozen: 'frozen',
     none: 'No request matches the filter.',
-    noneYet: 'Nothing was found in this part; the search goes on on the next page.',
+    noneYet: 'Nothing was found yet. The search has gone back to',
+    goOn: 'Go on searching',
+    cpfAsId: (mayKnow) =>
+      `This looks like a CPF, and no request has this number. It was neither kept nor searched for. ${mayKnow ? 'To search by CPF, use the field below.' : 'Open the request by its own number.'}`,
     empty: 'No requests yet.',
     older: 'Older',
     newest: 'Back to the latest',

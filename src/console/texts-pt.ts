@@ -204,7 +204,10 @@ export const consolePt = {
     decided: 'Decidido em',
     frozen: 'congelado',
     none: 'Nenhuma solicitação corresponde ao filtro.',
-    noneYet: 'Nada foi encontrado nesta parte; a busca continua na próxima página.',
+    noneYet: 'Nada foi encontrado ainda. A busca já voltou até',
+    goOn: 'Continuar a busca',
+    cpfAsId: (mayKnow: boolean) =>
+      `Isto parece um CPF, e nenhuma solicitação tem este número. Não foi guardado nem buscado. ${mayKnow ? 'Para buscar por CPF, use o campo abaixo.' : 'Abra a solicitação pelo número dela.'}`,
     empty: 'Nenhuma solicitação ainda.',
     older: 'Mais antigos',
     newest: 'Voltar aos mais recentes',

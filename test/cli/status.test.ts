@@ -347,7 +347,9 @@ test('a service that refuses every link query is named by status and doctor, in 
 
 test('a full cap and a service that refuses every bid are shown at once', async () => {
   const cap = { name: 'noite', byHand: true, usedCents: 99_000, limitCents: 100_000, usedCount: 3, limitCount: null };
-  const both = { ...(await statusOf()), unknownRefusals: 6, caps: { cap, ended: 14, of: 20 } };
+  const status = await statusOf();
+  // That no bid was taken for a minute would be said as well, on a slow machine.
+  const both = { ...status, lastBidAt: status.at, unknownRefusals: 6, caps: { cap, ended: 14, of: 20 } };
   const server = createHttpServer((_request, response) => response.end(JSON.stringify(both)));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const LANCE_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -298,7 +298,8 @@ test('requests are found, by what they are and by their number; hostile texts st
   assert.match(none.text, /Nenhuma solicitação corresponde ao filtro\./);
   assert.doesNotMatch(none.text, /<tbody/);
   const one = bids[0]!;
-  const found = await person.get(`/console/requests?id=+${one.requestId}+`);
+  const form = person.hiddenIn(list.text, '/console/requests/find');
+  const found = await person.post('/console/requests/find', { ...form, id: ` ${one.requestId} ` });
   assert.deepEqual([found.status, found.location], [303, `/console/requests/${one.requestId}`]);
   const shown = await person.get(`/console/requests/${one.requestId}`);
   assert.equal(shown.status, 200);
@@ -328,6 +329,10 @@ test('requests are found, by what they are and by their number; hostile texts st
       assert.ok(new RegExp(`role="alert"[^<]*>[^<]*${label.replace('(', '\\(')}`).test(answer.text), name);
     }
   assert.equal((await person.get('/console/requests?since=2026-02-28T23:59&until=9999-12-31T23:59')).status, 200);
+  const strange = await person.post('/console/requests/find', { ...form, id: hostile });
+  assert.equal(strange.status, 303);
+  assert.doesNotMatch(strange.location!, /[<>"\u202e]/);
+  assert.equal((await person.post('/console/requests/find', { id: one.requestId, csrf: 'x' })).status, 403);
   const wrong = await person.get('/console/requests?since=yesterday&state=nothing');
   assert.equal(wrong.status, 422);
   assert.match(wrong.text, /role="alert"/);

@@ -100,6 +100,25 @@ export function createBidReader(parts: BidReaderParts): BidReader {
   };
 }
 
+/**
+ * A page with something on it: where a part of the requests has nothing of what is searched for, the parts behind it are looked at, until
+ * it is late or a part could not be asked. Null: too many searches are under way.
+ */
+export async function firstFound(
+  bids: Pick<BidReader, 'page'>,
+  name: string,
+  query: BidPageQuery,
+  isLate: () => boolean,
+): Promise<BidPage | null> {
+  for (let before = query.before; ; ) {
+    const found = await bids.page(name, { ...query, before });
+    if (found.kind === 'not-done') return null;
+    const { bids: listed, next, missing = [] } = found.page;
+    if (listed.length > 0 || next === null || missing.length > 0 || isLate()) return found.page;
+    before = next;
+  }
+}
+
 function laterList({ toldAt, bidCount, position, candidates }: LaterList) {
   return { toldAt, bidCount, position, candidates: [...candidates] };
 }
