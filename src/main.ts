@@ -49,7 +49,7 @@ import type { DaemonPlace } from './cli/daemon.ts';
 import { type DemoOptions, demoAuction, demoConfig, demoPace, runStream } from './cli/demo.ts';
 import { createFormat } from './cli/format.ts';
 import { createTerminal, writePrintable, writeProse } from './cli/terminal.ts';
-import { languageOf, namesLanguage, readLanguage } from './cli/texts.ts';
+import { languageOf, namesLanguage, readLanguage, type Texts, terminalLanguageOf, textsIn } from './cli/texts.ts';
 import type { DeskReader, SetBackStore, TokenTrial, WholeStore } from './cli/world.ts';
 import { modeForOthers, type StorePlace } from './config/store-place.ts';
 import {
@@ -1124,8 +1124,11 @@ function ignoreHangup(journal: Journal): void {
   });
 }
 
-function firstLogInText({ url, token, minutes }: NonNullable<ReturnType<Engine['firstLogIn']>>): string {
-  return format.texts.demo.console(url, token, minutes);
+function firstLogInText(
+  { url, token, minutes }: NonNullable<ReturnType<Engine['firstLogIn']>>,
+  { demo }: Pick<Texts, 'demo'>,
+): string {
+  return demo.console(url, token, minutes);
 }
 
 async function run(options: { learning: boolean }): Promise<void> {
@@ -1164,7 +1167,8 @@ async function run(options: { learning: boolean }): Promise<void> {
   if (running === null && !mayBid()) process.exit(0);
   // A journal that others gather is no place for it.
   const first = process.stderr.isTTY && config.oidc === null ? (running?.engine.firstLogIn() ?? null) : null;
-  if (first !== null) writeProse(process.stderr, firstLogInText(first));
+  const own = textsIn(terminalLanguageOf(process.argv, process.env));
+  if (first !== null) writeProse(process.stderr, firstLogInText(first, own));
   const signal = await asked;
   journal.info('stopping', { signal });
   // Nothing is lost by ending early, and what a library has left open does not keep a process that has said goodbye.
@@ -1239,7 +1243,7 @@ async function demo(
     const policy = opened.engine.policy();
     assert(desk !== null && policy !== null);
     const first = options.exit ? null : opened.engine.firstLogIn();
-    if (first !== null) terminal.say(firstLogInText(first));
+    if (first !== null) terminal.say(firstLogInText(first, format.texts));
     await runStream({ ...opened, desk, options, sandbox, clock, terminal, format });
     const report = await judge({
       ...{ sandbox, store: opened.store, config, policy },

@@ -37,10 +37,12 @@ export function outputWidth(): number {
   return widthOf(process.stdout);
 }
 
-/** A pipe or a file has no end of the line. A terminal may not say how wide it is. */
+/** A pipe or a file has no end of the line, unless `COLUMNS` says where, as under `watch`. A terminal may not say how wide it is. */
 function widthOf({ isTTY, columns }: Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>): number {
-  if (!isTTY) return Number.POSITIVE_INFINITY;
-  return Math.max(narrowest, columns || usualWidth);
+  const { COLUMNS = '' } = process.env;
+  const said = /^[1-9]\d{0,3}$/.test(COLUMNS) ? Number(COLUMNS) : null;
+  if (!isTTY && said === null) return Number.POSITIVE_INFINITY;
+  return Math.max(narrowest, (isTTY ? columns : said) || usualWidth);
 }
 
 const narrowest = 40;

@@ -45,6 +45,13 @@ export function languageOf(words: readonly string[], environment: Variables): La
   return readLanguage(languageAsked(words, environment) ?? 'pt') ?? 'pt';
 }
 
+/** The same; but where neither names one, that of the terminal's locale before Portuguese: for the few words among a journal in English. */
+export function terminalLanguageOf(words: readonly string[], environment: Variables): Language {
+  const { LC_ALL, LC_MESSAGES, LANG } = environment;
+  const locale = [LC_ALL, LC_MESSAGES, LANG].find((each) => each !== undefined && each !== '');
+  return namesLanguage(words, environment) ? languageOf(words, environment) : (readLanguage(locale ?? 'pt') ?? 'pt');
+}
+
 export function namesLanguage(words: readonly string[], environment: Variables): boolean {
   return languageAsked(words, environment) !== undefined;
 }

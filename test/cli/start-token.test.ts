@@ -106,9 +106,10 @@ let earlier = new Map<string, string>();
 
 test('a desk that somebody starts in a terminal says it too, while nobody can log in otherwise', async (context) => {
   const { environment } = played;
-  const desk = listenTo(runInTerminal(environment));
+  const desk = listenTo(runInTerminal({ ...environment, LANG: 'en_US.UTF-8' }));
   context.after(() => desk.end('SIGTERM'));
   const [, origin, token] = (await until(desk, shownForm)) as unknown as [string, string, string];
+  assert.match(desk.said(), /Start token \(counts once/);
   const person = openPerson(origin);
   assert.equal((await person.logIn(token)).status, 303);
   assert.equal((await person.get('/console/rules')).status, 200);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { labelledText, tableText, wrapText, writeProse } from '../../src/cli/terminal.ts';
+import { languages, terminalLanguageOf, textsIn } from '../../src/cli/texts.ts';
 
 const header = ['Id', 'State', 'Code', 'Amount', 'Batch'];
 const rows = [
@@ -90,6 +91,68 @@ test('a refusal is broken at the width of the terminal that it goes to; a pipe g
   }
   assert.equal(written({ isTTY: false }, refusal), `${refusal}\n`);
   assert.ok(widest(written({ isTTY: true, columns: 0 }, refusal)) <= 80, 'a terminal that does not say how wide it is');
+});
+
+test('a pipe to a screen that says how wide it is has an end of the line', (context) => {
+  const before = process.env.COLUMNS;
+  context.after(() => {
+    if (before === undefined) delete process.env.COLUMNS;
+    else process.env.COLUMNS = before;
+  });
+  const sentence = 'the contract of this request cannot be ordered now '.repeat(8).trim();
+  for (const [said, most] of [
+    ['80', 80],
+    ['20', 40],
+    ['wide', Number.POSITIVE_INFINITY],
+    ['', Number.POSITIVE_INFINITY],
+  ] as const) {
+    process.env.COLUMNS = said;
+    const text = written({ isTTY: false }, sentence);
+    assert.ok(widest(text) <= most && (most < 100 || text === `${sentence}\n`), `${said}: ${text}`);
+  }
+});
+
+test('tables of tokens and of dead letters fit 80 columns, whoever is named in them', () => {
+  const far = 'bruno.albuquerque@banco-exemplo.com.br';
+  for (const { tokens, letters } of languages.map(textsIn)) {
+    const at = '28/11/2026 08:32 -03';
+    const session = [
+      `${'ab'.repeat(32)} (${tokens.session})`,
+      far,
+      'operator',
+      at,
+      `${far} (offline)`,
+      at,
+      tokens.revokedBy(far, at),
+    ];
+    const rows = [['4fb99c2bf8', far, 'operator', at, 'ana', at, '–'], session];
+    assert.ok(widest(tableText(tokens.header, rows, { width: 80 })) <= 80);
+    const pointer = '/solicitacoes/12/dadosDoTrabalhador/documentoDeIdentificacao';
+    const letter = [
+      '0',
+      '12',
+      at,
+      'the value of amountReais is no number',
+      pointer,
+      letters.dismissedBy(at, far, 'x'.repeat(200)),
+      pointer,
+      '–',
+    ];
+    assert.ok(widest(tableText(letters.header, [letter], { right: [0, 1], width: 80 })) <= 80);
+  }
+});
+
+test('a terminal in English is told the start token in English, unless a language is named', () => {
+  for (const [words, environment, language] of [
+    [[], { LANG: 'en_US.UTF-8' }, 'en'],
+    [[], { LANG: 'en_US.UTF-8', LC_ALL: 'pt_BR.UTF-8' }, 'pt'],
+    [[], { LANG: 'C.UTF-8' }, 'pt'],
+    [[], { LANG: 'de_DE', LC_ALL: '' }, 'pt'],
+    [[], { LANG: 'en_US.UTF-8', LANCE_LANG: 'pt' }, 'pt'],
+    [['run', '--lang', 'en'], {}, 'en'],
+    [[], {}, 'pt'],
+  ] as const)
+    assert.equal(terminalLanguageOf(words, environment), language, JSON.stringify([words, environment]));
 });
 
 test('a code is broken between its parts, and the name of a column of figures between its words', () => {
