@@ -124,7 +124,12 @@ export function marginOf(request: LoanRequest, link: LinkDetail | null): AmountC
 }
 
 /** First half: what the rules say of the request alone. */
-export function assess(request: LoanRequest, surroundings: Surroundings, policy: Policy, at: EpochMs): Assessment {
+export function assess(
+  request: LoanRequest,
+  surroundings: Surroundings,
+  policy: Pick<Policy, 'ruleSet' | 'economics'>,
+  at: EpochMs,
+): Assessment {
   const { link, ledger, snoozed = [], sources = [], review = null, joining = 'worse', unknownKeys } = surroundings;
   const marginCents = marginOf(request, link);
   const known = { request, link, marginCents, ...(ledger && { ledger }), at };
@@ -148,7 +153,7 @@ export function assess(request: LoanRequest, surroundings: Surroundings, policy:
 
 /** What the rules say of these facts: no better than of the words, where there are any. */
 export function judge(
-  { ruleSet, economics }: Policy,
+  { ruleSet, economics }: Pick<Policy, 'ruleSet' | 'economics'>,
   facts: Facts,
   words: Words | null,
   at: EpochMs,

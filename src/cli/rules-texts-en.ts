@@ -122,7 +122,7 @@ export const rulesEn: Texts['rules'] = {
   backtestNote:
     'Each rule alone, on the loans of the file, until the last month known of each. Loans: those that it would have kept away, the undecided ones (missing) among them; of a limit, those outside of it, whole, although a smaller one might have been made. Saved: what was lost. Cost: interest paid less funding. Not looked at: limits of spread and profit. What the rules of the time refused is in no file, and nobody knows how it would have done.',
   hitsNote:
-    'effect: decisions on which the rule had an effect; decided: passes whose first reason it is; alone: those with no other reason; missing: passes for which it lacked a fact; full: passes for want of room under its cap; asleep: decisions without its say.',
+    'effect: decisions on which the rule had an effect; decided: passes whose first reason it is; alone: those with no other reason; missing: passes for which it lacked a fact; full: passes for want of room under its cap, or because nothing fitted within its limits; asleep: decisions without its say.',
   noCpf: 'neither a CPF whose check digits hold nor a pseudonym; write the 11 digits of the CPF',
   noKey: 'LANCE_PSEUDONYM_KEY is missing: without it no pseudonym of a CPF can be made.',
   badLine: (file, line, text) => `${file}:${line}: ${text}`,

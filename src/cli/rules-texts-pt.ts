@@ -140,7 +140,7 @@ export const rulesPt = {
   backtestNote:
     'Cada regra sozinha, sobre os empréstimos do arquivo, até o último mês conhecido de cada um. Empréstimos: os que ela teria evitado, com os indefinidos (sem fato) entre eles; de um limite, os que ficam fora dele, inteiros, embora um menor pudesse ter sido feito. Poupado: o que se perdeu. Custo: juros pagos menos o custo de captação. Não se olham limites de spread e lucro. O que as regras da época recusaram não está em arquivo nenhum, e ninguém sabe como teria ido.',
   hitsNote:
-    'efeito: decisões em que a regra teve efeito; decidiu: recusas cujo primeiro motivo é ela; sozinha: destas, as sem outro motivo; sem fato: recusas em que lhe faltou um fato; cheio: recusas por falta de espaço sob o teto dela; suspensa: decisões sem a voz dela.',
+    'efeito: decisões em que a regra teve efeito; decidiu: recusas cujo primeiro motivo é ela; sozinha: destas, as sem outro motivo; sem fato: recusas em que lhe faltou um fato; cheio: recusas por falta de espaço sob o teto dela, ou porque nada cabia nos limites dela; suspensa: decisões sem a voz dela.',
   noCpf: 'não é um CPF com dígitos verificadores certos nem um pseudônimo; escreva os 11 dígitos do CPF',
   noKey: 'Falta LANCE_PSEUDONYM_KEY: sem ela não se faz o pseudônimo de um CPF.',
   badLine: (file: string, line: number, text: string) => `${file}:${line}: ${text}`,

@@ -4,7 +4,7 @@
  */
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Reason } from '../domain/offer.ts';
-import type { AuctionRecord } from '../domain/records.ts';
+import type { AuctionRecord, Passed } from '../domain/records.ts';
 import type { RuleSet, RuleSummary } from './rule-set.ts';
 
 export type RuleHits = Pick<RuleSummary, 'stage' | 'event'> & {
@@ -19,6 +19,8 @@ export type RuleHits = Pick<RuleSummary, 'stage' | 'event'> & {
   unknown: number;
   /** Passes for want of room under its cap; only a rule that sets one has any. */
   full: number;
+  /** Passes because nothing that could be offered was within the limits, of which its were among the tightest; only of a rule that sets any. */
+  limited: number;
   /** Decisions in which it was asleep. */
   asleep: number;
 };
@@ -42,13 +44,17 @@ type Span = { since: EpochMs; until: EpochMs };
 /** `capOf`: the name of the rules' cap that had no room, of a pass with these reasons; null: none, or not told. */
 type CapOf = (reasons: readonly Reason[]) => string | null;
 
+/** Rules whose limits the pass goes back to; none: not told, or it goes back to something else. */
+type LimitersOf = (pass: Passed) => readonly string[];
+
 /** `add` is given the records of each request in the order of the log. Days and times are those of the decisions; both ends included. */
 export function createHitCount(
   { hash, rules }: Pick<RuleSet, 'hash' | 'rules'>,
   { since, until }: Span,
   capOf: CapOf,
+  limitersOf: LimitersOf,
 ): { add: (record: AuctionRecord) => void; report: () => HitsReport } {
-  const none = { effects: 0, decided: 0, alone: 0, unknown: 0, full: 0, asleep: 0 };
+  const none = { effects: 0, decided: 0, alone: 0, unknown: 0, full: 0, limited: 0, asleep: 0 };
   const hits = new Map<string, RuleHits>(
     rules.map(({ name, stage, event }) => [name, { rule: name, stage, event, ...none }]),
   );
@@ -59,7 +65,8 @@ export function createHitCount(
   /** Requests that were decided: by which claim of this set in the span; null: by something else. */
   const claims = new Map<RequestId, string | null>();
 
-  const pass = (reasons: readonly Reason[]): void => {
+  const pass = (record: Passed): void => {
+    const { reasons } = record;
     total.passes += 1;
     const first = hits.get(reasons[0]?.rule ?? '');
     if (first !== undefined) {
@@ -70,6 +77,7 @@ export function createHitCount(
     const full = capOf(reasons);
     const cap = full === null ? undefined : ofCaps.get(full);
     if (cap !== undefined) cap.full += 1;
+    for (const rule of limitersOf(record)) if (hits.has(rule)) hits.get(rule)!.limited += 1;
     const lacking = reasons.filter(({ code }) => code.startsWith('fact-missing:')).map(({ rule }) => rule);
     for (const rule of new Set(lacking)) if (hits.has(rule ?? '')) hits.get(rule!)!.unknown += 1;
   };
@@ -99,11 +107,11 @@ export function createHitCount(
         if (counts) total.bids += 1;
       } else if (claim === undefined) {
         claims.set(requestId, null);
-        if (decide(record)) pass(record.reasons);
+        if (decide(record)) pass(record);
       } else if (claim !== null && record.claimId === claim) {
         claims.set(requestId, null);
         total.bids -= 1;
-        pass(record.reasons);
+        pass(record);
       }
     },
     report: () => ({

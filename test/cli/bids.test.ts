@@ -139,6 +139,10 @@ test('hits tell what each rule of the live set did, as the decisions recorded it
   assert.equal(of('Desk total a day').effects, report.decisions);
   assert.deepEqual([of('Optimise').event, of('High rates a day').stage], ['strategy', 'offer']);
   assert.ok(report.rules.some(({ effects }) => effects === 0));
+  const priced = passed.filter(({ code: why }) => why === 'no-profit' || why === 'installments-out-of-range');
+  const limited = report.rules.filter((rule) => rule.limited > 0);
+  assert.ok(priced.length === 0 || limited.length > 0);
+  assert.ok(limited.every(({ event }) => event === 'limit'));
   // Nothing was decided on that day.
   const early = JSON.parse((await hits('--since', '2020-01-01', '--until', '2020-01-01', '--json')).stdout);
   assert.deepEqual([early.decisions, early.byOtherSets, early.rules.length], [0, 0, report.rules.length]);

@@ -31,7 +31,7 @@ function record(kind: 'claimed' | 'passed', requestId: string, { trace = {}, ...
 }
 
 function count(...records: readonly AuctionRecord[]): HitsReport {
-  const counted = createHitCount(ruleSet, span, fullRuleCap);
+  const counted = createHitCount(ruleSet, span, fullRuleCap, () => []);
   for (const one of records) counted.add(one);
   return counted.report();
 }
@@ -41,7 +41,7 @@ function hitsOf({ rules }: HitsReport, name: string): Omit<RuleHits, 'rule' | 's
   return figures;
 }
 
-const nothing = { effects: 0, decided: 0, alone: 0, unknown: 0, full: 0, asleep: 0 };
+const nothing = { effects: 0, decided: 0, alone: 0, unknown: 0, full: 0, limited: 0, asleep: 0 };
 
 test('effects, first reasons, reasons alone, missing facts and sleep are counted by rule', () => {
   const report = count(
@@ -115,7 +115,7 @@ test('a pass for want of room counts for the rule of the cap, and for none where
     codesFile,
     { path: 'rules.json', text: JSON.stringify([capping, ruleOf({ name: 'A' })]) },
   ]);
-  const counted = createHitCount(set, span, fullRuleCap);
+  const counted = createHitCount(set, span, fullRuleCap, () => []);
   const claimed = { trace: { ruleSetHash: set.hash, rulesFired: ['Cap'] } };
   const full = (key: string): Reason[] => [
     { code: 'cap', rule: null, text: `the cap ${key} has no room left for this amount` },
