@@ -303,7 +303,27 @@ describe('what is wrong with files and keys', { concurrency: 2 }, () => {
     writeFileSync(path, good.replace(/("name": "[^"]+",\s*"description": ")/, '$1Anders: '));
     assert.notEqual(readFileSync(path, 'utf8'), good);
     const elsewhere = { LANCE_RULES_DIR: other };
-    assert.deepEqual(named(await findings(elsewhere), 'rules'), ['ok rules-compiled', 'warn rules-new']);
+    const put = (name: string, content: object) => writeFileSync(join(other, name), JSON.stringify(content));
+    put('bureau.source.json', {
+      ...{ description: 'A score.', endpoint: 'bureau', send: ['request.amountReais'], timeoutMs: 500 },
+      ...{ reply: { score: { type: 'number', unit: 'points' } }, maxAskedPerDay: 10 },
+    });
+    put('bureau.json', {
+      ...{ name: 'Low score', onMissing: 'ignore' },
+      conditions: { all: [{ fact: 'source.bureau.score', operator: 'lessThan', value: 500 }] },
+      event: { type: 'pass', params: { code: 'alerts', reason: 'The score is too low.' } },
+    });
+    const scores = [499, 500, null].map((score) => ({
+      ...{ name: `${score}`, facts: { 'source.bureau.score': score } },
+      expect: score === 499 ? { fired: ['Low score'] } : { silent: ['Low score'] },
+    }));
+    put('bureau.test.json', { base: {}, tests: scores });
+    const found = await findings(elsewhere);
+    assert.deepEqual(named(found, 'rules'), ['ok rules-compiled', 'warn source-unconfigured', 'warn rules-new']);
+    assert.match(
+      String(found.find(({ finding }) => finding === 'source-unconfigured')!.text),
+      /bureau\.source\.json.*no endpoint "bureau".*LANCE_CONFIG|não tem o endpoint "bureau".*LANCE_CONFIG/,
+    );
     writeFileSync(path, good.slice(0, 200));
     assert.deepEqual(named(await findings(elsewhere), 'rules'), ['fail rules-refused', 'warn rules-kept']);
     await assertSaid(
