@@ -39,6 +39,7 @@ import {
   type ThawOutcome,
   thaw,
 } from '../operating/endings.ts';
+import { clockOfDesk } from '../operating/living.ts';
 import { decideReview, type ReviewOrder, type ReviewOutcome, type ReviewPage } from '../operating/reviews.ts';
 import {
   type ActivateOutcome,
@@ -215,7 +216,11 @@ async function asIdentity<R>(
   const remote = await remoteDesk(world, orderer);
   if (remote !== null) return use(remote);
   const who = offline();
-  return withReader(world, (reader, place) => use(storeDesk(world, { reader, place, who })));
+  return withReader(world, async (reader, place) => {
+    // Who only reads is nobody.
+    const clock = who.by === '' ? world.clock : await clockOfDesk(reader.control, world.clock);
+    return use(storeDesk({ ...world, clock }, { reader, place, who }));
+  });
 }
 
 function storeDesk(

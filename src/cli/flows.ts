@@ -21,7 +21,7 @@ import {
 } from '../http/api/requests.ts';
 import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { flowView } from '../http/api/views.ts';
-import { livesSince, wait } from '../operating/living.ts';
+import { clockOfDesk, livesSince, wait } from '../operating/living.ts';
 import { beyondTolerance, unreadableFigures, unsaidIn } from '../origination/differences.ts';
 import { eventsToShow } from '../origination/events-of-nobody.ts';
 import { bidEndsOf, type DeadlineSettings, deadlinesOf } from '../origination/flow-deadlines.ts';
@@ -1146,10 +1146,11 @@ async function withFront(
   { json }: Order,
   work: (front: FlowFront, known: KnownFlows) => Promise<FrontResult & { step?: StepTaken; isStart?: true }>,
 ): Promise<void> {
-  const { terminal, format, clock } = world;
+  const { terminal, format } = world;
   const { flows: texts } = format.texts;
   const { flows: settings, pricing, addresses } = world.writing();
   await withReader(world, async ({ log, flows: stored, views, control, appendBeside }) => {
+    const clock = await clockOfDesk(control, world.clock);
     const flows = withLostBids(stored, views);
     const vault = await vaultOf(world, { log });
     const unfolded = await readUnfolded({ flows, log });

@@ -2,6 +2,7 @@
 import { type Control, endedAt } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import { Fault } from '../errors.ts';
 
 /** A process that has not been heard of for this long is not alive. */
 export const lifeMs = 5_000;
@@ -61,6 +62,45 @@ export async function living(control: Acknowledgements, clock: Clock): Promise<r
  */
 export async function livesSince(control: Acknowledgements, clock: Clock, at: EpochMs): Promise<boolean> {
   return (await living(control, clock)).some((known) => known.at >= at);
+}
+
+/** What a process shows every second is this old at most; its clock may differ by `aheadMs`. */
+const freshMs = 2_500;
+const aheadMs = 1_000;
+
+/**
+ * The clock of a desk that lives, by the signs of its processes: who orders beside it may have a clock that is minutes off, and what is
+ * recorded is judged by the desk's. It is the one at hand where that agrees with a process, and where none lives. Takes some seconds
+ * only where there are signs and none of them agrees.
+ */
+export async function clockOfDesk(control: Acknowledgements, clock: Clock): Promise<Clock> {
+  const signs = async () => {
+    const known = await control.acknowledged();
+    return new Map(known.filter(({ at }) => at !== endedAt).map(({ instance, at }) => [instance, at]));
+  };
+  const agrees = (at: EpochMs) => clock.now() - at <= freshMs && at - clock.now() <= aheadMs;
+  try {
+    const first = await signs();
+    if (first.size === 0 || [...first.values()].some(agrees)) return clock;
+    const movedMs = await lookFor(clock, moveMs, async () => {
+      const shown = [...(await signs())].find(([instance, at]) => first.get(instance) !== at);
+      return shown === undefined ? null : shown[1] - clock.now();
+    });
+    return movedMs === null || agrees(clock.now() + movedMs) ? clock : shiftedClock(clock, movedMs);
+  } catch (fault) {
+    // Whoever orders meets it too, and tells it.
+    if (!(fault instanceof Fault)) throw fault;
+    return clock;
+  }
+}
+
+function shiftedClock(clock: Clock, byMs: number): Clock {
+  return {
+    ...clock,
+    now: () => clock.now() + byMs,
+    offsetMs: () => clock.offsetMs() + byMs,
+    schedule: (at, run) => clock.schedule(at - byMs, run),
+  };
 }
 
 export function wait(clock: Clock, ms: number): Promise<void> {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { createFormat } from '../../src/cli/format.ts';
 import { defaultRulesDir } from '../../src/config.ts';
 import type { WaitingReview } from '../../src/operating/reviews.ts';
@@ -41,6 +42,14 @@ after(async () => {
 const listed = async () => jsonLines<WaitingReview>((await lance(environment, 'review', 'list', '--json')).stdout);
 const decide = (id: string, ...words: string[]) =>
   lance({ ...environment, LANCE_LANG: 'en' }, 'review', 'decide', id, ...words);
+
+/** At a machine whose clock is off by so many minutes. */
+function decideFrom(minutes: number, id: string, ...words: string[]) {
+  const off = join(played.directory, 'off.mjs');
+  writeFileSync(off, `const { now } = Date;\nDate.now = () => now() + ${minutes * 60_000};\n`);
+  const there = { ...environment, LANCE_LANG: 'en', NODE_OPTIONS: `--import=${pathToFileURL(off)}` };
+  return lance(there, 'review', 'decide', id, ...words);
+}
 const sentFor = (id: string) =>
   played.sandbox.record.of('call').filter(({ path, requestId }) => path === bidPath && requestId === id);
 
@@ -84,7 +93,7 @@ test('what waits is listed in 80 columns, and an answer makes the bid', async ()
   const wait = await lance({ ...environment, LANCE_LANG: 'en' }, 'bids', 'show', requestId);
   assert.match(wait.stdout, /Review by a person: all-of-them[\s\S]*nobody has answered yet/);
 
-  const answered = await decide(requestId, '--bid', ...why);
+  const answered = await decideFrom(7, requestId, '--bid', ...why);
   assert.deepEqual([answered.code, answered.stderr], [0, '']);
   await until(() => sentFor(requestId).length > 0);
   const after = await shown(requestId);

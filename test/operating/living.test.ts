@@ -15,7 +15,7 @@ import type { CommandWorld, WholeStore } from '../../src/cli/world.ts';
 import type { Clock } from '../../src/domain/clock.ts';
 import { Fault } from '../../src/errors.ts';
 import { type ControlOutcome, changeControl } from '../../src/operating/controls.ts';
-import { livesSince, living } from '../../src/operating/living.ts';
+import { clockOfDesk, livesSince, living } from '../../src/operating/living.ts';
 import { createManualClock } from '../bidding/manual-clock.ts';
 
 const start = 1_000_000;
@@ -229,4 +229,27 @@ test('whoever holds a data directory is alone there: those that acknowledged bef
     ['own'],
   );
   await second.close();
+});
+
+test('an order given beside the desk is of the time of the desk, where one lives', async () => {
+  const clock = quickClock();
+  for (const offMs of [-tenMinutesMs, tenMinutesMs]) {
+    const sign = () => ({ instance: 'own', revision: 1, at: clock.now() + offMs });
+    const there = await clockOfDesk(
+      controlOf(() => [dead, { ...dead, instance: 'ended', at: endedAt }, sign()]),
+      clock,
+    );
+    assert.ok(Math.abs(there.now() - clock.now() - offMs) < 1_000, `${there.now() - clock.now()}`);
+  }
+  for (const signs of [[], [dead], [dead, { instance: 'own', revision: 1, at: clock.now() - 1_500 }]]) {
+    assert.equal(
+      await clockOfDesk(
+        controlOf(() => signs),
+        clock,
+      ),
+      clock,
+    );
+  }
+  const away = { acknowledged: () => Promise.reject(new Fault('views-unavailable', 'away')) } as unknown as Control;
+  assert.equal(await clockOfDesk(away, clock), clock);
 });
