@@ -259,7 +259,8 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const sessions = config.oidc === null ? null : { origin: config.oidc.redirectBase };
   const startToken = createStartToken(() => performance.now());
   const guard = createGuard(config.api.tokens, tokenWatch, () => parts.clock.now(), sessions, startToken.spent);
-  const api = apiOf(parts, tokenWatch, logId);
+  const ruleBook = { ...parts.store.ruleBook, append: appendAndLook(parts.store.ruleBook, raises) };
+  const api = apiOf({ ...parts, store: { ...parts.store, ruleBook } }, tokenWatch, logId);
   const status = () =>
     statusOf({
       ...parts,
@@ -851,7 +852,13 @@ function watchEconomics(
 /** A raise is in the rule book, which no control tells of. */
 const raisesLookMs = 5_000;
 
-type RaisesWatch = { start: () => Promise<void>; stop: () => Promise<void>; waiting: () => readonly WaitingRaise[] };
+type RaisesWatch = {
+  start: () => Promise<void>;
+  stop: () => Promise<void>;
+  /** Reads now: what was just ordered is told at once. */
+  look: () => Promise<void>;
+  waiting: () => readonly WaitingRaise[];
+};
 
 /** What it last read, and a log line for each raise that begins to wait. Where the book cannot be read what was known stays, until it expires. */
 function watchRaises(parts: Pick<ControlParts, 'ruleBook' | 'clock'>, tellers: Tellers): RaisesWatch {
@@ -878,7 +885,16 @@ function watchRaises(parts: Pick<ControlParts, 'ruleBook' | 'clock'>, tellers: T
   return {
     start: looking.start,
     stop: looking.stop,
+    look,
     waiting: () => known.filter(({ until }) => parts.clock.now() < until),
+  };
+}
+
+/** For orders that this process takes. */
+function appendAndLook({ append }: RuleBook, { look }: RaisesWatch): RuleBook['append'] {
+  return async (entry) => {
+    await append(entry);
+    if (entry.kind === 'cap-raise') await look();
   };
 }
 

@@ -118,7 +118,12 @@ export function createLatelyWatch(windowMs: number): LatelyWatch {
   }
 
   function noteWouldBe(record: Claimed | Passed): void {
-    wouldBe.push(...wouldBeIn(record));
+    for (const each of wouldBeIn(record)) {
+      // A claim may be refused by a cap afterwards, or be read from two processes: it is one would-be bid.
+      const known = wouldBe.findIndex(({ requestId }) => requestId === each.requestId);
+      if (known >= 0) wouldBe.splice(known, 1);
+      wouldBe.push(each);
+    }
     if (wouldBe.length > mostWouldBe) wouldBe.shift();
   }
 

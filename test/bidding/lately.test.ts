@@ -13,7 +13,12 @@ const unknownWords = { kind: 'rejected', code: 'unclassified' };
 const inDoubt = { kind: 'unknown', reason: 'refused-in-doubt' };
 
 const at = Date.parse('2026-07-01T15:00:00Z');
-const claimed = { kind: 'claimed', at } as unknown as Claimed;
+let ids = 0;
+function freshId(): string {
+  ids += 1;
+  return `r-${ids}`;
+}
+const claim = (requestId = freshId()): Claimed => ({ kind: 'claimed', requestId, at }) as unknown as Claimed;
 
 type Watch = ReturnType<typeof createLatelyWatch>;
 
@@ -26,6 +31,7 @@ function endedBy(...keys: [string, ...string[]]): Passed {
   const [key] = keys;
   return {
     kind: 'passed',
+    requestId: freshId(),
     code: 'cap',
     at,
     reasons: [{ code: 'cap', rule: null, text: `the cap ${key} has no room left for this amount` }],
@@ -101,9 +107,21 @@ test('one request that is refused again and again is one, and whatever is known 
   assert.equal(watch.told(at).unknownRefusals, 5_002);
 });
 
+test('a claim that a cap refuses is one would-be bid, and ended by the cap', () => {
+  const watch = createLatelyWatch(30_000);
+  for (let each = 0; each < 6; each += 1) {
+    watch.note(claim(`r${each}`));
+    if (each < 3) watch.note({ ...endedBy('desk-day|2026-07-01'), requestId: `r${each}` });
+    // Another process has claim() it too.
+    else watch.note(claim(`r${each}`));
+  }
+  const { ended, of } = capsOf(watch)!;
+  assert.deepEqual([ended, of], [3, 6]);
+});
+
 test('where most of the last would-be bids ended by a cap, it is named without the values of its key', () => {
   const watch = createLatelyWatch(30_000);
-  for (let each = 0; each < 20; each += 1) watch.note(claimed);
+  for (let each = 0; each < 20; each += 1) watch.note(claim());
   for (let each = 0; each < 9; each += 1) watch.note(endedBy('worker-day|w-1|2026-07-01'));
   assert.equal(capsOf(watch), null, 'less than half');
   watch.note(endedBy('worker-day|w-1|2026-07-01'));
@@ -114,7 +132,7 @@ test('where most of the last would-be bids ended by a cap, it is named without t
     ...{ name: 'noite', byHand: true, usedCents: 99_000, limitCents: 100_000, usedCount: 3, limitCount: null },
     windowHours: null,
   });
-  for (let each = 0; each < 12; each += 1) watch.note(claimed);
+  for (let each = 0; each < 12; each += 1) watch.note(claim());
   assert.equal(capsOf(watch), null);
 });
 
@@ -135,22 +153,22 @@ test('answers to bids that take a tenth of an auction and more are told with the
 
 test('a cap by hand that ended the latest three is named, however many bids there were before', () => {
   const watch = createLatelyWatch(30_000);
-  for (let each = 0; each < 20; each += 1) watch.note(claimed);
+  for (let each = 0; each < 20; each += 1) watch.note(claim());
   for (let each = 0; each < 2; each += 1) watch.note(endedBy('operator:tonight|2026-07-01'));
   assert.equal(capsOf(watch), null);
   watch.note(endedBy('operator:tonight|2026-07-01'));
   const { cap, ended, of } = capsOf(watch)!;
   assert.deepEqual([cap.name, cap.byHand, ended, of], ['tonight', true, 3, 20]);
-  watch.note(claimed);
+  watch.note(claim());
   assert.equal(capsOf(watch), null, 'a bid went out');
 });
 
 test('a cap by hand that ended bids in the last minutes is named while it stands, also after a bid went out and was refused', () => {
   const watch = createLatelyWatch(30_000);
-  for (let each = 0; each < 14; each += 1) watch.note(claimed);
+  for (let each = 0; each < 14; each += 1) watch.note(claim());
   for (let each = 0; each < 3; each += 1) watch.note(endedBy('operator:tonight|2026-07-01'));
   watch.note(endedBy('worker-day|w-1|2026-07-01'));
-  watch.note(claimed);
+  watch.note(claim());
   for (let each = 0; each < 5; each += 1) watch.note(answered(`r${each}`, each * 10_000, unknownWords));
   const { cap, ended, of } = capsOf(watch, { tonight: 100_000 }, at + 600_000)!;
   assert.deepEqual([cap.name, ended, of, watch.told(at).unknownRefusals], ['tonight', 4, 19, 5]);
@@ -188,11 +206,11 @@ test('bids from before the start count among those that came since, each once an
   watch.noteEarlier([
     of('10', endedBy('operator:noite|2026-07-01'), 10),
     ...Array.from({ length: 4 }, (_, each) => of(`${each}`, endedBy('desk-day|2026-07-01'), each)),
-    of('5', claimed, 5),
+    of('5', claim(), 5),
   ]);
   const { cap, ended, of: all } = capsOf(watch)!;
   assert.deepEqual([cap.name, ended, all], ['noite', 5, 6]);
-  watch.noteEarlier(Array.from({ length: 50 }, (_, each) => of(`e${each}`, claimed, -100 + each)));
+  watch.noteEarlier(Array.from({ length: 50 }, (_, each) => of(`e${each}`, claim(), -100 + each)));
   assert.deepEqual(capsOf(watch), null, 'of the last twenty, five ended by a cap');
 });
 

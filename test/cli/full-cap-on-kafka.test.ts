@@ -41,7 +41,6 @@ await describeOnStack('full caps', (stack) => {
     await daemon.stop();
     daemon = await startDaemon(environment);
     const { cap, ended } = await capped();
-    // A live process counts a claim that a cap refused afterwards twice, so how many ended may differ by some.
     assert.deepEqual([cap.name, cap.byHand, cap.limitCents], [before.cap.name, true, before.cap.limitCents]);
     assert.ok(ended > 0, `${ended} ended`);
     assert.match(await (await fetch(new URL('/metrics', daemon.url))).text(), /^lance_capped_requests [1-9]/m);
