@@ -20,8 +20,10 @@ export const biddingEn: Texts['bidding'] = {
   },
   remedies: {
     stopping: 'the process is about to end',
-    'clock-step': "correct this machine's clock; it is followed once the service's time agrees with it",
-    'clock-skew': "compare this machine's clock with a time server",
+    'clock-step':
+      "set this machine's clock by a time server (chronyc tracking, timedatectl); bidding goes on by itself once the service's time agrees with it",
+    'clock-skew':
+      "compare this machine's clock with a time server (chronyc tracking, timedatectl); where it is right, the service's is wrong: ask the service",
     'log-changed':
       'somebody changed the log, or its disk did: look with lance audit verify and put back a copy from before; lance resume --by NAME --reason TEXT bids by what stands there, until the next start',
     'control-stale':

@@ -19,8 +19,10 @@ export const biddingPt = {
   },
   remedies: {
     stopping: 'o processo está para terminar',
-    'clock-step': 'acerte o relógio desta máquina; ele volta a valer quando a hora do serviço concordar',
-    'clock-skew': 'compare o relógio desta máquina com um servidor de tempo',
+    'clock-step':
+      'acerte o relógio desta máquina por um servidor de tempo (chronyc tracking, timedatectl); os lances voltam sozinhos quando a hora do serviço concordar',
+    'clock-skew':
+      'compare o relógio desta máquina com um servidor de tempo (chronyc tracking, timedatectl); se ele está certo, o errado é o do serviço: pergunte ao serviço',
     'log-changed':
       'alguém mudou o registro, ou o disco o fez: veja com lance audit verify e ponha de volta uma cópia de antes; lance resume --by NOME --reason TEXTO volta a dar lances pelo que está lá, até a próxima partida',
     'control-stale':

@@ -194,6 +194,10 @@ export const doctorEn: Texts['doctor'] = {
       `there is a process, but nobody answers at ${url} (${text}): whether bids flow is not known`,
       'set LANCE_URL if it is at another address; else see /readyz?verbose and its log',
     ],
+    'daemon-unsigned': () => [
+      'a process has the directory and answers, but has stored no sign of life for seconds: its store takes nothing',
+      'see its log for why, and the disk; free what it names, and put back files that are gone',
+    ],
     'daemon-starting': () => [
       'a process has the directory and answers, but has given no sign of life yet: it is starting',
       'see /readyz?verbose; run the doctor again in a minute',
@@ -390,10 +394,13 @@ export const doctorEn: Texts['doctor'] = {
     'withdrawals-off': ({ name }) => [`${name} is not set: withdrawals are refused; the rest works`],
     'service-unknown': () => ['LANCE_BASE_URL is of no use', 'set it to the address of the service'],
     'clock-sane': () => ['does not contradict the log'],
-    'clock-behind': ({ durationMs }) => [`is ${durationMs} ms behind the last record`, 'set the clock (NTP)'],
+    'clock-behind': ({ durationMs }) => [
+      `is ${durationMs} ms behind the last record`,
+      biddingEn.remedies['clock-step'],
+    ],
     'clock-agrees': () => ["agrees with the service's"],
-    'clock-slow': ({ durationMs }) => [`is ${durationMs} ms behind the service's`, 'set the clock (NTP)'],
-    'clock-fast': ({ durationMs }) => [`is ${durationMs} ms ahead of the service's`, 'set the clock (NTP)'],
-    'clock-wrong': () => ['the year cannot be right', 'set the clock (NTP)'],
+    'clock-slow': ({ durationMs }) => [`is ${durationMs} ms behind the service's`, biddingEn.remedies['clock-skew']],
+    'clock-fast': ({ durationMs }) => [`is ${durationMs} ms ahead of the service's`, biddingEn.remedies['clock-skew']],
+    'clock-wrong': () => ['the year cannot be right', biddingEn.remedies['clock-step']],
   },
 };

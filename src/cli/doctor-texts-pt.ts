@@ -209,6 +209,10 @@ export const doctorPt = {
       `há um processo, mas ninguém responde em ${url} (${text}): não se sabe se há lances`,
       'dê LANCE_URL se ele está em outro endereço; senão, veja /readyz?verbose e o diário dele',
     ],
+    'daemon-unsigned': () => [
+      'um processo tem o diretório e responde, mas há segundos não grava sinal de vida: o armazenamento não aceita nada',
+      'veja no diário dele por quê, e o disco; libere o que ele nomeia e devolva arquivos que sumiram',
+    ],
     'daemon-starting': () => [
       'um processo tem o diretório e responde, mas ainda não deu sinal de vida: está iniciando',
       'veja /readyz?verbose; rode o doctor de novo em um minuto',
@@ -425,17 +429,17 @@ export const doctorPt = {
     'clock-sane': () => ['não contradiz o registro'],
     'clock-behind': ({ durationMs }: DoctorFigures) => [
       `está ${durationMs} ms atrás do último registro`,
-      'acerte o relógio (NTP)',
+      biddingPt.remedies['clock-step'],
     ],
     'clock-agrees': () => ['concorda com o do serviço'],
     'clock-slow': ({ durationMs }: DoctorFigures) => [
       `está ${durationMs} ms atrás do relógio do serviço`,
-      'acerte o relógio (NTP)',
+      biddingPt.remedies['clock-skew'],
     ],
     'clock-fast': ({ durationMs }: DoctorFigures) => [
       `está ${durationMs} ms à frente do relógio do serviço`,
-      'acerte o relógio (NTP)',
+      biddingPt.remedies['clock-skew'],
     ],
-    'clock-wrong': () => ['o ano não pode estar certo', 'acerte o relógio (NTP)'],
+    'clock-wrong': () => ['o ano não pode estar certo', biddingPt.remedies['clock-step']],
   },
 };

@@ -21,7 +21,7 @@ import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { countLetters } from '../http/letters.ts';
 import { economicsStanding } from '../operating/economics.ts';
-import { living } from '../operating/living.ts';
+import { lifeMs, living } from '../operating/living.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { notConfigured } from '../rules/sources.ts';
 import { confirmRules, reasonsAgainst } from '../rules/verdict.ts';
@@ -35,7 +35,7 @@ import { capsThatEnded, lastEnd, useOf } from './full-caps.ts';
 import { faultLine, reasonTexts } from './rules-files.ts';
 import { labelledText } from './terminal.ts';
 import type { DoctorFigures, Texts } from './texts.ts';
-import type { CommandWorld, DeskReader, TokenTrial } from './world.ts';
+import { type CommandWorld, type DeskReader, isStoreHeld, type TokenTrial } from './world.ts';
 
 const leastNode: readonly [major: number, minor: number] = [24, 12];
 const connectTimeoutMs = 3_000;
@@ -543,6 +543,21 @@ async function answersAlive(world: CommandWorld): Promise<boolean> {
   return place !== null && (await (await import('./daemon.ts')).askAlive(place));
 }
 
+/** Whether the process says that it has run for longer than that: one that starts tells no status yet. */
+async function runsFor(world: CommandWorld, ms: number): Promise<boolean> {
+  const place = daemonPlace(world);
+  if (place === null) return false;
+  const answer = await (await import('./daemon.ts')).askStatus(place);
+  return answer.kind === 'answered' && answer.status.at - answer.status.startedAt > ms;
+}
+
+/** On Kafka the signs of life may be those of processes of other directories. */
+async function hangsBesideOthers(world: CommandWorld, { backend }: StorePlace): Promise<boolean> {
+  const place = daemonPlace(world);
+  if (backend === 'embedded' || place === null || place.named || !isStoreHeld(world)) return false;
+  return !(await answersAlive(world));
+}
+
 /** Why no bids flow, as the running process says. Nothing where none runs, or where only it knows its port. */
 async function checkBidding(world: CommandWorld, reader: DeskReader | null, mayRun: boolean): Promise<Finding[]> {
   const place = daemonPlace(world);
@@ -575,9 +590,11 @@ async function checkDaemon(
   else if (live.length === 0) {
     // Its sign of life is a row of the store, which a process that starts has not written yet.
     if (fullDisk(world, store) !== null) findings.push(found('daemon', 'fail', 'daemon-unwritten'));
+    else if (await runsFor(world, lifeMs)) findings.push(found('daemon', 'fail', 'daemon-unsigned'));
     else if (await answersAlive(world)) findings.push(found('daemon', 'warn', 'daemon-starting'));
     else findings.push(found('daemon', 'fail', 'daemon-silent'));
-  } else findings.push(found('daemon', 'ok', 'daemon-live', { count: live.length }));
+  } else if (await hangsBesideOthers(world, store)) findings.push(found('daemon', 'fail', 'daemon-silent'));
+  else findings.push(found('daemon', 'ok', 'daemon-live', { count: live.length }));
   if (held && late > 0) findings.push(found('control', 'fail', 'control-late', { count: late }));
   if (pause === null) findings.push(found('control', 'ok', 'control-free'));
   else findings.push(found('control', 'warn', 'control-paused', { by: pause.by, text: pause.reason }));

@@ -68,7 +68,7 @@ export const statusEn: Texts['status'] = {
   requests: ({ open, parked, frozen }) => `${open} open, ${parked} waiting for a margin, ${frozen} frozen`,
   requestsUnknown: 'unknown: the store is away or still being read',
   queue: ({ queued, sending, sendLimit, sendLimitMost, unknown }) =>
-    `${queued} waiting, ${sending} being sent (limit now ${sendLimit}${sendLimitMost === undefined ? '' : ` of ${sendLimitMost}`}), ${unknown} without a known answer${unknown === 0 ? '' : ' (lance bids list --state unknown)'}`,
+    `${queued} waiting, ${sending} being sent${sending > sendLimit ? ', those counted that are written or wait to be tried again' : ''} (limit now ${sendLimit}${sendLimitMost === undefined ? '' : ` of ${sendLimitMost}`}), ${unknown} without a known answer${unknown === 0 ? '' : ' (lance bids list --state unknown)'}`,
   answered: (age, at) => `last answered ${statusEn.ago(age)} (${at})`,
   unknownRefusals: (count) =>
     `REFUSED: the bids of the last ${count} requests were all refused in unknown words, and none was taken between: ask the service whether it still takes our bids (runbook LanceBidsRefused)`,

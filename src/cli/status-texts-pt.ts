@@ -100,7 +100,7 @@ export const statusPt = {
     `${open} abertas, ${parked} à espera de margem, ${frozen} congeladas`,
   requestsUnknown: 'não se sabe: o armazenamento está fora ou ainda está sendo lido',
   queue: ({ queued, sending, sendLimit, sendLimitMost, unknown }: Queue) =>
-    `${queued} à espera, ${sending} sendo enviadas (limite agora ${sendLimit}${sendLimitMost === undefined ? '' : ` de ${sendLimitMost}`}), ${unknown} sem resposta conhecida${unknown === 0 ? '' : ' (lance bids list --state unknown)'}`,
+    `${queued} à espera, ${sending} sendo enviadas${sending > sendLimit ? ', contadas as que estão sendo gravadas ou esperam nova tentativa' : ''} (limite agora ${sendLimit}${sendLimitMost === undefined ? '' : ` de ${sendLimitMost}`}), ${unknown} sem resposta conhecida${unknown === 0 ? '' : ' (lance bids list --state unknown)'}`,
   answered: (age: Age, at: string) => `respondeu pela última vez ${statusPt.ago(age)} (${at})`,
   unknownRefusals: (count: number) =>
     `RECUSADOS: os lances das últimas ${count} solicitações foram todos recusados em palavras desconhecidas, e nenhum foi aceito no meio: pergunte ao serviço se ele ainda aceita nossos lances (runbook LanceBidsRefused)`,

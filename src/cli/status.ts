@@ -43,8 +43,11 @@ export async function showStatus(world: CommandWorld, json: boolean): Promise<nu
   const { status } = format.texts;
   const lines = [whyText(world, place, answer)];
   if (known !== null) {
-    if (known.held && known.alive === 0 && answer.kind === 'silent') lines.push(status.hangs);
-    else
+    // On Kafka others may live beside it.
+    const isOfOthers = world.place().store.backend !== 'embedded';
+    const hangs = known.held && (known.alive === 0 || isOfOthers) && answer.kind === 'silent';
+    if (hangs) lines.push(status.hangs);
+    if (!hangs || known.alive > 0)
       lines.push(known.lastAt === null ? status.noneAlive : status.someAlive(known.alive, format.time(known.lastAt)));
     if (known.pause !== null)
       lines.push(status.pausedBy(known.pause.by, format.time(known.pause.at), known.pause.reason));

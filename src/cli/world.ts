@@ -203,7 +203,8 @@ export async function withReader<R>(
 /** Whether a process holds the store, whatever it does; false where that cannot be seen from here, as on brokers. */
 export function isStoreHeld(world: Pick<CommandWorld, 'place' | 'isHeld'>): boolean {
   const { store } = world.place();
-  return store.backend === 'embedded' && world.isHeld(store.dataDir);
+  const directory = store.backend === 'embedded' ? store.dataDir : store.stateDir;
+  return directory !== null && world.isHeld(directory);
 }
 
 /** For what is written beside a desk. Rejects with `pseudonym-key-changed` where the data stands under another key. */

@@ -308,19 +308,35 @@ const rows: readonly Row[] = [
     force: () => answering(404, '<html>nothing</html>'),
   },
   {
-    ...{ finding: 'clock-slow', code: 1, line: /fail clock is \d+ ms behind the service's remedy: set the clock/ },
+    ...{
+      finding: 'clock-slow',
+      code: 1,
+      line: /fail clock is \d+ ms behind the service's remedy: compare this machine's clock with a time server/,
+    },
     force: () => answering(400, '{}', dateIn(hour)),
   },
   {
-    ...{ finding: 'clock-fast', code: 0, line: /warn clock is \d+ ms ahead of the service's remedy: set the clock/ },
+    ...{
+      finding: 'clock-fast',
+      code: 0,
+      line: /warn clock is \d+ ms ahead of the service's remedy: compare this machine's clock with a time server/,
+    },
     force: () => answering(400, '{}', dateIn(-hour / 6)),
   },
   {
-    ...{ finding: 'clock-behind', code: 1, line: /fail clock is \d+ ms behind the last record remedy: set the clock/ },
+    ...{
+      finding: 'clock-behind',
+      code: 1,
+      line: /fail clock is \d+ ms behind the last record remedy: set this machine's clock by a time server/,
+    },
     force: () => clockAt(-hour),
   },
   {
-    ...{ finding: 'clock-wrong', code: 1, line: /fail clock the year cannot be right remedy: set the clock/ },
+    ...{
+      finding: 'clock-wrong',
+      code: 1,
+      line: /fail clock the year cannot be right remedy: set this machine's clock by a time server/,
+    },
     force: () => clockAt(-20 * 365 * 24 * hour),
   },
 ];

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { lockDirectory } from '../../src/state/sqlite.ts';
 import { bidPath } from '../../src/wire/bid.ts';
 import { noSmallDisk, withSmallDisk } from '../hostile/small-disk.ts';
+import { someStatus } from '../http/statuses.ts';
 import { type Daemon, freePort, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
 type Finding = { check: string; level: string; finding: string } & Record<string, unknown>;
@@ -244,8 +245,8 @@ test('a clock that differs from that of the service, slightly and by an hour', a
   }
   await assertSaid(
     { LANCE_BASE_URL: await dated(3_600_000) },
-    /falha +relógio +está \d+ ms atrás do relógio do serviço\n +remédio: acerte o relógio/,
-    /fail +clock +is \d+ ms behind the service's\n +remedy: set the clock/,
+    /falha +relógio +está \d+ ms atrás do relógio do serviço\n +remédio: compare o relógio/,
+    /fail +clock +is \d+ ms behind the service's\n +remedy: compare this machine's clock/,
   );
 });
 
@@ -490,6 +491,12 @@ describe('what is wrong before a desk begins', { concurrency: 2 }, () => {
       const answering = await serviceOf((response) => response.end('starting'));
       const starting = { LANCE_DATA_DIR: data, LANCE_URL: answering };
       assert.deepEqual(named(await findings(starting), 'daemon'), ['warn daemon-starting']);
+      // It has started, and cannot store its sign of life.
+      const told = { ...someStatus(), startedAt: 0, at: 60_000 };
+      const unsigned = await serviceOf((response) => response.end(JSON.stringify(told)));
+      assert.deepEqual(named(await findings({ LANCE_DATA_DIR: data, LANCE_URL: unsigned }), 'daemon'), [
+        'fail daemon-unsigned',
+      ]);
       const hung = { LANCE_DATA_DIR: data, LANCE_URL: 'http://127.0.0.1:1' };
       assert.deepEqual(named(await findings(hung), 'daemon'), ['fail daemon-silent']);
     } finally {

@@ -11,7 +11,7 @@ import { bidPath } from '../../src/wire/bid.ts';
 import { clientId, clientSecret, openBrowser, startProvider } from '../http/openid.ts';
 import { stackEnvironment } from '../stack/stack.ts';
 import { describeOnStack } from '../stack/suite.ts';
-import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
+import { jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
 /** In front of several processes: the first request goes to the first, the next to the next. `taken`: which one got which path. */
 async function openBalancer(origins: () => readonly string[]) {
@@ -44,7 +44,7 @@ const adminToken = 'a-token-of-the-admin';
 
 await describeOnStack('two desks ordered over one API', (stack) => {
   let stage: Played;
-  let desks: readonly Daemon[] = [];
+  let desks: readonly Awaited<ReturnType<typeof startDaemon>>[] = [];
   let environment: Record<string, string>;
   let balancer: Awaited<ReturnType<typeof openBalancer>>;
   const ends: (() => void)[] = [];
@@ -205,5 +205,21 @@ await describeOnStack('two desks ordered over one API', (stack) => {
     context.diagnostic(`revoked on both ${Math.round(tookMs)} ms after the command had ended`);
     const unnamed = await lance(environment, 'tokens', 'create', '--owner', 'bia', '--role', 'viewer');
     assert.deepEqual([unnamed.code, /--by NAME/.test(unnamed.stderr)], [1, true]);
+  });
+
+  test('a desk that hangs is said to hang, though the other one lives', async () => {
+    desks[0]!.signal('SIGSTOP');
+    try {
+      const at = { ...environment, LANCE_LANG: 'en' };
+      const [{ code, stdout }, told] = await Promise.all([lance(at, 'status'), lance(at, 'doctor', '--json')]);
+      assert.equal(code, 69);
+      assert.match(
+        stdout.replaceAll(/\s+/g, ' '),
+        /holds the data directory and does not answer: it is starting, or hangs/,
+      );
+      assert.match(told.stdout, /daemon-silent/);
+    } finally {
+      desks[0]!.signal('SIGCONT');
+    }
   });
 });

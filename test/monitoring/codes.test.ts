@@ -62,6 +62,22 @@ test('the console says every alarm in both languages, and no other', () => {
   for (const { alarms: said } of [consolePt, consoleEn]) assert.deepEqual(sorted(Object.keys(said)), sorted(alarms));
 });
 
+test('what is to be done about a clock is said in the same words by status, doctor and runbook', () => {
+  const flat = runbooks.replaceAll('`', '').replaceAll(/\s+/g, ' ');
+  for (const language of languages) {
+    const { bidding, doctor } = textsIn(language);
+    const { 'clock-step': step, 'clock-skew': skew } = bidding.remedies;
+    for (const [finding, remedy] of [
+      ['clock-behind', step],
+      ['clock-wrong', step],
+      ['clock-slow', skew],
+      ['clock-fast', skew],
+    ] as const)
+      assert.equal(doctor.findings[finding]?.({ durationMs: 1 })[1], remedy, `${language} ${finding}`);
+    if (language === 'en') for (const remedy of [step, skew]) assert.ok(flat.includes(remedy), remedy);
+  }
+});
+
 test('the runbooks explain the alarms that there are, and no others', () => {
   const explained = [...partOf('LanceAlarm').matchAll(/(?:[.:;,?)] |\n)((?:`[a-z-]+`(?:,\s+)?)+):/g)].flatMap(
     ([, names]) => [...names!.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name!),
