@@ -26,7 +26,7 @@ export function reportText(report: BidReport, format: Format): string {
   page.line(texts.show.title(state.requestId));
   page.field(texts.show.batch, state.batchId ?? texts.none);
   page.field(texts.show.state, `${texts.states[state.phase]} (${state.phase})`);
-  if (state.frozen !== undefined) page.field(texts.freeze.mark, state.frozen.problem);
+  if (state.frozen !== undefined) page.field(texts.freeze.mark, texts.fault(state.frozen.problem));
   const { contract } = report;
   if (contract !== null) page.field(texts.show.contract, contractText(contract, format));
   else if (listedBid(state).next !== null) page.wrapped(texts.show.contractNext(state.requestId));

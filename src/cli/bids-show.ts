@@ -31,7 +31,7 @@ function toldText(bid: Decision, format: Format): string {
   page.line(show.title(bid.requestId));
   page.field(show.batch, bid.batchId ?? texts.none);
   page.field(show.state, `${texts.states[bid.state]} (${bid.state})`);
-  if (bid.frozen !== undefined) page.field(texts.freeze.mark, bid.frozen);
+  if (bid.frozen !== undefined) page.field(texts.freeze.mark, texts.fault(bid.frozen));
   if (bid.decidedAt !== null) page.field(show.decided, format.time(bid.decidedAt));
   if (bid.next !== null) page.wrapped(show.contractNext(bid.requestId));
   page.section(show.result);

@@ -17,6 +17,27 @@ const causeWord = inWords({ ...reasons, throttled: '429', unauthorised: '401' })
 const money = (amount: string) => amount.replaceAll(/[.,]/g, (mark) => (mark === '.' ? ',' : '.'));
 const percent = (rate: string) => rate.replace('.', ',');
 
+/** What the shipped rules say, which are written in English. Whoever writes other rules says it as their people read it. */
+const shippedReasons: Words = {
+  'The request says that the worker is not eligible.': 'A solicitação diz que o trabalhador não é elegível.',
+  'The link detail says that the link is not eligible.': 'O detalhe do vínculo diz que o vínculo não é elegível.',
+  'The link detail carries a date of termination.': 'O detalhe do vínculo traz uma data de desligamento.',
+  'The worker is younger than 21.': 'O trabalhador tem menos de 21 anos.',
+  'The worker would be older than 75 at the last instalment.': 'O trabalhador teria mais de 75 anos na última parcela.',
+  'The worker has been with this employer for less than 6 months.':
+    'O trabalhador está neste empregador há menos de 6 meses.',
+  'The contract is an apprenticeship or an internship.': 'O contrato é de aprendiz ou de estágio.',
+  'The worker is politically exposed.': 'O trabalhador é pessoa exposta politicamente.',
+  'There are two or more alerts on the link.': 'Há dois ou mais alertas no vínculo.',
+  'The link already carries more than 5 payroll loans.': 'O vínculo já tem mais de 5 empréstimos consignados.',
+  'The employer opened less than 12 months ago.': 'O empregador abriu há menos de 12 meses.',
+  'The available margin is below R$ 50 a month.': 'A margem disponível é menor que R$ 50 por mês.',
+  'The requested amount is below R$ 300.': 'O valor solicitado é menor que R$ 300.',
+  'The yearly cost (CET) of the offer would exceed 150 %.': 'O custo anual (CET) da oferta passaria de 150 %.',
+  'A loan above R$ 20 000 would be worth less than R$ 100.':
+    'Um empréstimo acima de R$ 20 mil valeria menos que R$ 100.',
+};
+
 const sentences: readonly Sentence[] = [
   [/^a cap has no room left for this amount$/, 'um teto não tem mais espaço para este valor'],
   [
@@ -203,6 +224,7 @@ function capPt(key: string): string {
 const worthSentence = /^(.*); the bid was expected to bring R\$ (-?[\d.]+)$/;
 
 export function deskReasonPt(text: string): string {
+  if (Object.hasOwn(shippedReasons, text)) return shippedReasons[text]!;
   const worth = worthSentence.exec(text);
   if (worth !== null) return `${deskReasonPt(worth[1]!)}; do lance esperavam-se R$ ${money(worth[2]!)}`;
   const cap = capSentence.exec(text);

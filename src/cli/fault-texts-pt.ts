@@ -221,12 +221,6 @@ const sentences: readonly Sentence[] = [
   ],
   ...ofChangedLogs,
   ...ofClocks,
-  // Of SQLite
-  [/^(?:Error: )?database or disk is full$/, 'o disco está cheio'],
-  [/^(?:Error: )?disk I\/O error$/, 'erro de leitura ou escrita no disco'],
-  [/^(?:Error: )?database is locked$/, 'outro processo ocupa o arquivo de dados'],
-  [/^(?:Error: )?attempt to write a readonly database$/, 'o arquivo de dados só pode ser lido'],
-  [/^(?:Error: )?unable to open database file$/, 'o arquivo de dados não pode ser aberto'],
   // The token command
   [/^the token command did not end within (\d+) ms$/, 'o programa do token não terminou em $1 ms'],
   [/^the token command failed \((.*)\)$/, 'o programa do token falhou ($1)'],
@@ -291,13 +285,49 @@ function sentenceOf(list: readonly Sentence[], text: string): { text: string; re
   return { text: text.replace(english, portuguese), remedy: english.exec(text)!.at(-1) ?? '' };
 }
 
+/** Words of SQLite and of the system, each with what it means. They are kept beside it, for whoever looks them up. */
+export const systemWords: readonly Sentence[] = [
+  [/\b(?:Error: )?disk I\/O error\b/, 'erro de leitura ou escrita no disco'],
+  [/\b(?:Error: )?database or disk is full\b/, 'o disco está cheio'],
+  [/\bdatabase disk image is malformed\b/, 'o conteúdo do arquivo está danificado'],
+  [/\bfile is not a database\b/, 'o arquivo não é um banco de dados'],
+  [/\b(?:Error: )?attempt to write a readonly database\b/, 'o arquivo de dados só pode ser lido'],
+  [/\bunable to open database file\b/, 'o arquivo não pode ser aberto'],
+  [/\b(?:Error: )?database (?:table )?is locked\b/, 'outro processo ocupa o arquivo de dados'],
+  [/\bENOSPC: no space left on device\b/, 'o disco está cheio'],
+  [/\bEIO: i\/o error\b/, 'erro de leitura ou escrita no disco'],
+  [/\bEACCES: permission denied\b/, 'este usuário não tem permissão'],
+  [/\bEPERM: operation not permitted\b/, 'este usuário não tem permissão'],
+  [/\bENOENT: no such file or directory\b/, 'o arquivo ou diretório não existe'],
+  [/\bEROFS: read-only file system\b/, 'o disco só pode ser lido, não gravado'],
+  [/\bEMFILE: too many open files\b/, 'há arquivos demais abertos'],
+  [/\bEISDIR: illegal operation on a directory\b/, 'há um diretório no lugar do arquivo'],
+  [/\bgetaddrinfo E(?:NOTFOUND|AI_AGAIN)\b/, 'o nome do servidor não é encontrado'],
+  [/\bconnect ECONNREFUSED\b/, 'o servidor recusa a conexão'],
+  [/\b(?:read )?ECONNRESET\b|\bsocket hang up\b/, 'o servidor cortou a conexão'],
+  [/\b(?:connect )?ETIMEDOUT\b|\b[Cc]onnection timeout\b/, 'o servidor não respondeu a tempo'],
+  [/\bConnection is closed\b/, 'a conexão está fechada'],
+  [/\ba fault of our own\b/, 'uma falha do próprio programa'],
+];
+
+function withSystemWords(text: string): string {
+  return systemWords.reduce(
+    (said, [english, portuguese]) => said.replace(english, (found) => `${portuguese} [${found}]`),
+    text,
+  );
+}
+
 function linePt(line: string): string {
+  return withSystemWords(sentencePt(line));
+}
+
+function sentencePt(line: string): string {
   const [indent = ''] = /^ */.exec(line)!;
   const found = sentenceOf(sentences, line.slice(indent.length));
   if (found === null) return line;
   const said = lostFiles.reduce((text, [english, portuguese]) => text.replace(english, portuguese), found.text);
   if (!said.includes('REMEDY')) return indent + said;
-  const remedy = sentenceOf(remedies, found.remedy)?.text ?? linePt(found.remedy);
+  const remedy = sentenceOf(remedies, found.remedy)?.text ?? sentencePt(found.remedy);
   return indent + said.replace('REMEDY', () => remedy);
 }
 

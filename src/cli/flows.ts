@@ -388,7 +388,7 @@ export function flowFacts(
       labels.meaning,
       isUnread ? unreadOrder.meaning : state.frozen === undefined ? meaningText(texts.flows, state, open) : null,
     ],
-    [texts.freeze.mark, state.frozen?.problem ?? null],
+    [texts.freeze.mark, state.frozen === undefined ? null : texts.fault(state.frozen.problem)],
     [labels.begun, `${format.time(state.orderedAt ?? state.startedAt)} (${state.by ?? texts.none})`],
     [labels.begunFirst, state.orderedAt === undefined ? null : format.time(state.startedAt)],
     [labels.changed, format.time(state.changedAt)],

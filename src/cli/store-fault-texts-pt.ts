@@ -38,6 +38,17 @@ const ofProcesses: readonly Sentence[] = [
     /^which one to follow is not known while the controls cannot be read$/,
     'não se sabe qual seguir enquanto as ordens não podem ser lidas',
   ],
+  // Why a request or a flow is frozen.
+  [/^what is to be done next: (.*)$/, 'o que fazer em seguida não pôde ser calculado: REMEDY'],
+  [/^the query of its link: (.*)$/, 'a consulta do vínculo não pôde ser feita: REMEDY'],
+  [/^the bytes of its bid: (.*)$/, 'os bytes do lance não puderam ser formados: REMEDY'],
+  [/^its sealed part: (.*)$/, 'a parte cifrada não pôde ser lida: REMEDY'],
+  [/^something was thrown$/, 'uma falha do próprio programa'],
+  [/^what it is asked with does not make a query$/, 'os dados não bastam para uma consulta'],
+  [
+    /^(requested|claimed|passed|answered|ended|contemplated|proposed|resolved|frozen|unfrozen|review-asked|review-answered|source-asked|source-answered): (.*)$/,
+    'o registro $1 não pôde ser processado: REMEDY',
+  ],
   [/^it is being fetched$/, 'está sendo buscado'],
   [/^the views do not fit the log$/, 'as visões não batem com o registro'],
   [/^the log is about to be read$/, 'o registro ainda vai ser lido'],

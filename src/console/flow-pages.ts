@@ -202,7 +202,7 @@ function waitingItem(shown: Shown, state: FlowState, seen: Seen, bidEndsAt: Epoc
   const { open, settings, now } = seen;
   const flowId = hidden(state.flowId, open);
   const phase = phaseText(format.texts.flows, state, 'short');
-  const why = state.frozen === undefined ? whyText(format, state, seen) : state.frozen.problem;
+  const why = state.frozen === undefined ? whyText(format, state, seen) : format.texts.fault(state.frozen.problem);
   const until = deadlineTexts(format, state, { settings, now, bidEndsAt });
   const row = (label: string, text: string | null) =>
     text !== null && html`<dt>${label}</dt><dd>${linesOf(hidden(text, open), longestListed)}</dd>`;

@@ -474,17 +474,17 @@ export function orderProblem(
   kind: 'stop' | 'resume',
   outcome: Exclude<ControlOutcome, { kind: 'stored' }>,
 ): string {
-  const { control } = format.texts;
+  const { control, fault } = format.texts;
   const isStop = kind === 'stop';
   switch (outcome.kind) {
     case 'not-stored':
-      return (isStop ? control.pauseNotStored : control.changeNotStored)(outcome.why);
+      return (isStop ? control.pauseNotStored : control.changeNotStored)(fault(outcome.why));
     case 'unsure':
-      return (isStop ? control.pauseUnsure : control.changeUnsure)(outcome.why);
+      return (isStop ? control.pauseUnsure : control.changeUnsure)(fault(outcome.why));
     case 'unkept':
-      return (isStop ? control.pauseUnkept : control.changeUnkept)(outcome.why);
+      return (isStop ? control.pauseUnkept : control.changeUnkept)(fault(outcome.why));
     case 'unseen':
-      return control.unseen(outcome.revision, outcome.why);
+      return control.unseen(outcome.revision, fault(outcome.why));
     case 'cap-unknown':
     case 'cap-one-more':
     case 'identity-needed':
@@ -620,7 +620,7 @@ export function requestPage(
 ${notice !== null && html`<p class="notice" role="status">${notice === 'answered' ? texts.reviews.done : texts.reviews.late}</p>`}
 <section class="panel${won ? ' live' : ''}" aria-label="${words.result}">
 <p class="state">${format.texts.states[state]}</p>
-${frozen !== undefined && html`<p class="fault">${texts.requests.frozen}: ${outside(frozen)}</p>`}
+${frozen !== undefined && html`<p class="fault">${texts.requests.frozen}: ${outside(format.texts.fault(frozen))}</p>`}
 ${code !== null && html`<p>${codeText(code, format)} <code>${outside(code)}</code></p>`}
 ${decision.workerTold !== null && html`<p>${words.workerTold}: ${outside(decision.workerTold[language], 300)}</p>`}
 ${auction !== null && position !== null && html`<p>${words.position(String(position), String(auction.bidCount))}</p>`}

@@ -1,6 +1,6 @@
 /** Why a request got no bid, or why its bid is unknown, is told in the language of its texts. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { deskReasonEn, deskReasonPt } from '../../src/cli/desk-reason-texts.ts';
 import { faultPt } from '../../src/cli/fault-texts-pt.ts';
@@ -17,6 +17,20 @@ test('the key of a cap is told as its name and where it comes from', () => {
     'o teto worker-day das regras (worker.key=w-1, 2026-11-27) não tem mais espaço para este valor',
   );
   assert.match(deskReasonEn(ofRules), /^the cap worker-day of the rules \(worker\.key=w-1, 2026-11-27\) has no room/);
+});
+
+test('what the shipped rules say is said in Portuguese, and kept as it is in English', () => {
+  const folder = new URL('../../rules/', import.meta.url);
+  const reasons = readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .flatMap((name) => [...readFileSync(new URL(name, folder), 'utf8').matchAll(/"reason": "(.*?)"/g)])
+    .map(([, reason]) => reason!);
+  assert.ok(reasons.length >= 15, String(reasons.length));
+  for (const reason of reasons) {
+    assert.notEqual(deskReasonPt(reason), reason);
+    assert.doesNotMatch(deskReasonPt(reason), /\b(?:the|is|are|has|not|than|of|worker|link)\b/i, reason);
+    assert.equal(deskReasonEn(reason), reason);
+  }
 });
 
 test('what names figures or causes keeps them, in the words of the language', () => {

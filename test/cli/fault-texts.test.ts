@@ -16,7 +16,7 @@ import {
 import { openWritable, tooLittleSpace, writeFault } from '../../src/adapters/embedded/database.ts';
 import { alteredText } from '../../src/adapters/embedded/tables.ts';
 import { away as movedFault } from '../../src/bidding/house.ts';
-import { faultPt, jsonFaultPt } from '../../src/cli/fault-texts-pt.ts';
+import { faultPt, jsonFaultPt, systemWords } from '../../src/cli/fault-texts-pt.ts';
 import { readConfig } from '../../src/config.ts';
 import { addressFault } from '../../src/http/address.ts';
 import { parseJson } from '../../src/rules/json.ts';
@@ -54,6 +54,37 @@ test('every setting that is missing is named in Portuguese, with its remedy', ()
       assert.doesNotMatch(said, /\b(?:is|set|name|choose|the|write|keep)\b/, said);
     }
   }
+});
+
+test('words of the system stand behind what they mean, wherever they are said', () => {
+  for (const [text, said] of [
+    ['disk I/O error', 'erro de leitura ou escrita no disco [disk I/O error]'],
+    [
+      'webhooks are not stored: a moment ago one was refused: database or disk is full',
+      'webhooks não são gravados: há pouco um foi recusado: o disco está cheio [database or disk is full]',
+    ],
+    [
+      'auctions/3: connect ECONNREFUSED 127.0.0.1:9092',
+      'auctions/3: o servidor recusa a conexão [connect ECONNREFUSED] 127.0.0.1:9092',
+    ],
+    ['the file lance.sqlite', 'the file lance.sqlite'],
+  ] as const)
+    assert.equal(faultPt(text), said);
+  // None is met by what another one says of it, which would be said twice.
+  for (const [, portuguese] of systemWords) assert.equal(faultPt(portuguese), portuguese);
+});
+
+test('why a request is frozen is told in Portuguese', () => {
+  for (const [text, said] of [
+    ['claimed: TypeError', 'o registro claimed não pôde ser processado: TypeError'],
+    ['what is to be done next: RangeError', 'o que fazer em seguida não pôde ser calculado: RangeError'],
+    ['answered: something was thrown', 'o registro answered não pôde ser processado: uma falha do próprio programa'],
+    [
+      'the query of its link: what it is asked with does not make a query',
+      'a consulta do vínculo não pôde ser feita: os dados não bastam para uma consulta',
+    ],
+  ] as const)
+    assert.equal(faultPt(text), said);
 });
 
 test('what is wrong with a log that is not what was written is told in Portuguese', () => {

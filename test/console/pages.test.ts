@@ -1,5 +1,6 @@
 /** The pages of the console as texts: whatever others wrote stays a text, in every place where it is shown. */
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { detailText } from '../../src/cli/bidding-remedy.ts';
 import { createFormat } from '../../src/cli/format.ts';
@@ -314,4 +315,34 @@ test('both languages have every text, and none is empty', () => {
       return typeof each === 'object' ? pathsOf(each as object, `${path}.${name}`) : [`${path}.${name}`];
     });
   assert.deepEqual(pathsOf(consoleEn), pathsOf(consolePt));
+});
+
+test('what pages and commands say to people stands in the catalogues of the two languages', () => {
+  const source = (folder: string) => new URL(`../../src/${folder}/`, import.meta.url);
+  const filesIn = (folder: string) =>
+    readdirSync(source(folder))
+      .filter((name) => name.endsWith('.ts') && !/(?:texts|words)-(?:pt|en)\.ts$|^desk-reason-texts\.ts$/.test(name))
+      .map((name) => {
+        const text = readFileSync(new URL(name, source(folder)), 'utf8');
+        return { name, text: text.replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, '') };
+      });
+  // Names, and commands that are typed as they stand there.
+  const isNoText = (said: string) => /^(?:Lance|SHA-256|\/readyz|docs\/runbooks\.md)$|^lance [a-z]/.test(said.trim());
+  const literals = filesIn('console').flatMap(({ name, text }) =>
+    [...text.matchAll(/<\/?[a-z][^<>`]*>([^<>`{}=;]*?\p{L}{3,}[^<>`{}=;]*?)(?=<|\$\{|`)/gu)].flatMap(([, said]) =>
+      isNoText(said!) ? [] : `${name}: ${said}`,
+    ),
+  );
+  assert.deepEqual(literals, []);
+  assert.ok(filesIn('console').length > 10 && filesIn('cli').length > 50);
+  // Words of an example that somebody may type are Portuguese in both languages.
+  const portuguese = ['console', 'cli'].flatMap((folder) =>
+    filesIn(folder).flatMap(({ name, text }) =>
+      text.split('\n').flatMap((line) => {
+        const said = /['"`][^'"`]*[ãõçáéíóúâêôà][^'"`]*['"`]/u.exec(line);
+        return said === null || /lance [a-z]+/.test(line) || /--reason/.test(line) ? [] : `${name}: ${said[0]}`;
+      }),
+    ),
+  );
+  assert.deepEqual(portuguese, []);
 });
