@@ -402,12 +402,12 @@ const madeBy: readonly (readonly [place: RegExp, missed: (name: string) => strin
   [/^(\w+)\.source\.json/, (name) => `"${sourcePrefix}${name}.`],
   [/^(\w+)\.score\.json/, (name) => `"score.${name}"`],
   [/^facts\.json\/facts\/([^/]+)/, (name) => `"${name}"`],
-  [/^holidays\.json/, () => `There is no fact "${holidayFact}".`],
+  [/^holidays\.json/, () => `There is no fact "${holidayFact}"`],
   // A fault at the front is of all that stands in the file.
-  [/^(codes|conditions|bases)\.json(?:\/[^/]*)?$/, (name) => ` is not declared in ${name}.json.`],
+  [/^(codes|conditions|bases)\.json(?:\/[^/]*)?$/, (name) => ` is not declared in ${name}.json`],
   [/^events\.json(?:\/[^/]*)?$/, () => 'There is no event "'],
-  [/^codes\.json\/codes\/([^/]+)/, (name) => `The code "${name}" is not declared in codes.json.`],
-  [/^events\.json\/events\/([^/]+)/, (name) => `There is no event "${name}".`],
+  [/^codes\.json\/codes\/([^/]+)/, (name) => ` code "${name}" is not declared`],
+  [/^events\.json\/events\/([^/]+)/, (name) => ` no event "${name}"`],
 ];
 
 /** Without those that only say that something of a refused file is not there: they go with it. `isRead`: its JSON could be read. */
