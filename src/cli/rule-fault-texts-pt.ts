@@ -379,6 +379,8 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
     'A configuração não tem o endpoint {shown}: ninguém consulta a fonte, e vale "otherwise". Ponha {setting} no arquivo que LANCE_CONFIG nomeia.{hint}',
   '"{fact}" is not sent, for "{key}" is not true; set it in the file that LANCE_CONFIG names, or do not send it.':
     '"{fact}" não é enviado, pois "{key}" não é true; ponha-o no arquivo que LANCE_CONFIG nomeia, ou não o envie.',
+  '"{rule}" asks for "{fact}", which none of the latest {count} requests has brought: it was undecided for each of them.{hint}':
+    '"{rule}" pede "{fact}", que nenhuma das últimas {count} solicitações trouxe: ficou indefinida em cada uma delas.{hint}',
   '"{what}" is {shown}; write a list of at most {most} names of facts.':
     '"{what}" é {shown}; escreva uma lista de no máximo {most} nomes de fatos.',
   '"{name}" is personal; name it under "personal" as well, or do not send it.':

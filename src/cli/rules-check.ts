@@ -1,21 +1,33 @@
 /** `lance rules check` and `lance rules test`: what activation does with a folder of rules, without activating it. */
 
 import { whyAbsentIn } from '../absent-facts.ts';
+import { lacksSealed, type SealedGroup } from '../domain/sealed-facts.ts';
 import { Fault } from '../errors.ts';
-import { suggestion } from '../rules/place.ts';
-import { withLines } from '../rules/rule-set.ts';
+import { type RuleFault, suggestion } from '../rules/place.ts';
+import { type RuleSet, withLines } from '../rules/rule-set.ts';
 import type { TestReport } from '../rules/rule-tests.ts';
 import { junitOf } from '../rules/rule-tests.ts';
 import { notConfigured } from '../rules/sources.ts';
+import { unseenFacts } from '../rules/unseen-facts.ts';
 import { confirmRules } from '../rules/verdict.ts';
 import { writeNamed } from './named-file.ts';
 import { tellFaults } from './rules-files.ts';
-import type { CommandWorld } from './world.ts';
+import { latest } from './rules-try.ts';
+import { wholeRequests } from './whole-request.ts';
+import { type CommandWorld, withReader } from './world.ts';
 
 /** `run`: only the tests whose name holds this; how much of the rules they show is not asked then. */
-export type TestOptions = { json: boolean; coverage: number; junit?: string | undefined; run?: string | undefined };
+export type TestOptions = {
+  json: boolean;
+  coverage: number;
+  junit?: string | undefined;
+  run?: string | undefined;
+  /** So many recorded requests are asked what they have brought. Left out: none. */
+  last?: number | undefined;
+};
 
 const hashLength = 12;
+const extra: ReadonlySet<SealedGroup> = new Set(['extra']);
 const shownUncovered = 40;
 
 function reportTests(world: CommandWorld, report: TestReport, least: number): void {
@@ -68,6 +80,24 @@ function reportOf({ format }: CommandWorld, report: TestReport, name: string): T
   return { results, failed, coverage: report.coverage, uncovered: [] };
 }
 
+/** Facts under `extra` that the latest requests have not brought. Throws `configuration-invalid` without the key that they are sealed by. */
+async function unseenIn(world: CommandWorld, ruleSet: RuleSet, last: number): Promise<RuleFault[]> {
+  return withReader(world, async ({ log, views }, { pseudonymKey }) => {
+    if (pseudonymKey === null) throw new Fault('configuration-invalid', world.format.texts.impact.keyMissing);
+    const whole = wholeRequests(world, pseudonymKey);
+    const requests: string[][] = [];
+    for await (const { state } of latest(views, last)) {
+      if (state.request === null) continue;
+      const records = await log.readKey('auctions', state.requestId, state.places);
+      const sealed = records.map(({ record }) => record).find((record) => record.kind === 'requested')?.sealed ?? null;
+      const request = whole(state.request, sealed);
+      // Sealed by another key: nobody knows what it has brought.
+      if (!lacksSealed(request, extra)) requests.push(Object.keys(request.extra));
+    }
+    return unseenFacts(ruleSet, requests);
+  });
+}
+
 /** Resolves to the exit code: 65 when the files are refused, 1 when a test fails or too little is tested. */
 export async function checkRules(world: CommandWorld, directory: string, options: TestOptions): Promise<number> {
   const { terminal, format } = world;
@@ -81,7 +111,8 @@ export async function checkRules(world: CommandWorld, directory: string, options
   }
   const { ruleSet } = verdict;
   const unconfigured = withLines(notConfigured(ruleSet.sources, world.endpoints()), files);
-  const warnings = [...verdict.warnings, ...unconfigured];
+  const unseen = options.last === undefined ? [] : await unseenIn(world, ruleSet, options.last);
+  const warnings = [...verdict.warnings, ...unconfigured, ...withLines(unseen, files)];
   const report = options.run === undefined ? verdict.report : reportOf(world, verdict.report, options.run);
   const good = options.run === undefined ? verdict.kind === 'good' : report.failed === 0;
   if (options.junit !== undefined) writeNamed(world, options.junit, junitOf(report));

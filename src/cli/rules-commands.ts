@@ -89,6 +89,7 @@ export function registerRules(program: Command, world: CommandWorld, add: Add, {
   for (const name of ['check', 'test'] as const) {
     const command = add(rules, name, texts.help[name], `lance rules ${name} rules`);
     if (name === 'test') command.option('--run <name>', texts.help.run);
+    else command.option('--last <n>', texts.help.checkLast, whole);
     command
       .argument('[dir]', texts.help.dir)
       .option('--coverage <percent>', texts.help.coverage, percent, 100)

@@ -38,6 +38,7 @@ export const rulesEn: Texts['rules'] = {
     percent: 'write a whole number from 0 to 100',
     rule: 'name of the rule',
     last: 'how many requests, at most',
+    checkLast: 'tell extra. facts that none of so many recorded requests brought',
     run: 'only the tests whose name holds this',
     request: 'a request of the desk instead of the file: on what was known when it was decided',
     factsOrRequest: 'write the name of a file with facts, or --request ID',

@@ -45,6 +45,7 @@ export const rulesPt = {
     percent: 'escreva um número inteiro de 0 a 100',
     rule: 'nome da regra',
     last: 'quantas solicitações, no máximo',
+    checkLast: 'diz os fatos extra. que nenhuma de tantas solicitações gravadas trouxe',
     run: 'só os testes cujo nome contém isto',
     request: 'uma solicitação da mesa em vez do arquivo: com o que se sabia quando foi decidida',
     factsOrRequest: 'escreva o nome de um arquivo com fatos, ou --request ID',

@@ -25,7 +25,8 @@ const shownRows = 20;
 type Truth = RuleAccount['truth'] | 'linkNotOnRecord';
 type Tried = { requestId: string; state: string; code: string | null; truth: Truth };
 
-async function* latest(views: DeskReader['views'], count: number): AsyncGenerator<LedgerRow> {
+/** Requests that came last, the latest first. */
+export async function* latest(views: DeskReader['views'], count: number): AsyncGenerator<LedgerRow> {
   let before: string | null = null;
   for (let left = count; left > 0; ) {
     const page: LedgerRow[] = await views.query({ phase: null, limit: Math.min(pageRows, left), before });

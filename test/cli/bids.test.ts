@@ -117,6 +117,15 @@ test('requests whose link a rule would have needed, and nobody asked for, are co
   const earnings = await lance(english, 'rules', 'try', 'Earnings', '--last', '1000', '--dir', rules);
   assert.match(earnings.stdout, /On \d+ more it is not known: the rule looks at facts of the worker's link/);
   assert.match(earnings.stdout, /link not on record/);
+  const never = { all: [{ fact: 'extra.rendaNuncaDita', operator: 'lessThan', value: 100 }] };
+  writeFileSync(join(rules, 'never.json'), JSON.stringify({ name: 'Never', conditions: never, event }));
+  const check = await lance(english, 'rules', 'check', rules, '--last', '1000', '--json');
+  const { warnings } = JSON.parse(check.stdout) as { warnings: { file: string; line: number; text: string }[] };
+  const [told] = warnings.filter(({ file }) => file === 'never.json');
+  assert.match(
+    told?.text ?? check.stderr,
+    /^"Never" asks for "extra\.rendaNuncaDita", which none of the latest \d+ requests/,
+  );
 });
 
 test('hits tell what each rule of the live set did, as the decisions recorded it', async () => {

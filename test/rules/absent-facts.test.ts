@@ -4,8 +4,9 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { whyAbsentIn } from '../../src/absent-facts.ts';
 import { compileRuleSet, openRuleSet } from '../../src/rules/rule-set.ts';
+import { unseenFacts } from '../../src/rules/unseen-facts.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
-import { codesFile, ruleOf } from './sample-request.ts';
+import { codesFile, compiledFiles, ruleOf } from './sample-request.ts';
 
 const shipped = JSON.parse(
   readFileSync(new URL('../../config/request-mapping.json', import.meta.url), 'utf8'),
@@ -62,4 +63,33 @@ test('such a rule is refused where it stands, whatever of it asks; a stored set 
   assert.ok(unknown.kind === 'compiled', JSON.stringify(unknown));
   assert.equal(openRuleSet(unknown.ruleSet.source).kind, 'compiled');
   assert.equal(compileRuleSet(filesWith(passOn('score.bureau')), whyAbsent(scored)).kind, 'compiled');
+});
+
+test('facts of extra that none of the latest requests brought are a warning, with the nearest that came', () => {
+  const leaf = (fact: string) => ({ fact, operator: 'lessThan', value: 5 });
+  const computed = {
+    instalments: { description: 'd', value: { sum: { fact: 'extra.loans.*.instalment', unit: 'R$ a month' } } },
+    rent: { description: 'd', value: { sub: [{ fact: 'extra.rent', unit: 'R$ a month' }, 1] } },
+  };
+  const names = ['extra.salario', 'extra.a.b', 'computed.instalments', 'computed.rent', 'worker.ageYears'];
+  const rules = names.map((name) => ruleOf({ name: `on ${name}`, conditions: { all: [leaf(name)] } }));
+  const set = compiledFiles([
+    codesFile,
+    { path: 'facts.json', text: JSON.stringify({ facts: computed }) },
+    { path: 'rules.json', text: JSON.stringify({ rules }) },
+  ]);
+  const brought = ['salarios', 'a.b', 'loans.length', 'loans.0.instalment'];
+  const found = (count: number, ...keys: string[]) =>
+    unseenFacts(
+      set,
+      Array.from({ length: count }, (_, index) => (index === 0 ? keys : [])),
+    );
+  assert.deepEqual(found(19, ...brought), [], 'too few to say anything');
+  const told = found(20, ...brought);
+  assert.deepEqual(
+    told.map(({ text }) => text.replace(/ asks for ("[^"]+").*?(?: (Did.*))?$/, ' $1 $2').trim()),
+    ['"on computed.rent" "extra.rent"', '"on extra.salario" "extra.salario" Did you mean "extra.salarios"?'],
+  );
+  assert.deepEqual(new Set(told.map(({ file }) => file)), new Set(['rules.json']));
+  assert.deepEqual(found(20, ...brought, 'salario', 'rent'), []);
 });
