@@ -24,7 +24,7 @@ import {
 import { type BidReader, firstFound } from '../http/api/bid-reader.ts';
 import { shortReason } from '../http/api/control-routes.ts';
 import { failureText } from '../http/api/problems.ts';
-import { bidQuery, requestParams } from '../http/api/schemas.ts';
+import { bidQuery, reasonGiven, requestParams } from '../http/api/schemas.ts';
 import type { DaemonStatus } from '../http/api/status.ts';
 import { codingOf } from '../http/bodies.ts';
 import type { PageServer, UnknownPage } from '../http/server.ts';
@@ -38,6 +38,7 @@ import {
   resume,
   waitingRaises,
 } from '../operating/controls.ts';
+import { operatorResolutions, resolveRequest, sayable } from '../operating/endings.ts';
 import { createPersonalReads } from '../operating/personal-reads.ts';
 import { type StartToken, startPerson } from '../operating/start-token.ts';
 import { beginTokenSession, revokeToken, type TokenParts, type TokenWatch } from '../operating/tokens.ts';
@@ -48,6 +49,7 @@ import {
   type ConsoleRoutes,
   type Form,
   forbidden,
+  type PageWorld,
   queryOf,
   type Session,
   send,
@@ -58,7 +60,7 @@ import { addFlowPages, type FlowPagesParts } from './flow-routes.ts';
 import { addMarketPage, type MarketPageParts } from './market-routes.ts';
 import { createNowFeed } from './now-feed.ts';
 import { addOperationsPages, type OperationsParts } from './operations-routes.ts';
-import type { Filters, LiveFacts, Shown } from './pages.ts';
+import type { Filters, LiveFacts, RequestNotice, ResolveTried, Shown } from './pages.ts';
 import { addReviewPages, type ReviewPageParts } from './review-routes.ts';
 import { addRulePages, type RulePageParts } from './rule-routes.ts';
 import { createWorkerSearches } from './worker-searches.ts';
@@ -427,16 +429,70 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
     return reply.redirect(`/console/requests?worker=${searches.begin(session.name, workerKey)}`, 303);
   });
 
-  page('/console/requests/:requestId', async ({ pages, shown, session }, request, reply) => {
-    const asked = requestParams.safeParse(request.params);
+  page('/console/requests/:requestId', async (world, request, reply) => {
+    const { pages } = world;
+    const notice = pages.requestNotices.find((each) => each === queryOf(request).notice) ?? null;
+    return shownRequest(reply, world, request.params, { status: 200, notice, tried: null });
+  });
+
+  /** `tried`: what was said of it, where that was refused. */
+  async function shownRequest(
+    reply: FastifyReply,
+    { pages, shown, session }: PageWorld,
+    params: unknown,
+    { status, notice, tried }: { status: number; notice: RequestNotice | null; tried: ResolveTried | null },
+  ): Promise<FastifyReply> {
+    const asked = requestParams.safeParse(params);
     const decision = asked.success ? await parts.bids.one(asked.data.requestId, session.role) : null;
     if (decision !== null) {
-      const contract = await parts.bids.contractOf(decision.requestId);
-      const notice = pages.answerNotices.find((each) => each === queryOf(request).notice) ?? null;
-      return send(reply, pages.requestPage(shown, decision, { contract, notice, now: clock.now() }), 200);
+      const { requestId } = decision;
+      const contract = await parts.bids.contractOf(requestId);
+      const resolve = { allowed: pages.mayResolve(shown) ? await sayable(parts, requestId) : [], tried };
+      return send(reply, pages.requestPage(shown, decision, { contract, notice, now: clock.now(), resolve }), status);
     }
     const { unknown } = shown.texts.problem;
     return send(reply, pages.problemPage(shown, { title: unknown, text: shown.texts.requests.unknown }), 404);
+  }
+
+  action('/console/requests/:requestId/resolve', async (world, request, reply) => {
+    const { pages, shown, session, form } = world;
+    if (!pages.mayResolve(shown)) return forbidden(reply, pages, shown, pages.resolving);
+    const asked = requestParams.safeParse(request.params);
+    const again = (problem: string, status: number) =>
+      shownRequest(reply, world, request.params, { status, notice: null, tried: { ...typed, problem } });
+    const typed = { as: form.as ?? '', reason: (form.reason ?? '').replaceAll('\r\n', '\n') };
+    const as = operatorResolutions.find((each) => each === typed.as);
+    const reason = reasonGiven.safeParse(typed.reason);
+    const { resolve: words } = shown.texts.request;
+    if (!asked.success) return again('', 404);
+    if (as === undefined) return again(words.choose, 422);
+    if (!reason.success) return again(words.reasonMissing, 422);
+    const { requestId } = asked.data;
+    const order = { requestId, as, reason: withoutCpf(reason.data) };
+    const outcome = await resolveRequest(parts, { by: session.name, via: 'api' }, order);
+    const { resolve: told, states, flows } = shown.format.texts;
+    switch (outcome.kind) {
+      case 'done':
+      case 'stored':
+      case 'late': {
+        const notice = outcome.kind === 'done' ? 'resolved' : 'resolved-late';
+        return reply.redirect(`/console/requests/${encodeURIComponent(requestId)}?notice=${notice}`, 303);
+      }
+      case 'unknown':
+        return again('', 404);
+      case 'refused': {
+        const allowed = outcome.allowed.map((each) => states[each]).join(', ');
+        return again(told.refused(requestId, states[outcome.phase], allowed), 409);
+      }
+      case 'under-contract': {
+        const { flowId, flowPhase } = outcome;
+        return again(told.underContract(requestId, flowId, flows.phases[flowPhase]), 409);
+      }
+      case 'overtaken':
+        return again(told.overtaken(requestId, states[outcome.phase]), 409);
+      default:
+        return outcome satisfies never;
+    }
   });
 
   addReviewPages({ page, action }, parts);

@@ -17,6 +17,7 @@ import type { BidPage, Decision } from '../http/api/bid-reader.ts';
 import type { DaemonStatus } from '../http/api/status.ts';
 import { type Plot, plotData } from '../impact/page.ts';
 import type { CapUse, ControlOutcome, OrderGiven, WaitingRaise } from '../operating/controls.ts';
+import type { OperatorResolution } from '../operating/endings.ts';
 import { type Html, html, outside } from './html.ts';
 import type { LivePart } from './now-feed.ts';
 import { consoleEn } from './texts-en.ts';
@@ -599,14 +600,35 @@ ${head(words.request)}${head(words.state)}${head(words.code)}${head(words.rate, 
 </tr></thead><tbody role="rowgroup">${rows}</tbody></table>`;
 }
 
-/** What became of an answer to the review of a request. */
-export const answerNotices = ['answered', 'answer-late'] as const;
+/** What became of an answer to the review of a request, or of what a person said of it. */
+export const requestNotices = ['answered', 'answer-late', 'resolved', 'resolved-late'] as const;
+export type RequestNotice = (typeof requestNotices)[number];
+/** The form that says how a request ended, as it was sent, and why that does not count. */
+export type ResolveTried = { as: string; reason: string; problem: string };
+
+/** Who may say how a request ended, as in the API. */
+export const resolving: readonly ApiRole[] = ['operator', 'admin'];
+
+export function mayResolve({ person }: Shown): boolean {
+  return person !== null && resolving.includes(person.role);
+}
 
 /** `contract`: the flow that was ordered for its bid; null: none was. */
 export function requestPage(
   shown: Shown,
   decision: Decision,
-  { contract, notice, now }: { contract: FlowState | null; notice: (typeof answerNotices)[number] | null; now: number },
+  {
+    contract,
+    notice,
+    now,
+    resolve,
+  }: {
+    contract: FlowState | null;
+    notice: RequestNotice | null;
+    now: number;
+    /** `allowed`: what who looks may say of it. */
+    resolve: { allowed: readonly OperatorResolution[]; tried: ResolveTried | null };
+  },
 ): string {
   const { texts, format, language } = shown;
   const words = texts.request;
@@ -617,7 +639,7 @@ export function requestPage(
   const mayBeOrdered = contract === null || contract.phase === 'cancelled';
   const body = html`<p><a href="/console/requests">${words.back}</a></p>
 <h1>${title}</h1>
-${notice !== null && html`<p class="notice" role="status">${notice === 'answered' ? texts.reviews.done : texts.reviews.late}</p>`}
+${notice !== null && html`<p class="notice" role="status">${noticeText(texts, notice)}</p>`}
 <section class="panel${won ? ' live' : ''}" aria-label="${words.result}">
 <p class="state">${format.texts.states[state]}</p>
 ${frozen !== undefined && html`<p class="fault">${texts.requests.frozen}: ${outside(format.texts.fault(frozen))}</p>`}
@@ -632,9 +654,36 @@ ${batchId !== null && html`<p class="help">${words.batch} ${outside(batchId)}</p
 <section aria-labelledby="offer-title"><h2 id="offer-title">${offer !== null && state === 'passed' ? words.notSent : words.offer}</h2>${offer === null ? html`<p class="soft">${words.noOffer}</p>` : offerFacts(shown, offer)}</section>
 ${decision.reasons.length > 0 && html`<section aria-labelledby="why-title"><h2 id="why-title">${words.why}</h2><ul class="reasons">${decision.reasons.map((reason) => reasonItem(shown, reason))}</ul></section>`}
 ${decision.review != null && reviewSection(shown, decision, decision.review, now)}
+${(resolve.allowed.length > 0 || resolve.tried !== null) && resolveForm(shown, requestId, resolve)}
 <section aria-labelledby="history-title"><h2 id="history-title">${words.history}</h2>${historyList(shown, decision)}</section>
 <section aria-labelledby="attempts-title"><h2 id="attempts-title">${words.attempts}</h2>${attemptList(shown, decision)}</section>`;
   return layout(shown, { title, body, place: 'requests' });
+}
+
+function noticeText({ reviews, request }: ConsoleTexts, notice: RequestNotice): string {
+  if (notice === 'answered') return reviews.done;
+  if (notice === 'answer-late') return reviews.late;
+  return notice === 'resolved' ? request.resolve.done : request.resolve.late;
+}
+
+function resolveForm(
+  { texts, format, person }: Shown,
+  requestId: string,
+  { allowed, tried }: { allowed: readonly OperatorResolution[]; tried: ResolveTried | null },
+): Html {
+  const { resolve: words } = texts.request;
+  const choice = (as: OperatorResolution) =>
+    html`<label class="check"><input type="radio" name="as" value="${as}" required${tried?.as === as && html` checked`}> ${format.texts.states[as]}</label>`;
+  return html`<details class="panel" id="resolve"${tried !== null && html` open`}><summary>${words.title}</summary>
+<p>${words.about}</p>
+${tried !== null && tried.problem !== '' && html`<p class="fault" role="alert" id="resolve-fault">${outside(tried.problem)}</p>`}
+<form method="post" action="/console/requests/${encodeURIComponent(requestId)}/resolve">${csrfField(person!.csrfToken)}
+<fieldset><legend>${words.as}</legend>${allowed.map(choice)}</fieldset>
+<div class="field"><label for="resolve-reason">${texts.order.reason}</label>
+<textarea id="resolve-reason" name="reason" rows="3" maxlength="2000" required aria-describedby="${tried !== null && 'resolve-fault '}resolve-help">${tried?.reason ?? ''}</textarea>
+<p class="help" id="resolve-help">${texts.flows.help.reason}</p></div>
+<p class="actions"><button class="button">${words.confirm}</button></p>
+</form></details>`;
 }
 
 function offerFacts({ texts, format }: Shown, offer: NonNullable<Decision['offer']>): Html {

@@ -225,6 +225,17 @@ export const consoleEn: ConsoleTexts = {
     unknown: 'No request has this number.',
   },
   request: {
+    resolve: {
+      title: 'End by hand',
+      about:
+        'For what nothing else ends, such as a result that did not come. Ask the service first: the money that counts under the caps depends on it.',
+      as: 'How it ended',
+      choose: 'Choose how it ended.',
+      reasonMissing: 'Write the reason, in 1 to 2,000 characters.',
+      confirm: 'Confirm: end',
+      done: 'Recorded. The state below is the new one.',
+      late: 'Recorded, but the desk has not read it yet. Load the page again in a few seconds.',
+    },
     result: 'Result',
     offer: 'Offer',
     rate: 'Rate',

@@ -224,6 +224,17 @@ export const consolePt = {
     unknown: 'Nenhuma solicitação tem este número.',
   },
   request: {
+    resolve: {
+      title: 'Encerrar à mão',
+      about:
+        'Para o que nada mais encerra, como um resultado que não veio. Pergunte antes ao serviço: disso depende o valor que conta nos tetos.',
+      as: 'Como terminou',
+      choose: 'Escolha como terminou.',
+      reasonMissing: 'Escreva a justificativa, de 1 a 2.000 caracteres.',
+      confirm: 'Confirmar: encerrar',
+      done: 'Registrado. O estado abaixo já é o novo.',
+      late: 'Registrado, mas a mesa ainda não o leu. Carregue a página de novo em alguns segundos.',
+    },
     result: 'Resultado',
     offer: 'Oferta',
     rate: 'Taxa',

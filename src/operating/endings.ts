@@ -28,7 +28,7 @@ export type EndingParts = {
 
 /** What an operator may say; the desk itself resolves otherwise when time has passed. */
 export const operatorResolutions = ['won', 'contemplated', 'lost', 'not-landed', 'cancelled'] as const;
-type OperatorResolution = (typeof operatorResolutions)[number];
+export type OperatorResolution = (typeof operatorResolutions)[number];
 
 /** These give back what the bid had promised. */
 const releases: ReadonlySet<OperatorResolution> = new Set(['lost', 'not-landed', 'cancelled']);
@@ -50,7 +50,13 @@ function allowedIn(state: RequestState): OperatorResolution[] {
   );
 }
 
-async function stateOf({ views }: EndingParts, requestId: RequestId): Promise<RequestState | null> {
+/** What a person may say of it now; of a request that is not known nothing. */
+export async function sayable(parts: Pick<EndingParts, 'views'>, requestId: RequestId): Promise<OperatorResolution[]> {
+  const state = await stateOf(parts, requestId);
+  return state === null ? [] : allowedIn(state);
+}
+
+async function stateOf({ views }: Pick<EndingParts, 'views'>, requestId: RequestId): Promise<RequestState | null> {
   return (await views.read([requestId])).get(requestId)?.state ?? null;
 }
 

@@ -8,7 +8,7 @@ import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
 import { type Daemon, openStage, type Played, startDaemon } from '../cli/desk.ts';
 import { describeInBrowser } from '../impact/browser.ts';
 import { always, ruleOf } from '../rules/sample-request.ts';
-import { driveBrowser } from './driven-browser.ts';
+import { driveBrowser, task } from './driven-browser.ts';
 import { looksRight } from './looks.ts';
 
 const secret = 'a-token-of-an-operator';
@@ -61,6 +61,17 @@ describeInBrowser('the console', () => {
   async function endedAuctions(): Promise<number> {
     const text = await (await fetch(`${origin}/metrics`)).text();
     return Number(/^lance_records_total\{kind="ended"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+  }
+
+  /** The latest that was lost, which stands on the first page of them. */
+  async function lostRequest(): Promise<string> {
+    for (let looks = 0; ; looks += 1) {
+      const answer = await fetch(`${origin}/v1/bids?state=lost`, { headers: { authorization } });
+      const { bids } = (await answer.json()) as { bids: { requestId: string }[] };
+      if (bids.length > 0) return bids[0]!.requestId;
+      assert.ok(looks < 200, 'no bid was lost');
+      await sleep(50);
+    }
   }
 
   /** The shipped rules, and one with a hostile name; resolves to the hash of the set. */
@@ -117,7 +128,7 @@ describeInBrowser('the console', () => {
       await tab.follow('a[href="/console/requests"]');
       await looksRight(tab, 'requests', width);
       await tab.type('#id', requestId);
-      await tab.follow('form[role=search] button');
+      await tab.follow('form[action="/console/requests/find"] button');
       assert.equal(await tab.value('document.querySelector("h1").textContent'), `Solicitação ${requestId}`);
       await looksRight(tab, 'request', width);
       await tab.follow('a[href="/console/controls"]');
@@ -256,5 +267,85 @@ describeInBrowser('the console', () => {
       'performance.getEntriesByType("resource").filter(({ name }) => new URL(name).pathname === "/").length',
     );
     assert.equal(asked, 0);
+  });
+
+  test('each of these tasks takes eight clicks at most: why no bids flow, stop, resume, find a request, read a loss', async () => {
+    const { tab } = driven!;
+    const text = (selector: string) =>
+      tab.value<string>(`document.querySelector(${JSON.stringify(selector)}).innerText`);
+    const ofLost = await lostRequest();
+    await tab.size(1280);
+    await tab.open(`${origin}/console/controls?lang=pt`);
+    await task(tab, 'stop', async () => {
+      await tab.follow('nav a[href="/"]');
+      await tab.follow('a[href="/console/stop"]');
+      await tab.type('#reason', 'a taxa parece errada');
+      await tab.follow('main form button');
+      assert.equal(await text('#state'), 'Lances fechados');
+    });
+    await tab.open(`${origin}/console/requests`);
+    await task(tab, 'see why no bids flow', async () => {
+      await tab.follow('nav a[href="/"]');
+      for (const part of ['em pausa', 'ana', 'a taxa parece errada', 'retome os lances'])
+        assert.ok((await text('#bidding')).includes(part), part);
+    });
+    await task(tab, 'resume', async () => {
+      await tab.follow('a[href="/console/resume"]');
+      await tab.type('#reason', 'foi corrigida');
+      await tab.follow('main form button');
+      assert.equal(await text('#state'), 'Lances abertos');
+    });
+    await task(tab, 'find a request', async () => {
+      await tab.follow('nav a[href="/console/requests"]');
+      await tab.type('#id', requestId);
+      await tab.follow('form[action="/console/requests/find"] button');
+      assert.equal(await text('h1'), `Solicitação ${requestId}`);
+    });
+    const inList = 2;
+    await task(
+      tab,
+      'read a loss',
+      async () => {
+        await tab.follow('nav a[href="/console/requests"]');
+        await tab.click('details summary');
+        await tab.value('document.querySelector("#state").value = "lost"');
+        await tab.follow('details form button');
+        assert.ok(await tab.value(`document.querySelectorAll('td[data-name="Estado"]').length > 0`));
+        await tab.follow(`a[href="/console/requests/${ofLost}"]`);
+        const said = await text('main');
+        for (const part of [/Perdido/, /posição \d+ de \d+/, /Melhor concorrente: [\d,]+ % a\.m\./, /Valor esperado/])
+          assert.match(said, part);
+      },
+      inList,
+    );
+  });
+
+  test('so do these: see what a rule change does, have it followed, go back', async () => {
+    const { tab } = driven!;
+    const hash = await proposeSet('tasks');
+    await tab.follow('.bar form button');
+    await tab.open(`${origin}/?lang=pt`);
+    await tab.type('#token', riskSecret);
+    await tab.follow('main button');
+    const text = () => tab.value<string>('document.querySelector("main").innerText');
+    await task(tab, 'see what a rule change does', async () => {
+      await tab.follow('nav a[href="/console/rules"]');
+      await tab.follow(`a[href="/console/rules/sets/${hash}"]`);
+      for (const part of ['inclusão de: regra', 'Condições', 'em toda solicitação'])
+        assert.ok((await text()).includes(part), part);
+      await tab.follow('#tests-title ~ form button');
+      assert.match(await text(), /todos os testes passam/);
+    });
+    await task(tab, 'have it followed', async () => {
+      await tab.follow(`a[href="/console/rules/sets/${hash}/activate"]`);
+      await tab.type('#comment', 'novo conjunto');
+      await tab.follow('main form button');
+      assert.match(await text(), /Anunciado/);
+    });
+    await task(tab, 'roll back', async () => {
+      await tab.follow('a[href="/console/rules/rollback"]');
+      await tab.follow('main form button');
+      assert.match(await text(), /Outra pessoa tem de conferir até/);
+    });
   });
 });

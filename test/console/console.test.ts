@@ -310,6 +310,42 @@ test('requests are found, by what they are and by their number; hostile texts st
   const viewed = await viewer.get(`/console/requests/${one.requestId}`);
   assert.match(viewed.text, /Tentativas e esperas são mostradas a quem/);
 
+  // How it ended is said by those who may, with a reason, in a form of this page.
+  let over: { requestId: string }[] = [];
+  for (let looks = 0; over.length === 0; looks += 1) {
+    assert.ok(looks < 200, 'nothing was won');
+    over = ((await house.call('GET', '/v1/bids?state=proposed')).body as { bids: typeof over }).bids;
+    await sleep(50);
+  }
+  const page = `/console/requests/${over[0]!.requestId}`;
+  const resolving = `${page}/resolve`;
+  const risk = await loggedIn(url, 'risk');
+  for (const who of [viewer, risk]) {
+    const { text } = await who.get(page);
+    assert.doesNotMatch(text, /id="resolve"/);
+    const own = who.hiddenIn(text, '/console/logout');
+    assert.equal((await who.post(resolving, { ...own, as: 'cancelled', reason: 'x' })).status, 403);
+  }
+  const asked = person.hiddenIn((await person.get(page)).text, resolving);
+  for (const [fields, status, said] of [
+    [{ as: 'cancelled', reason: ' ' }, 422, /Escreva a justificativa/],
+    [{ reason: 'x' }, 422, /Escolha como terminou/],
+    [{ as: 'lost', reason: hostile }, 409, /não pode ser encerrada assim\. Possíveis: /],
+    [{ as: 'cancelled', reason: 'x', csrf: 'other' }, 403, /formulário/],
+  ] as const) {
+    const refused = await person.post(resolving, { ...asked, ...fields });
+    assert.equal(refused.status, status);
+    assert.match(refused.text, said);
+    assert.doesNotMatch(refused.text, /<script>|<img|\u202e/i);
+  }
+  const stateNow = async () =>
+    ((await house.call('GET', `/v1/bids/${over[0]!.requestId}`)).body as { state: string }).state;
+  assert.equal(await stateNow(), 'proposed');
+  const done = await person.post(resolving, { ...asked, as: 'cancelled', reason: 'disse 529.982.247-25' });
+  assert.deepEqual([done.status, done.location], [303, `${page}?notice=resolved`], done.text);
+  assert.equal(await stateNow(), 'cancelled');
+  assert.match((await person.get(done.location!)).text, /role="status">Registrado/);
+
   for (const name of ['code', 'batchId', 'segment', 'state', 'since', 'before', 'id', 'lang', 'notice']) {
     const answer = await person.get(`/console/requests?${new URLSearchParams({ [name]: hostile })}`);
     assert.ok(answer.status < 500, `${name}: ${answer.status}`);

@@ -1,4 +1,5 @@
 /** A real browser that does what a person does: by its own protocol, for what one look at a page does not show. */
+import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,6 +22,10 @@ export type Tab = {
   follow: (selector: string) => Promise<void>;
   type: (selector: string, text: string) => Promise<void>;
   press: (key: 'Tab' | 'Enter') => Promise<void>;
+  /** Without a page that follows. */
+  click: (selector: string) => Promise<void>;
+  /** Clicks so far, and presses of Enter. */
+  clicks: () => number;
   /** The whole page, as a PNG. */
   picture: (path: string) => Promise<void>;
   /** The top of the page, made smaller, as WebP. */
@@ -55,6 +60,17 @@ export async function driveBrowser(): Promise<{ tab: Tab; close: () => Promise<v
   }
 }
 
+/** A person may need this many for a task, from a page of the console on (issue 22). */
+const mostClicks = 8;
+
+/** What a person does for one task; `chosen`: clicks in lists of choices, which are not made here. */
+export async function task(tab: Tab, what: string, run: () => Promise<void>, chosen = 0): Promise<void> {
+  const before = tab.clicks();
+  await run();
+  const used = tab.clicks() - before + chosen;
+  assert.ok(used >= 1 && used <= mostClicks, `${what}: ${used} clicks`);
+}
+
 function debuggerOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let said = '';
@@ -73,6 +89,7 @@ async function attach(url: string): Promise<Tab> {
   const waiting = new Map<number, (message: Message) => void>();
   const complaints: string[] = [];
   let loads = 0;
+  let clicks = 0;
   let last = 0;
   socket.addEventListener('message', ({ data }) => {
     const message = JSON.parse(String(data)) as Message;
@@ -127,6 +144,7 @@ async function attach(url: string): Promise<Tab> {
       return { x: x + width / 2, y: y + height / 2 };
     })()`);
   const click = async (selector: string) => {
+    clicks += 1;
     const at = { ...(await placeOf(selector)), button: 'left', clickCount: 1 };
     await send('Input.dispatchMouseEvent', { type: 'mousePressed', ...at });
     await send('Input.dispatchMouseEvent', { type: 'mouseReleased', ...at });
@@ -155,7 +173,10 @@ async function attach(url: string): Promise<Tab> {
       await click(selector);
       await send('Input.insertText', { text });
     },
+    click,
+    clicks: () => clicks,
     press: async (key) => {
+      clicks += Number(key === 'Enter');
       await send('Input.dispatchKeyEvent', { type: 'keyDown', ...keys[key] });
       await send('Input.dispatchKeyEvent', { type: 'keyUp', ...keys[key] });
     },

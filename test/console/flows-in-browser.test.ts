@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startApi } from '../http/api-house.ts';
 import { describeInBrowser } from '../impact/browser.ts';
-import { driveBrowser } from './driven-browser.ts';
+import { driveBrowser, task } from './driven-browser.ts';
 import { contractToSign, until } from './flow-person.ts';
 import { looksRight } from './looks.ts';
 
@@ -55,12 +55,17 @@ describeInBrowser('the console after the win', () => {
         /assinou esta CCB/,
       );
       await looksRight(tab, 'flow-refused', width);
-      await tab.open(`${origin}/console/flows/contracts/${flowId}`);
-      await tab.value('document.querySelector("#step-regenerate").open = true');
-      await tab.type('#regenerate-reason', 'o valor mudou');
-      await tab.press('Tab');
-      await tab.press('Enter');
-      await tab.until('document.querySelector("[role=status]")?.textContent.includes("foi aceito")');
+      await tab.open(`${origin}/`);
+      await task(tab, 'take a contract step', async () => {
+        await tab.follow('nav a[href="/console/flows"]');
+        await tab.follow('a[href="/console/flows/contracts"]');
+        await tab.follow(`a[href="/console/flows/contracts/${flowId}"]`);
+        await tab.click('#step-regenerate summary');
+        await tab.type('#regenerate-reason', 'o valor mudou');
+        await tab.press('Tab');
+        await tab.press('Enter');
+        await tab.until('document.querySelector("[role=status]")?.textContent.includes("foi aceito")');
+      });
       await until(
         () => call('GET', `/v1/contracts/${flowId}`),
         ({ body }) => (body as { phase: string }).phase === 'awaiting-signature',
