@@ -76,17 +76,21 @@ export function createSourceDesk(options: {
     return opened.identity.cpf;
   }
 
-  async function answerTo({ state, source, facts, until, dropped }: Question, endpoint: Endpoint): Promise<Answer> {
-    const timeoutMs = Math.min(source.timeoutMs, until - clock.now());
-    if (timeoutMs <= 0) return failed(source, 'no-time');
-    let text: string;
+  /** What is sent, or why nothing can be: an answer to a question about nobody would count as one about this worker. */
+  function textOf({ state, source, facts }: Question, endpoint: Endpoint): string | Answer {
+    if (source.send.includes(cpfField) && !endpoint.maySendCpf) return failed(source, 'not-configured');
     try {
-      text = questionOf(source, facts, cpfOf(state, source, endpoint));
+      return questionOf(source, facts, cpfOf(state, source, endpoint)) ?? failed(source, 'incomplete');
     } catch (fault) {
       // Throws again whatever is not the record's own problem.
       problemOf(fault);
       return failed(source, 'unreadable');
     }
+  }
+
+  async function answerTo({ source, until, dropped }: Question, text: string, endpoint: Endpoint): Promise<Answer> {
+    const timeoutMs = Math.min(source.timeoutMs, until - clock.now());
+    if (timeoutMs <= 0) return failed(source, 'no-time');
     const reply = await inTime(timeoutMs, dropped.signal, (ended) => endpoint.ask(text, ended));
     if (reply.kind === 'failed') return failed(source, reply.reason);
     const found = readReply(source, reply.text);
@@ -156,13 +160,15 @@ export function createSourceDesk(options: {
   async function asked(question: Question, endpoint: Endpoint, attempt: number): Promise<Answer | null> {
     const { state, source, ruleSetHash, dropped } = question;
     if (dropped.signal.aborted) return null;
+    const text = textOf(question, endpoint);
+    if (typeof text !== 'string') return text;
     // While nobody knows how often it was asked, it is not.
     const today = dayOf(clock.now());
     const taken = await enrichment!.take(today, source.maxAskedPerDay, source.name).catch(() => false);
     if (!taken) return failed(source, 'over-budget');
     const of = { requestId: state.requestId, at: clock.now(), source: source.name, hash: source.hash };
     if (!(await keep({ kind: 'source-asked', ...of, attempt, ruleSetHash })) || dropped.signal.aborted) return null;
-    return unlessDropped(question, answerTo(question, endpoint));
+    return unlessDropped(question, answerTo(question, text, endpoint));
   }
 
   /** Null: it was dropped first. Nobody waits for somebody else's time limit then, and its slot is free. */
@@ -183,9 +189,11 @@ export function createSourceDesk(options: {
     ask: (state, source, facts, ruleSetHash, until) => {
       const { requestId } = state;
       const own = asking.get(requestId) ?? new Map<string, Question>();
-      if (own.has(source.hash) || options.stopping()) return true;
+      // Two files may say the same: each is asked under its own name.
+      const declared = `${source.name} ${source.hash}`;
+      if (own.has(declared) || options.stopping()) return true;
       const question = { state, source, facts, ruleSetHash, until, dropped: new AbortController() };
-      asking.set(requestId, own.set(source.hash, question));
+      asking.set(requestId, own.set(declared, question));
       spawn(run(question));
       return true;
     },

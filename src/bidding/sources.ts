@@ -5,13 +5,13 @@
 import type { SourceLook } from '../domain/offer.ts';
 import type { SourceAnswered, SourceAsked } from '../domain/records.ts';
 import type { RequestState, SourceState } from '../domain/states.ts';
-import type { Source } from '../rules/sources.ts';
+import { maxSources, type Source } from '../rules/sources.ts';
 
 /** Whoever asked may not have lived to write the answer: then it is asked once more, and no more. */
 export const mostAttempts = 2;
 
-/** Of one request: declarations of several sets, one after the other. */
-const maxKept = 32;
+/** Of one request: of the latest two sets that ask as much as a set may. */
+const maxKept = 2 * maxSources;
 
 type Named = Pick<Source, 'name' | 'hash'>;
 
@@ -29,7 +29,7 @@ export function looksOfSources(state: RequestState, sources: readonly Named[]): 
 
 function kept(state: RequestState, own: SourceState): RequestState {
   const others = (state.sources ?? []).filter(({ source, hash }) => source !== own.source || hash !== own.hash);
-  return others.length >= maxKept ? state : { ...state, sources: [...others, own] };
+  return { ...state, sources: [...others.slice(1 - maxKept), own] };
 }
 
 export function withSourceAsked(state: RequestState, { source, hash, attempt }: SourceAsked): RequestState {

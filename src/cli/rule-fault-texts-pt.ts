@@ -381,6 +381,16 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
     '"{fact}" não é enviado, pois "{key}" não é true; ponha-o no arquivo que LANCE_CONFIG nomeia, ou não o envie.',
   '"{rule}" asks for "{fact}", which none of the latest {count} requests has brought: it was undecided for each of them.{hint}':
     '"{rule}" pede "{fact}", que nenhuma das últimas {count} solicitações trouxe: ficou indefinida em cada uma delas.{hint}',
+  '{shown} is not sent; name it under "send" as well, or remove it.':
+    '{shown} não é enviado; nomeie-o também em "send", ou retire-o.',
+  '"{fact}" says whom the question is about, so it cannot be optional; remove it.':
+    '"{fact}" diz de quem é a pergunta, por isso não pode ser opcional; retire-o.',
+  'Only a number has a range; remove it.': 'Só um número tem limites; retire-o.',
+  'min is {min}, above max, {max}; write a lower one.': 'min é {min}, acima de max, {max}; escreva um menor.',
+  'This number is a CPF.': 'Este número é um CPF.',
+  'There is no {shown} in a field.': 'Não há {shown} em um campo.',
+  'A set asks {count} sources; {most} are the most. Let one of them answer more.':
+    'Um conjunto consulta {count} fontes; são no máximo {most}. Faça uma delas responder mais.',
   '"{what}" is {shown}; write a list of at most {most} names of facts.':
     '"{what}" é {shown}; escreva uma lista de no máximo {most} nomes de fatos.',
   '"{name}" is personal; name it under "personal" as well, or do not send it.':

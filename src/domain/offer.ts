@@ -113,9 +113,10 @@ export type SourceLook = {
 /** Longest answer of a source that is read. */
 export const maxReplyLength = 16_384;
 
-/** Why there is no answer of a source. The first four: it was not asked. */
+/** Why there is no answer of a source. The first five: it was not asked. `incomplete`: the request does not say all that is to be sent. */
 export const sourceFailures = [
   'not-configured',
+  'incomplete',
   'over-budget',
   'queue-full',
   'no-time',

@@ -32,7 +32,7 @@ import type { Condition, ExperimentRule, LimitByFact, Rule, RuleEvent, Validity 
 import { type Known, type PassCode, readCodes, readEventWords, readRuleFile, readTableFile } from './rule-file.ts';
 import { readScorecard, scoreAsFacts, testsOfBins } from './scorecards.ts';
 import { shareAsFact } from './shares.ts';
-import { readSource, type Source, sourceAsFacts, sourcePrefix, sourcesUsed } from './sources.ts';
+import { maxSources, readSource, type Source, sourceAsFacts, sourcePrefix, sourcesUsed } from './sources.ts';
 import { testsOfTable } from './table-tests.ts';
 import { namesUnknownRule, type RuleTest, readBases, readTests, testOfBin, testOfCell } from './test-file.ts';
 import { openTable, type RowsFile, readValueTable, valuesPrefix } from './value-tables.ts';
@@ -630,6 +630,11 @@ function compileParsed(
   const sources = parsed.flatMap(({ path, value, kind }) =>
     kind === 'source' ? (readSource(placeIn(path, faults), value) ?? []) : [],
   );
+  if (sources.length > maxSources)
+    refuse(
+      placeIn(`${sources[maxSources]!.name}.source.json`, faults),
+      `A set asks ${sources.length} sources; ${maxSources} are the most. Let one of them answer more.`,
+    );
   const facts = [...looks.opened.flatMap((table) => table.facts), ...sources.flatMap(sourceAsFacts)];
   const looked: DerivedFacts = new Map(facts.map((fact) => [fact.definition.name, fact] as const));
   const factsValue = contentOf('facts');

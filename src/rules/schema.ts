@@ -458,6 +458,8 @@ function sourceFile(): Schema {
       { type: 'string' },
       { maxItems: 500, description: 'All that a text may be; a text has to have them.' },
     ),
+    min: { type: 'number', description: 'Least number that it may be.' },
+    max: { type: 'number', description: 'Highest number that it may be.' },
     description: text(600, 'What for, for people.'),
   });
   const names = (description: string) => ({ type: 'array', items: { type: 'string' }, maxItems: 20, description });
@@ -469,6 +471,7 @@ function sourceFile(): Schema {
       owner: common.owner,
       endpoint: text(40, 'Name of the address under "enrichment" in the configuration.'),
       send: names('Facts of the request that are sent; "worker.cpf" where the configuration allows it.'),
+      optional: names('Those of them without which it is asked all the same.'),
       personal: names('Those of them that say something of the worker.'),
       reply: { type: 'object', minProperties: 1, maxProperties: 20, additionalProperties: field },
       timeoutMs: { type: 'integer', minimum: timeouts.min, maximum: timeouts.max },

@@ -4,10 +4,11 @@
  * a whole, so that nothing is let through that nobody could read.
  */
 import { createHash } from 'node:crypto';
+import { cpf as cpfRules } from 'cpf-cnpj-validator';
 import { nearestWord } from '../domain/nearest-word.ts';
 import { maxReplyLength } from '../domain/offer.ts';
 import type { DerivedFact } from './derived.ts';
-import { type Facts, type FactValue, factNamed } from './facts.ts';
+import { type FactDefinition, type Facts, type FactValue, factNamed } from './facts.ts';
 import { canonicalJson, type Json, type JsonObject, parseJson } from './json.ts';
 import {
   isObject,
@@ -36,6 +37,8 @@ export type Source = {
   endpoint: string;
   /** Facts that are sent, and the CPF. */
   send: readonly string[];
+  /** Those of them without which it is asked all the same. */
+  optional: readonly string[];
   fields: readonly Column[];
   timeoutMs: number;
   maxAskedPerDay: number;
@@ -48,10 +51,16 @@ const fieldShape = /^[a-z][A-Za-z0-9]{0,39}$/;
 const maxFields = 20;
 const sourceKeys = {
   required: ['description', 'endpoint', 'send', 'reply', 'timeoutMs', 'maxAskedPerDay'],
-  optional: ['$schema', 'owner', 'personal', 'otherwise'],
+  optional: ['$schema', 'owner', 'optional', 'personal', 'otherwise'],
 };
+const fieldKeys = ['type', 'unit', 'values', 'min', 'max', 'description'];
+/** Of one set: an answer of each is kept with a request. */
+export const maxSources = 16;
 export const timeouts = { unit: 'ms', min: 50, max: 10_000, decimals: 0 };
 export const budgets = { unit: 'a day', min: 1, max: 1_000_000, decimals: 0 };
+
+/** Whom a question is about: without them the answer would be about anybody. */
+const subjects: readonly string[] = [cpfField, 'worker.key', 'employer.key', 'employer.rootKey'];
 
 /** Facts that say something of the worker: whoever sends them has to say so. */
 function isPersonal(fact: string): boolean {
@@ -71,6 +80,36 @@ function checkSent(place: Place, name: string, personal: readonly string[]): voi
     refuse(place, `"${name}" is personal; name it under "personal" as well, or do not send it.`);
 }
 
+function checkOptional(place: Place, name: string, send: readonly string[]): void {
+  if (!send.includes(name)) refuse(place, `${shown(name)} is not sent; name it under "send" as well, or remove it.`);
+  else if (subjects.includes(name))
+    refuse(place, `"${name}" says whom the question is about, so it cannot be optional; remove it.`);
+}
+
+/** A number of a field may have a range of its own, within that of its unit. */
+function readField(place: Place, content: Json, fact: string, present: string): FactDefinition | null {
+  if (!isObject(content)) return readColumn(place, content, fact, present);
+  const { min, max, ...column } = content;
+  const unknown = Object.keys(column).find((key) => !fieldKeys.includes(key));
+  if (unknown !== undefined)
+    return refuse(
+      within(place, unknown),
+      `There is no ${shown(unknown)} in a field. ${suggestion(unknown, fieldKeys)}`,
+    );
+  const definition = readColumn(place, column, fact, present);
+  if (definition === null || (min === undefined && max === undefined)) return definition;
+  const { range, unit } = definition;
+  if (range === null || unit === null)
+    return refuse(within(place, min === undefined ? 'max' : 'min'), 'Only a number has a range; remove it.');
+  const measure = { unit, ...range, decimals: definition.whole ? 0 : 6 };
+  const [least, most] = (['min', 'max'] as const).map((name) =>
+    content[name] === undefined ? range[name] : readNumber(within(place, name), content[name], name, measure),
+  );
+  if (least === null || most === null) return null;
+  if (least! > most!) return refuse(within(place, 'min'), `min is ${least}, above max, ${most}; write a lower one.`);
+  return { ...definition, range: { min: least!, max: most! } };
+}
+
 function readFields(place: Place, value: Json, source: string): Column[] | null {
   if (!isObject(value) || Object.keys(value).length === 0 || Object.keys(value).length > maxFields) {
     const example = '{"score": {"type": "number", "unit": "points"}}';
@@ -85,7 +124,7 @@ function readFields(place: Place, value: Json, source: string): Column[] | null 
       continue;
     }
     const present = `when the source ${source} answers with it`;
-    const definition = readColumn(at, content, `${sourcePrefix}${source}.${name}`, present);
+    const definition = readField(at, content, `${sourcePrefix}${source}.${name}`, present);
     if (definition === null) continue;
     // Any other text could be a name or a CPF, and would stand in the log.
     if (definition.type === 'string' && definition.values === null && !definition.isDay)
@@ -95,13 +134,26 @@ function readFields(place: Place, value: Json, source: string): Column[] | null 
   return place.faults.length > before ? null : fields.sort((left, right) => (left.name < right.name ? -1 : 1));
 }
 
+/** A CPF that came as a number has lost its zeros in front: with more than two of them it is not told from other numbers. */
+const fewestCpfDigits = 9;
+const cpfDigits = 11;
+
+/** It would stand in the log in clear. One number of a hundred with so many digits is one by chance, and no answer then. */
+function isCpfNumber(value: number): boolean {
+  const digits = String(value);
+  return (
+    /^\d+$/.test(digits) && digits.length >= fewestCpfDigits && cpfRules.isValid(digits.padStart(cpfDigits, '0'), true)
+  );
+}
+
 /** Values by field, as the declaration wants them; what is null or left out is unknown. Faults go to `place`. */
 function readValues(place: Place, object: JsonObject, fields: readonly Column[]): Record<string, number | string> {
   const found: Record<string, number | string> = {};
   for (const column of fields) {
     const value = Object.hasOwn(object, column.name) ? object[column.name]! : null;
     if (value === null || readCell(within(place, column.name), value, column) === null) continue;
-    found[column.name] = value as number | string;
+    if (typeof value === 'number' && isCpfNumber(value)) refuse(within(place, column.name), 'This number is a CPF.');
+    else found[column.name] = value as number | string;
   }
   return found;
 }
@@ -120,6 +172,9 @@ export function readSource(place: Place, value: Json): Source | null {
   const personal = readNames(within(place, 'personal'), object.personal ?? [], 'personal');
   for (const [index, fact] of (personal === null ? [] : (send ?? [])).entries())
     checkSent(within(within(place, 'send'), index), fact, personal!);
+  const optional = readNames(within(place, 'optional'), object.optional ?? [], 'optional');
+  for (const [index, fact] of (send === null ? [] : (optional ?? [])).entries())
+    checkOptional(within(within(place, 'optional'), index), fact, send!);
   const fields = readFields(within(place, 'reply'), object.reply!, name);
   const timeoutMs = readNumber(within(place, 'timeoutMs'), object.timeoutMs!, 'timeoutMs', timeouts);
   const most = readNumber(within(place, 'maxAskedPerDay'), object.maxAskedPerDay!, 'maxAskedPerDay', budgets);
@@ -130,10 +185,11 @@ export function readSource(place: Place, value: Json): Source | null {
     const told = readObject(at, object.otherwise!, 'What holds otherwise', names);
     if (told !== null) otherwise = readValues(at, told, fields);
   }
-  if (endpoint === null || send === null || fields === null || timeoutMs === null || most === null) return null;
+  if (endpoint === null || send === null || optional === null || fields === null || timeoutMs === null || most === null)
+    return null;
   if (place.faults.length > before) return null;
   const hash = createHash('sha256').update(canonicalJson(object)).digest('hex');
-  return { name, hash, endpoint, send, fields, timeoutMs, maxAskedPerDay: most, otherwise };
+  return { name, hash, endpoint, send, optional, fields, timeoutMs, maxAskedPerDay: most, otherwise };
 }
 
 export function sourceAsFacts({ fields }: Source): readonly DerivedFact[] {
@@ -153,12 +209,13 @@ export function sourceAsFacts({ fields }: Source): readonly DerivedFact[] {
   });
 }
 
-/** What is sent of these facts: `cpf` null where it may not be. What is not known is left out. */
-export function questionOf({ send }: Source, facts: Facts, cpf: string | null): string {
+/** What is sent of these facts; null: something is not known without which it is not asked. `cpf` null where it is not known. */
+export function questionOf({ send, optional }: Source, facts: Facts, cpf: string | null): string | null {
   const told: Record<string, FactValue> = {};
   for (const name of send) {
     const value = name === cpfField ? cpf : facts[name];
     if (value !== undefined && value !== null) told[name] = value;
+    else if (!optional.includes(name)) return null;
   }
   return JSON.stringify(told);
 }

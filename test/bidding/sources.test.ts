@@ -12,6 +12,8 @@ import { at, claimed, settings as foldSettings, requested, requestId } from './p
 
 type World = Awaited<ReturnType<typeof createHandOver>>;
 
+import type { RuleFile } from '../../src/rules/rule-set.ts';
+
 const weak = { all: [{ fact: 'source.bureau.score', operator: 'lessThan', value: 500 }] };
 
 function passRule(conditions: object = weak, name = 'Weak at the bureau'): object {
@@ -41,7 +43,14 @@ type Asked = {
 
 /** Answers when the test says so; `reply`: at once. */
 async function worldOf(
-  options: { rules?: readonly object[]; change?: object; reply?: SourceReply; left?: number; unconfigured?: true } = {},
+  options: {
+    rules?: readonly object[];
+    files?: readonly RuleFile[];
+    change?: object;
+    reply?: SourceReply;
+    left?: number;
+    unconfigured?: true;
+  } = {},
 ) {
   const asked: Asked[] = [];
   let left = options.left ?? 100;
@@ -61,7 +70,11 @@ async function worldOf(
       return left >= 0;
     },
   });
-  const world = await createHandOver(options.rules ?? [passRule()], [declared(options.change)], enrichmentOf);
+  const world = await createHandOver(
+    options.rules ?? [passRule()],
+    options.files ?? [declared(options.change)],
+    enrichmentOf,
+  );
   return { ...world, asked };
 }
 
@@ -198,6 +211,50 @@ test('a spent budget and an address that the configuration does not name are fai
     await world.until(() => of(world, 'passed').length === 1);
     assert.equal(of(world, 'passed')[0]!.trace!.sources![0]!.failure, failure);
     assert.deepEqual([world.asked.length, of(world, 'source-asked').length, world.written.length], [0, 0, 0]);
+  }
+});
+
+test('without all that it is to be told, and that is not optional, nobody is asked', async () => {
+  // The endpoint takes no CPF; the request does not say since when there is the employer.
+  for (const [change, failure, asked] of [
+    [{ send: ['worker.cpf'], personal: ['worker.cpf'] }, 'not-configured', 0],
+    [{ send: ['worker.key', 'employer.ageMonths'], personal: ['worker.key'] }, 'incomplete', 0],
+    [
+      {
+        send: ['worker.key', 'employer.ageMonths'],
+        personal: ['worker.key'],
+        optional: ['employer.ageMonths'],
+      },
+      null,
+      1,
+    ],
+  ] as const) {
+    const world = await worldOf({ change, reply: said(700) });
+    await world.arrive(['8000001'], { employerStartDate: null });
+    await world.until(() => of(world, 'source-answered').length === 1);
+    await world.pass(500);
+    const label = JSON.stringify(change);
+    assert.equal(of(world, 'source-answered')[0]!.failure, failure, label);
+    assert.deepEqual(
+      [world.asked.length, of(world, 'source-asked').length, world.written.length],
+      [asked, asked, asked],
+      label,
+    );
+  }
+});
+
+test('two sources that say the same are both asked, and as many as a set may have', async () => {
+  for (const count of [2, 16]) {
+    const names = Array.from({ length: count }, (_, index) => `own${String.fromCharCode(97 + index)}`);
+    const files = names.map((name) => ({ path: `${name}.source.json`, text: declared().text }));
+    const rules = names.map((name) =>
+      passRule({ all: [{ ...weak.all[0], fact: `source.${name}.score` }] }, `Weak at ${name}`),
+    );
+    const world = await worldOf({ rules, files, reply: said(700) });
+    await world.arrive();
+    await world.until(() => world.written.length === 1);
+    assert.equal(world.asked.length, count);
+    assertReplays(world, of(world, 'claimed')[0]!);
   }
 });
 

@@ -1,6 +1,7 @@
 /** External sources in a rule set: what they said is seen as a plain evaluator sees it, what they did not say lets nothing through. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { cpf as cpfRules } from 'cpf-cnpj-validator';
 import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
 import { evaluateRequest } from '../../src/rules/evaluate.ts';
 import type { FactValue } from '../../src/rules/facts.ts';
@@ -45,6 +46,68 @@ test('a misspelt source or field is refused with the nearest one', () => {
     assert.equal(fault!.pointer, '/rules/0/conditions/all/0/fact');
     assert.match(fault!.text, new RegExp(`"${fact}".*Did you mean "${meant}"\\?`));
   }
+});
+
+function faultsOf(change: object): string[] {
+  const result = compileRuleSet([
+    codesFile,
+    json('bureau.source.json', { ...declaration, ...change }),
+    rulesWith([leaf('score', 'lessThan', 500)]),
+  ]);
+  return result.kind === 'refused' ? result.faults.map(({ pointer, text }) => `${pointer} ${text}`) : [];
+}
+
+test('whom a question is about has to be told, and what may be left out has to be sent', () => {
+  const send = ['worker.key', 'employer.ageMonths'];
+  const personal = ['worker.key'];
+  assert.deepEqual(faultsOf({ send, personal, optional: ['employer.ageMonths'] }), []);
+  assert.deepEqual(faultsOf({ send, personal, optional: ['worker.key', 'request.amountReais'] }), [
+    '/optional/0 "worker.key" says whom the question is about, so it cannot be optional; remove it.',
+    '/optional/1 "request.amountReais" is not sent; name it under "send" as well, or remove it.',
+  ]);
+});
+
+test('a number has the range that its field declares, and is no CPF', () => {
+  const withScore = (field: object) => ({ reply: { ...reply, score: { ...reply.score, ...field } } });
+  assert.deepEqual(faultsOf(withScore({ min: 0, max: 1_000 })), []);
+  assert.deepEqual(faultsOf(withScore({ min: 5, max: 4 })), [
+    '/reply/score/min min is 5, above max, 4; write a lower one.',
+  ]);
+  assert.match(faultsOf(withScore({ max: 0.5 }))[0]!, /write a whole number/);
+  assert.match(faultsOf(withScore({ least: 0 }))[0]!, /^\/reply\/score\/least There is no "least" in a field/);
+  assert.match(faultsOf({ reply: { ...reply, grade: { ...reply.grade, max: 4 } } })[0]!, /Only a number has a range/);
+
+  const sourceOf = (field: object) => {
+    const content = { ...declaration, ...withScore(field) };
+    return compiledFiles([codesFile, json('bureau.source.json', content), rulesWith([leaf('score', 'lessThan', 500)])])
+      .sources[0]!;
+  };
+  const narrow = sourceOf({ min: 0, max: 1_000 });
+  for (const score of [0, 1_000]) assert.deepEqual(readReply(narrow, JSON.stringify({ score })), { score });
+  for (const score of [-1, 1_001]) assert.equal(readReply(narrow, JSON.stringify({ score })), null);
+  // The second one has lost its two zeros in front.
+  for (const cpf of [52_998_224_725, 191_000_043]) {
+    const digits = String(cpf).padStart(11, '0');
+    const isOne = cpfRules.isValid(digits, true);
+    assert.equal(readReply(sourceOf({}), JSON.stringify({ score: cpf })) === null, isOne, digits);
+  }
+  assert.deepEqual(readReply(sourceOf({}), '{"score":52998224726}'), { score: 52_998_224_726 });
+});
+
+test('a set asks 16 sources at most', () => {
+  const setOf = (count: number) => {
+    const names = Array.from({ length: count }, (_, index) => `own${index}`);
+    const conditions = names.map((name) => ({ fact: `source.${name}.score`, operator: 'lessThan', value: 500 }));
+    return compileRuleSet([
+      codesFile,
+      ...names.map((name) => json(`${name}.source.json`, declaration)),
+      rulesWith(conditions),
+    ]);
+  };
+  assert.equal(setOf(16).kind, 'compiled');
+  const refused = setOf(17);
+  assert.ok(refused.kind === 'refused');
+  assert.match(refused.faults[0]!.text, /^A set asks 17 sources; 16 are the most\./);
 });
 
 const draw = chanceFrom(54);
