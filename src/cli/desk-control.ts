@@ -77,6 +77,7 @@ import {
   type TokenCreated,
   type TokenOrder,
 } from '../operating/tokens.ts';
+import type { UnorderedBid } from '../origination/unordered-bids.ts';
 import type { ResultShown, WorkerShown } from '../origination/worker-reading.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
 import { judgeOf } from './rules-files.ts';
@@ -125,6 +126,9 @@ export type FlowsTold = {
   flows: readonly FlowShown[];
   next: string | null;
   unknownWinners?: readonly unknown[] | undefined;
+  /** Of contracts, on the first page of all that wait; a desk of an earlier version tells none. */
+  wonBids?: readonly (Omit<UnorderedBid, 'phase'> & { state: UnorderedBid['phase'] })[] | undefined;
+  wonBidsWhole?: boolean | undefined;
 };
 export type FlowShown = z.infer<typeof flowSchema>;
 /** `isNew`: nothing was asked under this key before. */

@@ -116,18 +116,7 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
         const handedIn = askedIn(unread.get(flowId)?.records ?? []);
         terminal.write(JSON.stringify({ ...facts, handedIn, needs, deadlines }));
       }
-      for (const bid of shownBids) {
-        const { phase: state, ...facts } = bid;
-        const [example, start] = orderCommands(bid, texts.fields);
-        const needs: readonly Need[] = [
-          { step: 'example', command: example, request: null },
-          { step: 'start', command: start, request: null },
-          ...(bid.cancelled === null
-            ? []
-            : [{ step: 'close', command: closeCommand(bid, texts.fields), request: null }]),
-        ];
-        terminal.write(JSON.stringify({ wonBid: { ...facts, state, needs } }));
-      }
+      for (const bid of shownBids) terminal.write(JSON.stringify(wonBidJson(bid, texts.fields)));
       for (const winner of winners.winners.slice(0, limit)) terminal.write(JSON.stringify({ unknownWinner: winner }));
       if (standing !== null) terminal.say(standing);
       return;
@@ -149,14 +138,25 @@ export async function listNext(world: CommandWorld, { limit, json }: { limit: nu
   });
 }
 
+function wonBidJson(bid: UnorderedBid, fields: Fields): object {
+  const { phase: state, ...facts } = bid;
+  const [example, start] = orderCommands(bid, fields);
+  const needs: readonly Need[] = [
+    { step: 'example', command: example, request: null },
+    { step: 'start', command: start, request: null },
+    ...(bid.cancelled === null ? [] : [{ step: 'close', command: closeCommand(bid, fields), request: null }]),
+  ];
+  return { wonBid: { ...facts, state, needs } };
+}
+
 const kindsWithPersons = ['contract', 'renegotiation', 'withdrawal', 'lookup', 'event'] as const;
 
 /**
  * What waits for a person, as the desk tells it: the oldest first, each with what it needs and the command to give it in the name of the
- * token. Won bids without a contract are told by no operation of the API.
+ * token, and won bids whose contract nobody has ordered.
  */
 async function nextThere(
-  { terminal, format }: CommandWorld,
+  { terminal, format, clock }: CommandWorld,
   desk: RemoteDesk,
   { limit, json }: { limit: number; json: boolean },
 ): Promise<void> {
@@ -164,6 +164,8 @@ async function nextThere(
   const { next } = texts;
   const found: FlowShown[] = [];
   const winners: unknown[] = [];
+  const bids: UnorderedBid[] = [];
+  let whole: boolean | null = null;
   for (const flow of kindsWithPersons) {
     // All of them: the oldest come last, and are told first.
     for (let before: string | null = null; ; ) {
@@ -171,15 +173,20 @@ async function nextThere(
       const page: FlowsTold = await desk.flows(flow, { phase: undefined, waitsFor, limit: mostAtOnce, before });
       found.push(...page.flows.filter((told) => flow !== 'event' || told.waitsFor.length > 0 || told.frozen !== null));
       winners.push(...(page.unknownWinners ?? []));
+      bids.push(...(page.wonBids ?? []).map(({ state: phase, ...bid }) => ({ ...bid, phase })));
+      whole ??= page.wonBidsWhole ?? null;
       before = page.next;
       if (before === null) break;
     }
   }
   found.sort((one, other) => one.startedAt - other.startedAt);
   const shown = found.slice(0, limit);
-  terminal.say(proseText(next.withoutBids, width));
+  const shownBids = bids.slice(0, limit - shown.length);
+  // It is of an earlier version.
+  if (whole === null) terminal.say(proseText(next.withoutBids, width));
   if (json) {
     for (const told of shown) terminal.write(JSON.stringify({ ...told, needs: needsThere(format, told) }));
+    for (const bid of shownBids) terminal.write(JSON.stringify(wonBidJson(bid, next.fields)));
     for (const winner of winners.slice(0, limit)) terminal.write(JSON.stringify({ unknownWinner: winner }));
     return;
   }
@@ -198,9 +205,12 @@ async function nextThere(
     });
     return [proseText(next.head(flowId, name, changed, begun === changed ? null : begun), width), ...needs].join('\n');
   });
+  paragraphs.push(...shownBids.map((bid) => unorderedText(format, bid, clock.now())));
   terminal.write(paragraphs.length === 0 ? next.none : paragraphs.join('\n\n'));
   if (winners.length > 0) terminal.say(proseText(texts.winnersThere(winners.length), width));
-  if (found.length > shown.length) terminal.say(next.more(found.length - shown.length));
+  const left = found.length - shown.length + bids.length - shownBids.length;
+  if (left > 0) terminal.say(next.more(left));
+  if (whole === false) terminal.say(next.moreBids);
   if (shown.some(({ flow, frozen }) => flow !== 'event' && frozen === null)) terminal.say(next.fieldsFrom);
 }
 

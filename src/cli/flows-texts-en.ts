@@ -97,7 +97,7 @@ export const flowsEn: Texts['flows'] = {
       ].join(' '),
     none: 'Nothing waits for a person.',
     withoutBids:
-      'As the desk tells it, without won bids whose contract nobody has ordered: these are on the console’s page of flows, and beside the store, without LANCE_URL.',
+      'As a desk of an earlier version tells it, without won bids whose contract nobody has ordered: these are on the console’s page of flows, and beside the store, without LANCE_URL.',
     more: (count) => `And ${count} more; --limit shows more.`,
     moreBids: 'Not all won bids were looked at; lance bids list --state proposed shows the others.',
     fieldsFrom:

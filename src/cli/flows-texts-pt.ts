@@ -99,7 +99,7 @@ export const flowsPt = {
       ].join(' '),
     none: 'Nada espera por uma pessoa.',
     withoutBids:
-      'Como a mesa conta, sem os lances ganhos cujo contrato ninguém pediu: estes estão na página de fluxos do console e, junto do armazenamento, sem LANCE_URL.',
+      'Como conta uma mesa de versão anterior, sem os lances ganhos cujo contrato ninguém pediu: estes estão na página de fluxos do console e, junto do armazenamento, sem LANCE_URL.',
     more: (count: number) => `E mais ${count}; --limit mostra mais.`,
     moreBids: 'Nem todos os lances ganhos foram vistos; lance bids list --state proposed mostra os outros.',
     fieldsFrom:

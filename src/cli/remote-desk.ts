@@ -15,6 +15,7 @@ import {
 } from '../http/api/rule-routes.ts';
 import {
   bidPage,
+  contractPage,
   decisionSchema,
   dismissedSchema,
   flowSchema,
@@ -282,6 +283,8 @@ const flowsTold = z.looseObject({
   flows: z.array(flowTold),
   next: z.string().nullable(),
   unknownWinners: z.array(z.json()).optional(),
+  wonBids: contractPage.shape.wonBids,
+  wonBidsWhole: z.boolean().optional(),
 });
 const resultTold = z.object({ at: z.number(), refused: z.boolean(), answer: z.json() });
 const identityTold = z.object({ name: z.string() });

@@ -92,7 +92,7 @@ test('one flow and its history are shown by the running desk', async () => {
 test('what waits for a person is told by the running desk, with the command for it (issue 21, line 6)', async () => {
   const none = await lance(afar, 'contracts', 'next');
   assert.deepEqual([none.code, none.stdout.trim()], [0, 'Nothing waits for a person.'], none.stderr);
-  assert.match(none.stderr.replaceAll(/\s+/g, ' '), /won bids whose contract nobody has ordered/);
+  assert.equal(none.stderr, '', 'the desk tells won bids without a contract too');
   const headers = { 'content-type': 'application/json' };
   const body = readFileSync(new URL('../examples/webhooks/ccb.json', import.meta.url));
   const taken = await fetch(daemon.url, { method: 'POST', headers, body });

@@ -2,14 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { z } from 'zod';
 import { readTopic } from '../../src/bidding/read-topic.ts';
 import { stepFields } from '../../src/console/flow-pages.ts';
 import { flowSteps } from '../../src/domain/flow-records.ts';
-import { stepBodies } from '../../src/http/api/schemas.ts';
+import { type contractPage, stepBodies } from '../../src/http/api/schemas.ts';
+import { jsonLines, lance } from '../cli/desk.ts';
 import type { Flow } from '../flows/client.ts';
 import { type Role, roles, startApi } from '../http/api-house.ts';
 import { contractToSign, until } from './flow-person.ts';
-import { openPerson, type Person } from './person.ts';
+import { openPerson, type Person, tokenOf } from './person.ts';
 
 const cpf = '52998224725';
 const hostile = `"><script>alert(1)</script><img src=x onerror=alert(1)> \u202Egnp.exe' &`;
@@ -56,6 +58,25 @@ test('a contract is signed, and its note generated again, by forms; the server s
     's',
   );
   assert.match(section, row);
+  // The API tells them too, and so does the command line of another machine.
+  const first = (await house.call('GET', '/v1/contracts?waitsFor=person')).body as z.infer<typeof contractPage>;
+  const told = first.wonBids!.map(({ requestId }) => requestId);
+  assert.deepEqual([told.includes(unordered), told.includes(ordered), first.wonBidsWhole], [true, false, true]);
+  const all = (await house.call('GET', '/v1/contracts')).body as z.infer<typeof contractPage>;
+  assert.equal(all.wonBids, undefined);
+  const afar = { LANCE_URL: url, LANCE_TOKEN: tokenOf('operator'), LANCE_LANG: 'en' };
+  const [next, asJson] = await Promise.all([
+    lance(afar, 'contracts', 'next', '--limit', '500'),
+    lance(afar, 'contracts', 'next', '--limit', '500', '--json'),
+  ]);
+  assert.equal(next.code, 0, next.stderr);
+  assert.ok(next.stdout.includes(`lance contracts example ${unordered} > order.json`), next.stdout);
+  assert.doesNotMatch(next.stderr, /without won bids/);
+  const bids = jsonLines<{ wonBid?: { requestId: string } }>(asJson.stdout).flatMap(({ wonBid }) => wonBid ?? []);
+  assert.deepEqual(
+    bids.map(({ requestId }) => requestId),
+    told,
+  );
   assert.match(overview.text, /Prazos<\/dt><dd><bdi>.*?competência/s, 'the deadline is said');
   const list = await person.get('/console/flows/contracts?phase=awaiting-signature');
   assert.match(list.text, new RegExp(`href="${path}"`));

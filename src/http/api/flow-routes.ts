@@ -10,9 +10,11 @@ import type { ShownBids } from '../../origination/lost-bids.ts';
 import type { StepSettings } from '../../origination/next-steps.ts';
 import { type Asker, flowMeant } from '../../origination/orders.ts';
 import type { FlowStore } from '../../origination/ports.ts';
-import type { OpenSealed } from '../../origination/shown-flows.ts';
+import { type OpenSealed, openedOnce } from '../../origination/shown-flows.ts';
 import { stepsOf } from '../../origination/steps.ts';
+import { unorderedBids } from '../../origination/unordered-bids.ts';
 import { readResult } from '../../origination/worker-reading.ts';
+import { type AskedBids, bidsOfAll } from '../../queries/asked-bids.ts';
 import { canonicalDigits } from '../../wire/json.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
@@ -23,6 +25,7 @@ import { problem, problemResponses } from './problems.ts';
 import { contractAsked, lookupAsked, renegotiationAsked, stepAsked, withdrawalAsked } from './requests.ts';
 import {
   contractBody,
+  contractPage,
   eventPage,
   eventParams,
   eventQuery,
@@ -39,6 +42,7 @@ import {
   stepBodies,
   stepNotes,
   stepTexts,
+  waitsForAnybody,
   withdrawalBody,
   workerBody,
 } from './schemas.ts';
@@ -49,11 +53,12 @@ export type FlowRouteParts = {
   front: FlowFront;
   flows: Omit<FlowStore, 'apply'>;
   log: Pick<EventLog, 'readKey' | 'read' | 'ends'>;
-  views: Pick<Views, 'applied' | 'findByBid' | 'missing'> & ShownBids;
+  views: Pick<Views, 'applied' | 'findByBid' | 'missing' | 'query'> & ShownBids;
   append: (entries: readonly NewEntry[]) => Promise<void>;
   clock: Clock;
   vault: Vault;
   guard: Guard;
+  askedBids?: Pick<AskedBids, 'search'> | null;
   /** By what a step is refused, and what they know of the service's numbers for where a proposal stands. */
   flowSettings: StepSettings;
 };
@@ -173,6 +178,19 @@ function addStep(
   );
 }
 
+async function wonBidsOf({ flows, views, askedBids = null, vault, flowSettings, clock }: WithReader, limit: number) {
+  const all = askedBids === null ? null : bidsOfAll(askedBids);
+  const open = openedOnce(vault.open);
+  const around = { unfolded: null, settings: flowSettings, open, now: clock.now() };
+  const { bids, whole } = await unorderedBids({ views: all ?? views, flows }, around);
+  return {
+    wonBids: bids
+      .slice(0, limit)
+      .map(({ phase: state, ...bid }) => ({ ...bid, state: state as 'proposed' | 'contemplated' })),
+    wonBidsWhole: whole && bids.length <= limit && (all?.missing() ?? []).length === 0,
+  };
+}
+
 function addReads(app: ApiApp, parts: WithReader, { path, flow }: KindPath): void {
   const { flows, reader, guard, flowSettings, clock } = parts;
   const roleOf = (request: FastifyRequest) => guard.callerOf(request).role;
@@ -184,13 +202,18 @@ function addReads(app: ApiApp, parts: WithReader, { path, flow }: KindPath): voi
         tags: ['flows'],
         summary: `Every ${flow}, latest first`,
         querystring: flowQuery(flow),
-        response: { 200: answered(flowPage, 'A page of flows, latest first'), ...problemResponses },
+        response: {
+          200: answered(flow === 'contract' ? contractPage : flowPage, 'A page of flows, latest first'),
+          ...problemResponses,
+        },
       },
     },
     async (request) => {
-      const { limit } = request.query;
+      const { limit, waitsFor, before } = request.query;
       const { states, next } = await reader.page({ ...request.query, flow });
-      return flowPageOf(states, limit, reader.openFor(roleOf(request)), flowSettings, clock.now(), next);
+      const page = flowPageOf(states, limit, reader.openFor(roleOf(request)), flowSettings, clock.now(), next);
+      const isFirstOfWaiting = flow === 'contract' && waitsFor === waitsForAnybody && before === undefined;
+      return isFirstOfWaiting ? { ...page, ...(await wonBidsOf(parts, limit)) } : page;
     },
   );
   app.get(

@@ -1223,6 +1223,39 @@ export const flowPage = answerNamed(
   'A page of flows',
 );
 
+const wonBid = z.object({
+  requestId: said(z.string(), 'Id of the request', exampleRequest),
+  state: said(z.enum(['proposed', 'contemplated']), 'State of the bid', 'contemplated'),
+  amountCents: said(cents.nullable(), 'Amount that was bid, in whole cents of a real; null: not known', 1_000_000),
+  decidedAt: said(time.nullable(), 'When it was decided; null: not known', exampleTime),
+  endsAt: said(time.nullable(), 'When it counts as expired; null: not known', exampleTime),
+  cancelled: saidOfParts(
+    z
+      .object({
+        flowId: said(z.string(), 'The contract', `c-${exampleRequest}`),
+        by: said(z.string().nullable(), 'Who cancelled it; null: not known', 'ana'),
+        at: said(time, 'When', exampleTime),
+        orders: said(measured(z.int(), 'a count'), 'How often it was ordered', 1),
+      })
+      .nullable(),
+    'Its contract was ordered and cancelled, and may be ordered again; null: never ordered',
+  ),
+});
+
+export const contractPage = answerNamed(
+  z.object({
+    flows: saidOfParts(z.array(flowSchema), 'Latest first'),
+    next,
+    wonBids: saidOfParts(
+      z.array(wonBid).optional(),
+      'Won bids whose contract nobody has ordered, the first to expire first; on the first page of `waitsFor=person` only, as many as `limit` says',
+    ),
+    wonBidsWhole: said(z.boolean().optional(), 'Where there are any such: false: there may be more of them', true),
+  }),
+  'ContractPage',
+  'A page of contracts, and won bids whose contract nobody has ordered',
+);
+
 const unknownWinner = z.object({
   kind: said(z.enum(['contemplated', 'proposed']), 'What the service told', 'contemplated'),
   requestCode: said(z.string(), 'Code under which it was told; `***` where it may be the number of a person', 'l-1'),
