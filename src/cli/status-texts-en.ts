@@ -79,7 +79,7 @@ export const statusEn: Texts['status'] = {
   failingSource: ({ source, failure, failed, of }) =>
     `FAILS: the source ${source} did not answer ${failed} of the last ${of} questions, the last for ${failure}: what the rules say otherwise holds (runbook LanceSourceFailing)`,
   capsFull: ({ name, byHand, used, limit }, ended, of) =>
-    `${ended} of the last ${of} would-be bids ended by a cap, the last by ${name}${byHand ? ' (set by hand)' : ' (of the rules)'}${used === null ? '' : `: ${used} of ${limit} used then`}`,
+    `${ended} of the last ${of} would-be bids ended by a cap, the last by ${name}${byHand ? ' (set by hand)' : ' (of the rules)'}${used === null ? '' : `: ${used} of ${limit} then`}`,
   capRemedy: ({ name, byHand, windowHours }) =>
     `${windowHours === null ? 'it begins anew at midnight' : `use falls as its window of ${windowHours} h moves on`}; before, ${byHand ? `lance cap ${name} --reais-a-day N raises it, lance cap ${name} --remove takes it away` : 'only a higher limit in the folder of the rules (LANCE_RULES_DIR), or lance rules rollback where this one came with the last set'} (runbook LanceBidsCapped)`,
   tokenTurnedAway: (code) => `with HTTP ${code}: it refuses the token of this desk`,

@@ -115,7 +115,7 @@ export const statusPt = {
     ended: number,
     of: number,
   ) =>
-    `${ended} das últimas ${of} solicitações que teriam lance pararam em um teto; a última, em ${name}${byHand ? ' (posto à mão)' : ' (das regras)'}${used === null ? '' : `: ${used} de ${limit} usados então`}`,
+    `${ended} das últimas ${of} solicitações que teriam lance pararam em um teto; a última, em ${name}${byHand ? ' (posto à mão)' : ' (das regras)'}${used === null ? '' : `: ${used} de ${limit} então`}`,
   capRemedy: ({ name, byHand, windowHours }: CapRemedyFacts) =>
     `${windowHours === null ? 'recomeça à meia-noite' : `o uso cai ao passar a janela de ${windowHours} h`}; antes, ${byHand ? `lance cap ${name} --reais-a-day N o aumenta, lance cap ${name} --remove o tira` : 'só um limite maior na pasta das regras (LANCE_RULES_DIR), ou lance rules rollback se este veio com o último conjunto'} (runbook LanceBidsCapped)`,
   tokenTurnedAway: (code: number) => `com HTTP ${code}: recusa o token desta mesa`,

@@ -77,11 +77,11 @@ test('a cap of the rules that stops every bid is told in every place, with its u
   for (const [language, said] of [
     [
       'pt',
-      /última, em desk-day \(das regras\): R\$ [\d.,]+ de R\$ 1\.000,00 usados então; recomeça à meia-noite; .*LANCE_RULES_DIR/,
+      /última, em desk-day \(das regras\): R\$ [\d.,]+ de R\$ 1\.000,00 então; recomeça à meia-noite; .*LANCE_RULES_DIR/,
     ],
     [
       'en',
-      /last by desk-day \(of the rules\): R\$ [\d.,]+ of R\$ 1,000\.00 used then; it begins anew at midnight; .*LANCE_RULES_DIR/,
+      /last by desk-day \(of the rules\): R\$ [\d.,]+ of R\$ 1,000\.00 then; it begins anew at midnight; .*LANCE_RULES_DIR/,
     ],
   ] as const) {
     const [screen, doctor] = await Promise.all([
@@ -100,10 +100,7 @@ test('a cap of the rules that stops every bid is told in every place, with its u
   ]);
   const ready = await fetch(`${root}/readyz?verbose`);
   assert.equal(ready.status, 200);
-  assert.match(
-    await ready.text(),
-    /^\[!\] caps: .*desk-day \(of the rules\): R\$ [\d.,]+ of R\$ 1,000\.00 used then;/m,
-  );
+  assert.match(await ready.text(), /^\[!\] caps: .*desk-day \(of the rules\): R\$ [\d.,]+ of R\$ 1,000\.00 then;/m);
   assert.match(await (await fetch(`${root}/metrics`)).text(), /^lance_capped_requests [1-9]/m);
   const person = openPerson(root);
   await person.logIn(apiToken);
