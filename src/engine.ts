@@ -253,6 +253,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
       : readinessChecks(desk, flowDesk, rules, orders, serviceNote({ ...parts, desk }, lasts), economics, () =>
           fullCapsOf({ desk, rules, lasts, clock: parts.clock }),
         )),
+    ...(desk === null ? [] : [sourceCheck(() => lasts.lately.failingSources(parts.clock.now()))]),
     ...(door === null ? [] : [webhookCheck(parts, door, refusals)]),
   ];
   const tokenWatch = watchTokens({ ...parts, ...parts.store }, (fault) => tellFault(tellers, fault));
@@ -1075,6 +1076,17 @@ function readinessChecks(
       },
     },
   ];
+}
+
+/** What the rules say for a failing source holds, so it keeps no process from being ready. */
+function sourceCheck(failing: () => ReturnType<Lasts['lately']['failingSources']>): ReadinessCheck {
+  return {
+    name: 'sources',
+    role: 'engine',
+    missing: () => null,
+    note: () => failing()?.map(statusEn.failingSource).join('; ') ?? 'none fails',
+    isIll: () => failing() !== null,
+  };
 }
 
 type ServiceParts = EngineParts & { desk: Desk };

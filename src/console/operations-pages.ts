@@ -129,6 +129,8 @@ function checkText(
       return serviceText(format, status) ?? '';
     case 'caps':
       return words.noCaps;
+    case 'sources':
+      return joined(status.failingSources?.map(format.texts.status.failingSource) ?? [words.noneFails]);
     case 'rules': {
       const { ruleSet } = status;
       const followed = ruleSet === null ? words.noSet : words.followed(ruleSet.slice(0, hashLength));

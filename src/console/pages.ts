@@ -219,6 +219,7 @@ function partsOf(shown: Shown, facts: LiveFacts) {
     bidding?.kind === 'closed' ||
     status.unknownRefusals != null ||
     status.linkQueryRefusals != null ||
+    status.failingSources != null ||
     status.caps != null;
   const tone = isLost ? 'panel shut' : 'panel live';
   const words = bidding === null ? texts.now.doorOnly : bidding.kind === 'open' ? texts.now.open : texts.now.closed;
@@ -278,7 +279,7 @@ ${
 function biddingFacts(
   shown: Shown,
   bidding: NonNullable<DaemonStatus['bidding']>,
-  { unknownRefusals, linkQueryRefusals, slowAnswers, caps }: DaemonStatus,
+  { unknownRefusals, linkQueryRefusals, slowAnswers, failingSources, caps }: DaemonStatus,
   now: number,
 ): Html {
   const { format } = shown;
@@ -301,6 +302,7 @@ ${row(words.remedy, remedy)}
 ${row(words.warning, unknownRefusals == null ? null : status.unknownRefusals(unknownRefusals))}
 ${row(words.warning, linkQueryRefusals == null ? null : status.linkQueryRefusals(linkQueryRefusals))}
 ${row(words.warning, slowAnswers == null ? null : status.slowAnswers(slowAnswers))}
+${(failingSources ?? []).map((failing) => row(words.warning, outside(status.failingSource(failing))))}
 ${row(words.warning, caps == null ? null : outside(fullCapsText(format, caps), longestWarning))}
 </dl>`;
 }

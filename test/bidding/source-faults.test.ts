@@ -139,6 +139,9 @@ test('whatever the source does, what the set says for it holds, and each decisio
   assert.ok(questions.every(({ body }) => /^\{"worker\.cpf":"\d{11}","request\.amountReais":[\d.]+\}$/.test(body)));
   for (const { failure, found } of answers) if (failure !== null) assert.deepEqual(found, { score: 600 });
 
+  const ready = await (await fetch(`${house.engine.url}/readyz?verbose`)).text();
+  assert.match(ready, /^\[!\] sources: .*FAILS: the source elsewhere did not answer (\d+) of the last \1 questions/m);
+
   const heard = new Map(answers.map((answer) => [answer.requestId, answer]));
   let [limited, free, weak] = [0, 0, 0];
   for (const decision of decisionsIn(records)) {

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { alarmCodes } from '../../src/bidding/react.ts';
 import { readTopic } from '../../src/bidding/read-topic.ts';
+import { createFormat } from '../../src/cli/format.ts';
 import { operationsPage, runbookPage, tokensPage } from '../../src/console/operations-pages.ts';
 import { wordsIn } from '../../src/console/pages.ts';
 import { exampleOf } from '../../src/http/api/described.ts';
@@ -163,14 +164,17 @@ test('every alarm has its place in the runbooks, and what others wrote stays a t
   for (const language of ['pt', 'en'] as const) {
     const shown = { ...wordsIn(language), otherHref: '/', assetVersion: 'v', person };
     const codes = [...alarmCodes, ...flowAlarms, ...furtherAlarms];
+    const failing = { source: 'bureau', failure: 'time-out' as const, failed: 12, of: 20 };
     const made = operationsPage(shown, {
       status: {
         ...status,
+        failingSources: [failing],
         rulesFolder: { ...status.rulesFolder, refusal },
         partitions: { owned: [0], closed: [hostile, 'behind since 2026-11-27T06:06:12.345Z'] },
       },
       checks: [
         { name: hostile, missing: hostile, note: null, isIll: false },
+        { name: 'sources', missing: null, note: 'FAILS', isIll: true },
         { name: 'log', missing: null, note: 'written 2026-11-27T06:06:12.345Z', isIll: true },
       ],
       standing: { orders: null, ordersCurrent: true, flows: { closed: [], frozen: 0 } },
@@ -181,6 +185,7 @@ test('every alarm has its place in the runbooks, and what others wrote stays a t
     });
     assert.match(made, language === 'pt' ? /written 27\/11\/2026 03:06 -03/ : /written 2026-11-27 03:06 -03/);
     assert.doesNotMatch(made, /06:06:12/);
+    assert.ok(made.includes(createFormat(language).texts.status.failingSource(failing)), made);
     assert.doesNotMatch(made, /class="right"/, 'what is to be put right though nothing is missing is no good row');
     assert.match(made, /<li><bdi>caps\.json:12: \/rules\/0\/when: unknown fact<\/bdi><\/li>/);
     const books = runbookPage(shown, text);

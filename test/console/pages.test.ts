@@ -268,10 +268,11 @@ test('the first page says the detail of a cause in the language of the page', ()
   }
 });
 
-test('a service that refuses every bid, or is slow, stands on the first page while bidding is open', () => {
+test('a service that refuses every bid, or is slow, and a source that fails, stand on the first page while bidding is open', () => {
   const example = exampleOf(statusSchema) as Parameters<typeof nowPage>[1]['status'];
   const bidding = { ...example.bidding!, kind: 'open' as const, cause: null, detail: null, remedy: null };
-  const status = { ...example, bidding, unknownRefusals: null, linkQueryRefusals: null, slowAnswers: null, caps: null };
+  const calm = { unknownRefusals: null, linkQueryRefusals: null, slowAnswers: null, failingSources: null, caps: null };
+  const status = { ...example, bidding, ...calm };
   const facts = { caps: [], moreCaps: 0, reviewsWaiting: null, isAlone: true, now: status.at, notice: null };
   for (const [language, warning, refused, queries, slow] of [
     [
@@ -294,6 +295,13 @@ test('a service that refuses every bid, or is slow, stands on the first page whi
     const slowPage = page({ slowAnswers: { medianMs: 4_020, of: 20, windowMs: 30_000 } });
     assert.match(slowPage, slow);
     assert.equal(slowPage.split(`<dt>${warning}</dt>`).length, 2);
+    const source = { failure: 'time-out' as const, failed: 12, of: 20 };
+    const failing = ['bureau', 'score'].map((name) => ({ source: name, ...source }));
+    const failingPage = page({ failingSources: failing });
+    assert.match(failingPage, /class="panel shut"/);
+    for (const each of failing)
+      assert.ok(failingPage.includes(createFormat(language).texts.status.failingSource(each)), failingPage);
+    assert.equal(failingPage.split(`<dt>${warning}</dt>`).length, 3);
   }
 });
 
