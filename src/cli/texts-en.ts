@@ -62,7 +62,8 @@ export const en: Texts = {
     batch: 'only those of this batch',
     cpf: 'only those of the worker with this CPF; - reads it from standard input, so that no history of the shell has it',
     cpfAwaited: 'Type the CPF of the worker and Enter.',
-    noCpf: '--cpf was given no CPF: write its 11 digits, with or without points and dash; its check digits must hold.',
+    noCpf:
+      '--cpf was given no CPF: write its 11 digits, with or without points and dash; its check digits must hold, and not all 11 may be the same.',
     segment: 'only those decided in this segment or in one below it (bids show names it)',
     since: 'decided, or else received, then or later: a day (2026-11-23) or a minute (2026-11-23T14:30), Brasília time',
     until: 'decided, or else received, then or earlier; a day counts whole',

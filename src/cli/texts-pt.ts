@@ -69,7 +69,7 @@ export const pt = {
     cpf: 'só as do trabalhador com este CPF; - lê o CPF da entrada padrão, para que o histórico do shell não o guarde',
     cpfAwaited: 'Digite o CPF do trabalhador e Enter.',
     noCpf:
-      '--cpf não recebeu um CPF: escreva os 11 dígitos, com ou sem pontos e traço; os dígitos verificadores têm de conferir.',
+      '--cpf não recebeu um CPF: escreva os 11 dígitos, com ou sem pontos e traço; os dígitos verificadores têm de conferir, e os 11 não podem ser iguais.',
     segment: 'só as decididas neste segmento ou num segmento dentro dele (bids show mostra qual)',
     since:
       'decididas (ou recebidas, se ainda não houve decisão) a partir deste dia (2026-11-23) ou minuto (2026-11-23T14:30), horário de Brasília',

@@ -219,7 +219,8 @@ export const consoleEn: ConsoleTexts = {
     cpf: 'CPF of the worker',
     findWorker: 'Find by CPF',
     cpfHelp: 'The search is recorded with your name.',
-    noCpf: 'Write the 11 digits of the CPF, with or without points and dash; its check digits must hold.',
+    noCpf:
+      'Write the 11 digits of the CPF, with or without points and dash; its check digits must hold, and not all 11 may be the same.',
     ofWorker: 'Only the requests of the worker who was searched for.',
     searchOver: 'This search is over, or was made by somebody else. Search for the CPF again.',
     unknown: 'No request has this number.',

@@ -218,7 +218,8 @@ export const consolePt = {
     cpf: 'CPF do trabalhador',
     findWorker: 'Buscar por CPF',
     cpfHelp: 'A busca fica no registro com o seu nome.',
-    noCpf: 'Escreva os 11 dígitos do CPF, com ou sem pontos e traço; os dígitos verificadores têm de conferir.',
+    noCpf:
+      'Escreva os 11 dígitos do CPF, com ou sem pontos e traço; os dígitos verificadores têm de conferir, e os 11 não podem ser iguais.',
     ofWorker: 'Só as solicitações do trabalhador buscado.',
     searchOver: 'Esta busca terminou ou foi feita por outra pessoa. Busque o CPF de novo.',
     unknown: 'Nenhuma solicitação tem este número.',

@@ -2,7 +2,7 @@
  * CPFs in texts and ids that stand in clear, however their digits are grouped. Eleven digits in a row are a valid CPF by chance once
  * in a hundred, so what is done about them depends on what it costs to be wrong.
  */
-import { cpf as cpfRules } from 'cpf-cnpj-validator';
+import { isCpf } from './cpf.ts';
 
 const cpfLength = 11;
 
@@ -44,10 +44,6 @@ function groupsIn(text: string): Group[] {
 
 function areJoined(text: string, one: Group, next: Group): boolean {
   return next.start - one.end <= 3 && separator.test(text.slice(one.end, next.start));
-}
-
-function isCpf(digits: string): boolean {
-  return cpfRules.isValid(digits, true);
 }
 
 /** Zeros in front of eleven digits are not part of a CPF. */

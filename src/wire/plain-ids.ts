@@ -2,10 +2,11 @@
  * Which texts of the service may stand in a record in clear: identifiers, companies' numbers, codes. What does not look like one
  * might name a person; it is kept sealed or goes by a pseudonym.
  */
-import { cnpj as cnpjRules, cpf as cpfRules } from 'cpf-cnpj-validator';
+import { cnpj as cnpjRules } from 'cpf-cnpj-validator';
 import { canonicalCode, guidOf } from '../domain/request-codes.ts';
 import { isCode } from '../domain/sealed-facts.ts';
 import type { Vault } from '../domain/vault.ts';
+import { isCpf } from './cpf.ts';
 import { mayHoldCpf } from './hidden-cpf.ts';
 import { type Reading, readDigits, readText } from './values.ts';
 
@@ -84,7 +85,7 @@ function isCompany(employerId: string, idType: number | null): boolean {
   if (bare.length > cpfLength) return cnpjRules.isValid(bare.padStart(cnpjLength, '0'));
   if (idType !== 1) return false;
   if (bare.length <= rootLength) return true;
-  return cnpjRules.isValid(bare.padStart(cnpjLength, '0')) && !cpfRules.isValid(bare.padStart(cpfLength, '0'), true);
+  return cnpjRules.isValid(bare.padStart(cnpjLength, '0')) && !isCpf(bare.padStart(cpfLength, '0'));
 }
 
 /** The number of a company as it was received, a pseudonym of all else: it may be of a person, or name one. */

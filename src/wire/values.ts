@@ -1,7 +1,8 @@
 /** Single values of the wire: read into the units of the house, or a text that says what was expected. Nothing is guessed. */
-import { cpf as cpfRules } from 'cpf-cnpj-validator';
+
 import { dayOf } from '../domain/clock.ts';
 import type { AmountCents, Day, EpochMs, RateHundredths } from '../domain/glossary.ts';
+import { isCpf } from './cpf.ts';
 import { cutText } from './hidden-cpf.ts';
 import { canonicalDigits, isRawNumber, kindOf } from './json.ts';
 import { fromWallClock } from './local-time.ts';
@@ -262,9 +263,7 @@ export function readCpf(value: unknown): Reading<string> {
   if (isMissing(value)) return missing;
   const text = (plainText(value) ?? '').replace(/[.-]/g, '');
   const digits = /^\d{1,11}$/.test(text) ? text.padStart(11, '0') : '';
-  return cpfRules.isValid(digits, true)
-    ? read(digits)
-    : wrong(value, 'send a CPF of 11 digits whose check digits hold');
+  return isCpf(digits) ? read(digits) : wrong(value, 'send a CPF of 11 digits whose check digits hold');
 }
 
 /**

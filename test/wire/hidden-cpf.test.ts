@@ -34,6 +34,7 @@ test('a CPF in any grouping goes from texts, and no digit of it stays (defect li
     ),
   );
   assert.equal(withoutCpf('６０４６２９１４８８７ e 000060462914887'), '*** e ***');
+  assert.equal(withoutBareCpf('L:12345678909:a 123.456.789-09'), 'L:***:a ***', 'also one that lists have as made up');
   assert.equal(withoutCpf(`lote 2026-${cpf}`), 'lote 2026-***');
 });
 

@@ -23,6 +23,7 @@ import {
   readScore,
   readTerm,
   readText,
+  typedCpf,
 } from '../../src/wire/values.ts';
 
 function got<T>(reading: Reading<T>): T {
@@ -105,6 +106,9 @@ test('ids keep every digit', () => {
 test('a CPF gets its leading zeros back and its check digits must hold', () => {
   assert.equal(got(readCpf(1_504_901_002)), '01504901002');
   assert.equal(got(readCpf('915.825.754-36')), '91582575436');
+  // A list of the validator has it as made up, beside those of one digit.
+  for (const counted of ['123.456.789-09', 12345678909]) assert.equal(got(readCpf(counted)), '12345678909');
+  assert.equal(typedCpf(' 123.456.789-09'), '12345678909');
   for (const value of [91582575435, '11111111111', 0, '915825754360', 'x', 1.5, {}]) {
     const reading = readCpf(value);
     assert.equal(reading.kind, 'wrong');

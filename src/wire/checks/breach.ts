@@ -2,7 +2,7 @@
  * Every rule that the contract sets for an operation, checked before anything is sent. The sandbox enforces the same rules
  * with code of its own and may not import this room: a misreading must not be shared.
  */
-import { cpf as cpfRules } from 'cpf-cnpj-validator';
+import { isCpf } from '../cpf.ts';
 import { type OperationName, type Prepared, type RequestOf, writeOperation } from '../operations.ts';
 
 /** `field` is the request's own name for it, with dots; `rule` is stable and made for programs; `problem` says the remedy. */
@@ -123,7 +123,7 @@ export function employerFormed(field: string, employerId: string, employerIdType
   if (id === '' || (employerIdType !== 1 && employerIdType !== 2)) return null;
   const isCompany = /^[\dA-Z]{7,14}$/.test(id) && /\d{2}$/.test(id);
   const digits = id.replace(/^0+/, '').padStart(cpfDigits, '0');
-  const isPerson = /^\d{1,14}$/.test(id) && cpfRules.isValid(digits, true);
+  const isPerson = /^\d{1,14}$/.test(id) && isCpf(digits);
   if (employerIdType === 1 ? isCompany : isPerson) return null;
   const text =
     employerIdType === 1
@@ -142,5 +142,5 @@ export function registrationFormed(field: string, registration: string): Check {
 
 /** Eleven digits, of which the last two are right check digits. A missing CPF is refused too. */
 export function validCpf(field: string, value: string | null | undefined): Check {
-  return cpfRules.isValid(value ?? '', true) ? null : breach('cpf-valid', field, 'send the 11 digits of a valid CPF');
+  return isCpf(value ?? '') ? null : breach('cpf-valid', field, 'send the 11 digits of a valid CPF');
 }

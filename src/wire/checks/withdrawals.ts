@@ -1,9 +1,10 @@
 /** What the contract asks of a withdrawal-backed loan's operations before they are sent. */
 import { isIP } from 'node:net';
-import { cnpj as cnpjRules, cpf as cpfRules } from 'cpf-cnpj-validator';
+import { cnpj as cnpjRules } from 'cpf-cnpj-validator';
 import { dayOf } from '../../domain/clock.ts';
 import type { AmountCents, Day, EpochMs, RateHundredths } from '../../domain/glossary.ts';
 import { nearestWord } from '../../domain/nearest-word.ts';
+import { isCpf } from '../cpf.ts';
 import { cpfsIn, plainlyWritten } from '../hidden-cpf.ts';
 import { isJsonObject, isRawNumber, type JsonObject, type JsonValue, scalarsIn } from '../json.ts';
 import {
@@ -321,7 +322,7 @@ function insuranceOfLoan(
 
 function partnerKnown(document: string | null | undefined): Check {
   if (document === null || document === undefined) return null;
-  if (cpfRules.isValid(document, true) || cnpjRules.isValid(document, true)) return null;
+  if (isCpf(document) || cnpjRules.isValid(document, true)) return null;
   return breach('partner-document', 'partnerDocument', 'send the valid CNPJ or CPF of the partner, digits alone');
 }
 
@@ -388,7 +389,7 @@ function isDocumentKey(key: string): boolean {
 
 function hasPixForm(key: string): boolean {
   const { cpf, cnpj, phone, email, random } = pixKeyForms;
-  if (cpf.test(key)) return cpfRules.isValid(key, true);
+  if (cpf.test(key)) return isCpf(key);
   if (cnpj.test(key)) return cnpjRules.isValid(key, true);
   return phone.test(key) || email.test(key) || random.test(key);
 }
@@ -446,7 +447,7 @@ const slipLine = /^\d{47,48}$/;
 function isDocument(document: string | null | undefined): boolean {
   if (!isThere(document)) return true;
   const digits = document!.replaceAll(/[ ./-]/g, '');
-  return cpfRules.isValid(digits, true) || cnpjRules.isValid(digits, true);
+  return isCpf(digits) || cnpjRules.isValid(digits, true);
 }
 
 /** EMV QR code: its format first, and at its end the CRC-16 of all before (ISO/IEC 13239, from FFFF). */
