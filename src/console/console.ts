@@ -42,8 +42,9 @@ import { operatorResolutions, resolveRequest, sayable } from '../operating/endin
 import { createPersonalReads } from '../operating/personal-reads.ts';
 import { type StartToken, startPerson } from '../operating/start-token.ts';
 import { beginTokenSession, revokeToken, type TokenParts, type TokenWatch } from '../operating/tokens.ts';
-import { withoutCpf } from '../wire/hidden-cpf.ts';
+import { looksLikeCpf, mayHoldCpf, withoutCpf } from '../wire/hidden-cpf.ts';
 import { workerKeyOf } from '../wire/identity.ts';
+import { shownBatch } from '../wire/plain-ids.ts';
 import { typedCpf } from '../wire/values.ts';
 import {
   type ConsoleRoutes,
@@ -369,12 +370,7 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
 
   page('/console/requests', async ({ pages, shown, session }, request, reply) => {
     const query = queryOf(request);
-    const filters: Filters = Object.fromEntries(
-      pages.filterNames.flatMap((name) => {
-        const value = query[name]?.trim() ?? '';
-        return value === '' ? [] : [[name, value]];
-      }),
-    );
+    const filters = typedFilters(query, pages.filterNames);
     const before = query.before === undefined || query.before === '' ? undefined : query.before;
     const { since, until, ...others } = filters;
     const asked = bidQuery.safeParse({
@@ -404,17 +400,36 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
   });
 
   /**
-   * By POST, for people type a CPF here too: it must not stand in an address, which browsers and proxies keep. Eleven digits that are the
-   * number of a request open it.
+   * By POST, for people type a CPF here too: it must not stand in an address, which browsers and proxies keep. Only the number of a
+   * request that there is comes into one.
    */
   action('/console/requests/find', async ({ pages, shown, session, form }, _request, reply) => {
     const typed = (form.id ?? '').trim().slice(0, longestId);
-    const digits = typed.replaceAll(/[\s./-]/g, '');
-    if (/^\d{11}$/.test(digits) && (typed !== digits || (await parts.bids.one(digits, session.role)) === null)) {
-      const page = { filters: {}, isFirst: true, worker: null, found: null, problem: null, isCpfAsId: true };
+    if (typed === '') return reply.redirect('/console/requests', 303);
+    const asked = requestParams.safeParse({ requestId: typed });
+    const found = asked.success ? await parts.bids.one(asked.data.requestId, session.role) : null;
+    if (found !== null) return reply.redirect(`/console/requests/${encodeURIComponent(found.requestId)}`, 303);
+    if (!looksLikeCpf(typed)) return unknownRequest(reply, pages, shown);
+    const page = { filters: {}, isFirst: true, worker: null, found: null, problem: null, isCpfAsId: true };
+    return send(reply, pages.requestsPage(shown, page), 422);
+  });
+
+  /** By POST, as above. The address that it leads to has a batch by the name by which it is shown. */
+  action('/console/requests/filter', async ({ pages, shown, form }, _request, reply) => {
+    const typed = typedFilters(form, pages.filterNames);
+    const { batchId } = typed;
+    const filters =
+      batchId !== undefined && mayHoldCpf(batchId) ? { ...typed, batchId: shownBatch(parts.vault, batchId) } : typed;
+    const personal = pages.filterNames.filter((name) => name !== 'batchId' && mayHoldCpf(typed[name] ?? ''));
+    if (personal.length > 0) {
+      const labels = personal.map((name) => labelOf(shown.texts.requests, name));
+      const problem = `${shown.texts.requests.invalid} ${labels.join(', ')}.`;
+      const page = { filters: {}, isFirst: true, worker: null, found: null, problem };
       return send(reply, pages.requestsPage(shown, page), 422);
     }
-    return reply.redirect(typed === '' ? '/console/requests' : `/console/requests/${encodeURIComponent(typed)}`, 303);
+    const worker = form.worker ?? '';
+    const query = new URLSearchParams({ ...filters, ...(worker === '' ? {} : { worker }) }).toString();
+    return reply.redirect(query === '' ? '/console/requests' : `/console/requests?${query}`, 303);
   });
 
   action('/console/requests/worker', async ({ pages, shown, session, form }, _request, reply) => {
@@ -450,8 +465,7 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
       const resolve = { allowed: pages.mayResolve(shown) ? await sayable(parts, requestId) : [], tried };
       return send(reply, pages.requestPage(shown, decision, { contract, notice, now: clock.now(), resolve }), status);
     }
-    const { unknown } = shown.texts.problem;
-    return send(reply, pages.problemPage(shown, { title: unknown, text: shown.texts.requests.unknown }), 404);
+    return unknownRequest(reply, pages, shown);
   }
 
   action('/console/requests/:requestId/resolve', async (world, request, reply) => {
@@ -639,6 +653,21 @@ function preferredIn(header: string): 'pt' | 'en' {
     .filter(({ name, weight }) => (name === 'pt' || name === 'en') && weight > 0)
     .sort((one, other) => other.weight - one.weight);
   return named[0]?.name === 'en' ? 'en' : 'pt';
+}
+
+function unknownRequest(reply: FastifyReply, pages: Begun['pages'], shown: Shown): FastifyReply {
+  const { unknown } = shown.texts.problem;
+  return send(reply, pages.problemPage(shown, { title: unknown, text: shown.texts.requests.unknown }), 404);
+}
+
+/** Those that were filled in. */
+function typedFilters(form: Readonly<Record<string, string | undefined>>, names: readonly (keyof Filters)[]): Filters {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = form[name]?.trim() ?? '';
+      return value === '' ? [] : [[name, value]];
+    }),
+  );
 }
 
 function labelOf(words: Texts['requests'], name: string): string {

@@ -560,7 +560,7 @@ ${isCpfWrong && html`<p class="fault" role="alert" id="cpf-fault">${words.noCpf}
 }
 ${worker !== null && html`<p class="notice" role="status">${words.ofWorker} <a href="/console/requests">${words.clear}</a></p>`}
 <details${isFiltered && html` open`}><summary>${words.filter}</summary>
-<form method="get" action="/console/requests" class="panel">${worker !== null && html`<input type="hidden" name="worker" value="${worker}">`}
+<form method="post" action="/console/requests/filter" class="panel">${csrfField(person!.csrfToken)}${worker !== null && html`<input type="hidden" name="worker" value="${worker}">`}
 <div class="fields">
 <div class="field"><label for="state">${words.state}</label><select id="state" name="state">${option('', words.anyState)}${phases.map((phase) => option(phase, format.texts.states[phase]))}</select></div>
 ${field('code', words.code)}${field('batchId', words.batch)}${field('segment', words.segment)}

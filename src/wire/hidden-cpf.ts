@@ -121,6 +121,12 @@ export function typedCpfsIn(text: string): readonly string[] {
   return typed.map((each) => each.replaceAll(/\D/g, '')).filter(isCpf);
 }
 
+/** Whether a text that was typed for one number has a CPF in it: a valid one, or as many digits as one has, as of one mistyped. */
+export function looksLikeCpf(typed: string): boolean {
+  const digits = plainlyWritten(typed).replaceAll(/\D/g, '');
+  return withoutPadding(digits).length === cpfLength || typedCpfsIn(typed).length > 0 || cpfsIn(typed).length > 0;
+}
+
 /** Of a machine (IPv4): nobody writes the last part of a CPF behind a point. */
 function isAddress(typed: string): boolean {
   const parts = typed.split('.');

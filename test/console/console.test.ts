@@ -365,9 +365,43 @@ test('requests are found, by what they are and by their number; hostile texts st
       assert.ok(new RegExp(`role="alert"[^<]*>[^<]*${label.replace('(', '\\(')}`).test(answer.text), name);
     }
   assert.equal((await person.get('/console/requests?since=2026-02-28T23:59&until=9999-12-31T23:59')).status, 200);
-  const strange = await person.post('/console/requests/find', { ...form, id: hostile });
-  assert.equal(strange.status, 303);
-  assert.doesNotMatch(strange.location!, /[<>"\u202e]/);
+  // What is typed comes into an address only as the number of a request that there is.
+  for (const [id, status] of [
+    [hostile, 404],
+    ['999999999999', 404],
+    ...[
+      ...['529.982.247–25', '529.982.247\u201025', 'CPF 529.982.247-25', '529.982.247-25 Ana', '529,982,247-25'],
+      ...[
+        '５２９９８２２４７２５',
+        '529·982·247·25',
+        '#52998224725',
+        '052998224725',
+        '529\u200b98224725',
+        '529_982_247_25',
+      ],
+      ...['529.982.247-26', 'x529.982.247-25x', '529.982.247-25 (11) 91234-5678'],
+    ].map((cpf) => [cpf, 422] as const),
+  ] as const) {
+    const answer = await person.post('/console/requests/find', { ...form, id });
+    assert.deepEqual([answer.status, answer.location ?? null], [status, null], id);
+    assert.doesNotMatch(answer.text, /<script>|<img|\u202e|529.?982/i, id);
+  }
+  // So does what is filtered by: a batch whose code may be a CPF goes by its pseudonym, as wherever it is shown.
+  const filter = { ...form, state: 'lost', code: '', segment: '', since: '', until: '' };
+  const filtered = (typed: Record<string, string>) => person.post('/console/requests/filter', { ...filter, ...typed });
+  const plain = await filtered({ batchId: ' L-1 ' });
+  assert.deepEqual([plain.status, plain.location], [303, '/console/requests?state=lost&batchId=L-1']);
+  for (const typed of ['52998224725', '529.982.247–25', '５２９９８２２４７２５', 'CPF 529.982.247-25']) {
+    const { status, location } = await filtered({ batchId: typed });
+    assert.equal(status, 303);
+    assert.match(location!, /^\/console\/requests\?state=lost&batchId=[\w%-]+$/);
+    assert.doesNotMatch(decodeURIComponent(location!).normalize('NFKC').replaceAll(/\D/g, ''), /52998224725/, typed);
+    for (const name of ['code', 'segment', 'since', 'state'])
+      assert.deepEqual(((each) => [each.status, each.location ?? null])(await filtered({ [name]: typed })), [
+        422,
+        null,
+      ]);
+  }
   assert.equal((await person.post('/console/requests/find', { id: one.requestId, csrf: 'x' })).status, 403);
   const wrong = await person.get('/console/requests?since=yesterday&state=nothing');
   assert.equal(wrong.status, 422);
