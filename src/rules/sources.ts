@@ -4,7 +4,7 @@
  * a whole, so that nothing is let through that nobody could read.
  */
 import { createHash } from 'node:crypto';
-import { cpf as cpfRules } from 'cpf-cnpj-validator';
+import { isCpf } from '../domain/cpf.ts';
 import { nearestWord } from '../domain/nearest-word.ts';
 import { maxReplyLength } from '../domain/offer.ts';
 import type { DerivedFact } from './derived.ts';
@@ -141,9 +141,7 @@ const cpfDigits = 11;
 /** It would stand in the log in clear. One number of a hundred with so many digits is one by chance, and no answer then. */
 function isCpfNumber(value: number): boolean {
   const digits = String(value);
-  return (
-    /^\d+$/.test(digits) && digits.length >= fewestCpfDigits && cpfRules.isValid(digits.padStart(cpfDigits, '0'), true)
-  );
+  return /^\d+$/.test(digits) && digits.length >= fewestCpfDigits && isCpf(digits.padStart(cpfDigits, '0'));
 }
 
 /** Values by field, as the declaration wants them; what is null or left out is unknown. Faults go to `place`. */

@@ -2,7 +2,7 @@
  * CPFs in texts and ids that stand in clear, however their digits are grouped. Eleven digits in a row are a valid CPF by chance once
  * in a hundred, so what is done about them depends on what it costs to be wrong.
  */
-import { isCpf } from './cpf.ts';
+import { isCpf } from '../domain/cpf.ts';
 
 const cpfLength = 11;
 

@@ -3,10 +3,10 @@
  * might name a person; it is kept sealed or goes by a pseudonym.
  */
 import { cnpj as cnpjRules } from 'cpf-cnpj-validator';
+import { isCpf } from '../domain/cpf.ts';
 import { canonicalCode, guidOf } from '../domain/request-codes.ts';
 import { isCode } from '../domain/sealed-facts.ts';
 import type { Vault } from '../domain/vault.ts';
-import { isCpf } from './cpf.ts';
 import { mayHoldCpf } from './hidden-cpf.ts';
 import { type Reading, readDigits, readText } from './values.ts';
 

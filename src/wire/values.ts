@@ -1,8 +1,8 @@
 /** Single values of the wire: read into the units of the house, or a text that says what was expected. Nothing is guessed. */
 
 import { dayOf } from '../domain/clock.ts';
+import { isCpf } from '../domain/cpf.ts';
 import type { AmountCents, Day, EpochMs, RateHundredths } from '../domain/glossary.ts';
-import { isCpf } from './cpf.ts';
 import { cutText } from './hidden-cpf.ts';
 import { canonicalDigits, isRawNumber, kindOf } from './json.ts';
 import { fromWallClock } from './local-time.ts';

@@ -2,7 +2,7 @@
  * Every rule that the contract sets for an operation, checked before anything is sent. The sandbox enforces the same rules
  * with code of its own and may not import this room: a misreading must not be shared.
  */
-import { isCpf } from '../cpf.ts';
+import { isCpf } from '../../domain/cpf.ts';
 import { type OperationName, type Prepared, type RequestOf, writeOperation } from '../operations.ts';
 
 /** `field` is the request's own name for it, with dots; `rule` is stable and made for programs; `problem` says the remedy. */

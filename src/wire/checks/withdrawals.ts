@@ -2,9 +2,9 @@
 import { isIP } from 'node:net';
 import { cnpj as cnpjRules } from 'cpf-cnpj-validator';
 import { dayOf } from '../../domain/clock.ts';
+import { isCpf } from '../../domain/cpf.ts';
 import type { AmountCents, Day, EpochMs, RateHundredths } from '../../domain/glossary.ts';
 import { nearestWord } from '../../domain/nearest-word.ts';
-import { isCpf } from '../cpf.ts';
 import { cpfsIn, plainlyWritten } from '../hidden-cpf.ts';
 import { isJsonObject, isRawNumber, type JsonObject, type JsonValue, scalarsIn } from '../json.ts';
 import {
