@@ -72,7 +72,8 @@ async function setBack(environment: Record<string, string>, { sandbox }: Played)
 
 /** The latest order of an operator is taken out of the log. */
 function forgetOrder({ environment }: Night): void {
-  const database = new DatabaseSync(join(environment.LANCE_DATA_DIR!, 'lance.sqlite'));
+  // The desk writes meanwhile.
+  const database = new DatabaseSync(join(environment.LANCE_DATA_DIR!, 'lance.sqlite'), { timeout: 5_000 });
   database.exec('DELETE FROM control_changes WHERE number = (SELECT max(number) FROM control_changes)');
   database.close();
 }
@@ -227,8 +228,106 @@ async function playOnSmallDisk(context: TestContext, cause: keyof typeof nights,
 
 const noDisk: SmallDisk = { fill: () => assert.fail(), free: () => assert.fail() };
 
-// Each has a desk and a service of its own, and waits for windows of seconds half of its time.
-describe('nights on which no bid flows', { concurrency: 2 }, () => {
+// Each has a desk and a service of its own, and waits for windows of seconds most of its time. The longest stand first.
+describe('nights on which no bid flows', { concurrency: 4 }, () => {
+  test('every bid is refused with 403: a warning in all places, and bidding stays open', async () => {
+    await withNight(75, {}, async (night) => {
+      const { environment, daemon, root, front, played } = night;
+      front.mode = 'bids-forbidden';
+      const alarms = () => daemon.lines.filter(({ msg, code }) => msg === 'alarm' && code === 'bids-refused');
+      for (let batch = 0; batch < 20 && alarms().length === 0; batch += 1) await played.sandbox.run(5);
+      assert.equal(alarms().length, 1, 'the alarm');
+      const { bidding, unknownRefusals } = await apiStatus(night);
+      assert.equal(bidding?.kind, 'open');
+      assert.ok(unknownRefusals! >= 5);
+      assert.match(await (await fetch(`${root}/readyz?verbose`)).text(), /^\[!\] service: .*; REFUSED: the bids of/m);
+      const metrics = await (await fetch(`${root}/metrics`)).text();
+      assert.match(metrics, /^lance_unknown_refusals [1-9]\d*$/m);
+      assert.match(metrics, /^lance_alarms_total\{code="bids-refused"\} 1$/m);
+      firingWithin2Minutes(metrics, 'LanceBidsRefused', [{ alertname: 'LanceBidsRefused' }]);
+      const [screen, doctor] = await Promise.all([
+        lance({ ...environment, LANCE_LANG: 'en' }, 'status'),
+        lance(environment, 'doctor', '--json'),
+      ]);
+      assert.match(flat(screen.stdout), /bidding OPEN.*REFUSED: the bids of the last \d+ requests/);
+      const found = jsonLines<{ check: string; finding: string }>(doctor.stdout);
+      assert.deepEqual(
+        found.filter(({ check }) => check === 'bidding').map(({ finding }) => finding),
+        ['bidding-refused'],
+      );
+      const codes = await codesOf(night);
+      assert.ok((codes.unclassified ?? 0) >= 5, JSON.stringify(codes));
+      const each = daemon.lines.filter(({ msg, code }) => msg === 'alarm' && code === 'rejected-unclassified');
+      const told = each.reduce((sum, { leftOut }) => sum + 1 + Number(leftOut), 0);
+      assert.ok(each.length <= 2 + 38 / 5, `${each.length} lines of ${told} refusals`);
+      assert.ok(told > each.length, 'those left out are counted');
+      front.mode = 'through';
+      await played.sandbox.run(5);
+      const isOver = () => daemon.lines.some(({ msg }) => msg === 'bids-refused-over');
+      for (let looks = 0; looks < 100 && !isOver(); looks += 1) await sleep(100);
+      assert.ok(isOver(), 'the recovery is logged');
+      assert.equal((await apiStatus(night)).unknownRefusals, null);
+    });
+  });
+
+  test('every link query is refused with 403: a warning in all places, and bidding stays open', async () => {
+    await withNight(77, {}, async (night) => {
+      const { environment, daemon, root, front, played } = night;
+      front.mode = 'links-forbidden';
+      const alarms = () => daemon.lines.filter(({ msg, code }) => msg === 'alarm' && code === 'link-queries-refused');
+      for (let batch = 0; batch < 20 && alarms().length === 0; batch += 1) await played.sandbox.run(5);
+      assert.equal(alarms().length, 1, 'the alarm');
+      const { bidding, linkQueryRefusals } = await apiStatus(night);
+      assert.equal(bidding?.kind, 'open');
+      assert.ok(linkQueryRefusals! >= 5);
+      assert.match(await (await fetch(`${root}/readyz?verbose`)).text(), /^\[!\] service: .*; REFUSED: the queries/m);
+      const metrics = await (await fetch(`${root}/metrics`)).text();
+      assert.match(metrics, /^lance_alarms_total\{code="link-queries-refused"\} 1$/m);
+      firingWithin2Minutes(metrics, 'LanceLinkQueriesRefused', [{ alertname: 'LanceLinkQueriesRefused' }]);
+      const [screen, doctor] = await Promise.all([
+        lance({ ...environment, LANCE_LANG: 'en' }, 'status'),
+        lance(environment, 'doctor', '--json'),
+      ]);
+      assert.match(flat(screen.stdout), /bidding OPEN.*REFUSED: the queries of the last \d+ employment links/);
+      const found = jsonLines<{ check: string; finding: string }>(doctor.stdout);
+      assert.deepEqual(
+        found.filter(({ check }) => check === 'bidding').map(({ finding }) => finding),
+        ['bidding-links-refused'],
+      );
+      const codes = await codesOf(night);
+      assert.ok((codes['link-refused'] ?? 0) >= 5, JSON.stringify(codes));
+      front.mode = 'through';
+      const isOver = () => daemon.lines.some(({ msg }) => msg === 'link-queries-refused-over');
+      // Not every request asks for its link.
+      for (let batch = 0; batch < 20 && !isOver(); batch += 1) await played.sandbox.run(5);
+      assert.ok(isOver(), 'the recovery is logged');
+      assert.equal((await apiStatus(night)).linkQueryRefusals, null);
+    });
+  });
+
+  test('every bid is answered with a success that says nothing: closed once, until a bid is answered', async () => {
+    await withNight(76, patient, async (night) => {
+      const { daemon, front, played } = night;
+      front.mode = 'bids-ok';
+      const told = () =>
+        daemon.lines.flatMap(({ msg, code, from }) =>
+          (msg === 'bidding-closed' && code === 'service-unreachable') ||
+          (msg === 'bidding-open' && from === 'service-unreachable')
+            ? [msg]
+            : [],
+        );
+      for (let batch = 0; batch < 3; batch += 1) await played.sandbox.run(10);
+      await untilCause(night, 'service-unreachable');
+      await assertShown(night, 'service-unreachable');
+      assert.deepEqual(told(), ['bidding-closed']);
+      front.mode = 'through';
+      await played.sandbox.run(5);
+      await untilCause(night, null, 20_000);
+      for (let looks = 0; looks < 50 && told().length < 2; looks += 1) await sleep(100);
+      assert.deepEqual(told(), ['bidding-closed', 'bidding-open']);
+    });
+  });
+
   for (const [index, [name, plan]] of Object.entries(nights).entries()) {
     const cause = name as keyof typeof nights;
     test(`${cause}: ${plan.title}`, (context) =>
@@ -362,104 +461,6 @@ describe('nights on which no bid flows', { concurrency: 2 }, () => {
       assert.deepEqual(meant.rulesFolder, { refusal: null, heldBack: null, notFollowed: null });
       assert.ok(lineOf('rules-mended') !== undefined);
       assert.equal(meant.ruleSet, meantHash);
-    });
-  });
-
-  test('every bid is answered with a success that says nothing: closed once, until a bid is answered', async () => {
-    await withNight(76, patient, async (night) => {
-      const { daemon, front, played } = night;
-      front.mode = 'bids-ok';
-      const told = () =>
-        daemon.lines.flatMap(({ msg, code, from }) =>
-          (msg === 'bidding-closed' && code === 'service-unreachable') ||
-          (msg === 'bidding-open' && from === 'service-unreachable')
-            ? [msg]
-            : [],
-        );
-      for (let batch = 0; batch < 3; batch += 1) await played.sandbox.run(10);
-      await untilCause(night, 'service-unreachable');
-      await assertShown(night, 'service-unreachable');
-      assert.deepEqual(told(), ['bidding-closed']);
-      front.mode = 'through';
-      await played.sandbox.run(5);
-      await untilCause(night, null, 20_000);
-      for (let looks = 0; looks < 50 && told().length < 2; looks += 1) await sleep(100);
-      assert.deepEqual(told(), ['bidding-closed', 'bidding-open']);
-    });
-  });
-
-  test('every bid is refused with 403: a warning in all places, and bidding stays open', async () => {
-    await withNight(75, {}, async (night) => {
-      const { environment, daemon, root, front, played } = night;
-      front.mode = 'bids-forbidden';
-      const alarms = () => daemon.lines.filter(({ msg, code }) => msg === 'alarm' && code === 'bids-refused');
-      for (let batch = 0; batch < 20 && alarms().length === 0; batch += 1) await played.sandbox.run(5);
-      assert.equal(alarms().length, 1, 'the alarm');
-      const { bidding, unknownRefusals } = await apiStatus(night);
-      assert.equal(bidding?.kind, 'open');
-      assert.ok(unknownRefusals! >= 5);
-      assert.match(await (await fetch(`${root}/readyz?verbose`)).text(), /^\[!\] service: .*; REFUSED: the bids of/m);
-      const metrics = await (await fetch(`${root}/metrics`)).text();
-      assert.match(metrics, /^lance_unknown_refusals [1-9]\d*$/m);
-      assert.match(metrics, /^lance_alarms_total\{code="bids-refused"\} 1$/m);
-      firingWithin2Minutes(metrics, 'LanceBidsRefused', [{ alertname: 'LanceBidsRefused' }]);
-      const [screen, doctor] = await Promise.all([
-        lance({ ...environment, LANCE_LANG: 'en' }, 'status'),
-        lance(environment, 'doctor', '--json'),
-      ]);
-      assert.match(flat(screen.stdout), /bidding OPEN.*REFUSED: the bids of the last \d+ requests/);
-      const found = jsonLines<{ check: string; finding: string }>(doctor.stdout);
-      assert.deepEqual(
-        found.filter(({ check }) => check === 'bidding').map(({ finding }) => finding),
-        ['bidding-refused'],
-      );
-      const codes = await codesOf(night);
-      assert.ok((codes.unclassified ?? 0) >= 5, JSON.stringify(codes));
-      const each = daemon.lines.filter(({ msg, code }) => msg === 'alarm' && code === 'rejected-unclassified');
-      const told = each.reduce((sum, { leftOut }) => sum + 1 + Number(leftOut), 0);
-      assert.ok(each.length <= 2 + 38 / 5, `${each.length} lines of ${told} refusals`);
-      assert.ok(told > each.length, 'those left out are counted');
-      front.mode = 'through';
-      await played.sandbox.run(5);
-      const isOver = () => daemon.lines.some(({ msg }) => msg === 'bids-refused-over');
-      for (let looks = 0; looks < 100 && !isOver(); looks += 1) await sleep(100);
-      assert.ok(isOver(), 'the recovery is logged');
-      assert.equal((await apiStatus(night)).unknownRefusals, null);
-    });
-  });
-
-  test('every link query is refused with 403: a warning in all places, and bidding stays open', async () => {
-    await withNight(77, {}, async (night) => {
-      const { environment, daemon, root, front, played } = night;
-      front.mode = 'links-forbidden';
-      const alarms = () => daemon.lines.filter(({ msg, code }) => msg === 'alarm' && code === 'link-queries-refused');
-      for (let batch = 0; batch < 20 && alarms().length === 0; batch += 1) await played.sandbox.run(5);
-      assert.equal(alarms().length, 1, 'the alarm');
-      const { bidding, linkQueryRefusals } = await apiStatus(night);
-      assert.equal(bidding?.kind, 'open');
-      assert.ok(linkQueryRefusals! >= 5);
-      assert.match(await (await fetch(`${root}/readyz?verbose`)).text(), /^\[!\] service: .*; REFUSED: the queries/m);
-      const metrics = await (await fetch(`${root}/metrics`)).text();
-      assert.match(metrics, /^lance_alarms_total\{code="link-queries-refused"\} 1$/m);
-      firingWithin2Minutes(metrics, 'LanceLinkQueriesRefused', [{ alertname: 'LanceLinkQueriesRefused' }]);
-      const [screen, doctor] = await Promise.all([
-        lance({ ...environment, LANCE_LANG: 'en' }, 'status'),
-        lance(environment, 'doctor', '--json'),
-      ]);
-      assert.match(flat(screen.stdout), /bidding OPEN.*REFUSED: the queries of the last \d+ employment links/);
-      const found = jsonLines<{ check: string; finding: string }>(doctor.stdout);
-      assert.deepEqual(
-        found.filter(({ check }) => check === 'bidding').map(({ finding }) => finding),
-        ['bidding-links-refused'],
-      );
-      const codes = await codesOf(night);
-      assert.ok((codes['link-refused'] ?? 0) >= 5, JSON.stringify(codes));
-      front.mode = 'through';
-      const isOver = () => daemon.lines.some(({ msg }) => msg === 'link-queries-refused-over');
-      // Not every request asks for its link.
-      for (let batch = 0; batch < 20 && !isOver(); batch += 1) await played.sandbox.run(5);
-      assert.ok(isOver(), 'the recovery is logged');
-      assert.equal((await apiStatus(night)).linkQueryRefusals, null);
     });
   });
 });
