@@ -14,7 +14,10 @@ const reasons: Words = flowsPt.reasons;
 const inWords = (words: Words) => (word: string) => (Object.hasOwn(words, word) ? words[word]! : word);
 const endWord = inWords(ends);
 const causeWord = inWords({ ...reasons, throttled: '429', unauthorised: '401' });
-const money = (amount: string) => amount.replaceAll(/[.,]/g, (mark) => (mark === '.' ? ',' : '.'));
+const money = (amount: string) =>
+  amount
+    .replaceAll(/[.,]/g, (mark) => (mark === '.' ? ',' : '.'))
+    .replace(/\d{4,}/, (whole) => whole.replaceAll(/\B(?=(?:\d{3})+$)/g, '.'));
 const percent = (rate: string) => rate.replace('.', ',');
 
 /** What the shipped rules say, which are written in English. Whoever writes other rules says it as their people read it. */
@@ -153,7 +156,7 @@ const sentences: readonly Sentence[] = [
   [/^(\d+) instalments asked, (\d+) to (\d+) allowed$/, 'pedidas $1 parcelas; permitidas de $2 a $3'],
   [
     /^(.*) asked; at most (.*) may and at least (.*) must be offered$/,
-    'pedidos $1; podem ser ofertados no máximo $2 e no mínimo $3',
+    'foram pedidos $1, e as regras deixam ofertar no máximo $2, menos que o mínimo de $3: o mínimo é o das regras ou, se maior, a parte do valor pedido que os ajustes exigem (economics.minAmountShare)',
     [money, money, money],
   ],
   [/^the margin leaves (.*) an instalment$/, 'a margem deixa $1 por parcela', [money]],

@@ -27,9 +27,26 @@ export function folderText(
 }
 
 /** A line of what a process says of refused rules: `file:line /place: what is wrong`. */
-export function refusalLine({ texts }: Format, line: string): string {
+export function refusalLine(format: Format, line: string): string {
+  const { texts } = format;
+  const shortfall = shortfallLine(format, line);
+  if (shortfall !== null) return shortfall;
   const [, where = '', what = ''] = /^(\S+(?: \/\S*)?: )(.*)$/.exec(line) ?? ['', '', line];
   return where + texts.rules.fault(what);
+}
+
+/** What the tests of a set lack, as `reasonsAgainst` says it in English; null: the line says something else. */
+function shortfallLine({ texts: { rules }, share }: Format, line: string): string | null {
+  const [, percent] = /^The tests show ([\d.]+) % of the rules, which is not enough\.$/.exec(line) ?? [];
+  if (percent !== undefined) return rules.tooLittle(share(Number(percent) / 100));
+  const [, rule, condition, missing] = /^"(.*?)"(?:, (.*))?: never ([\w, ]+) in the tests$/.exec(line) ?? [];
+  if (rule !== undefined && missing !== undefined) {
+    const truths: Readonly<Record<string, string>> = rules.truths;
+    const said = missing.split(', ').map((truth) => (Object.hasOwn(truths, truth) ? truths[truth]! : truth));
+    return rules.uncovered(rule, condition ?? null, said.join(', '));
+  }
+  const [, test, field, expected, actual] = /^(\S+ ".*"): (\S+): expected (.*), got (.*)$/.exec(line) ?? [];
+  return test === undefined ? null : `${test}: ${rules.testFailed(field!, expected!, actual!)}`;
 }
 
 export function backText(format: Format, { at, rollback, ruleSet }: DaemonStatus): string | null {

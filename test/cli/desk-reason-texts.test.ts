@@ -44,8 +44,13 @@ test('what names figures or causes keeps them, in the words of the language', ()
       'o lance foi registrado e recusado todas as vezes até o prazo: 3 × 429, 401',
     ],
     [
-      'R$ 1,234.50 asked; at most R$ 1,000.00 may and at least R$ 1,100.00 must be offered',
-      'pedidos R$ 1.234,50; podem ser ofertados no máximo R$ 1.000,00 e no mínimo R$ 1.100,00',
+      'R$ 8440.00 asked; at most R$ 2000.00 may and at least R$ 2532.00 must be offered',
+      'foram pedidos R$ 8.440,00, e as regras deixam ofertar no máximo R$ 2.000,00, menos que o mínimo de R$ 2.532,00: o mínimo é o das regras ou, se maior, a parte do valor pedido que os ajustes exigem (economics.minAmountShare)',
+    ],
+    ['the margin leaves R$ 1234567.00 an instalment', 'a margem deixa R$ 1.234.567,00 por parcela'],
+    [
+      'it waited to be sent until its deadline; the bid was expected to bring R$ 1286.50',
+      'esperou para ser enviada até o prazo; do lance esperavam-se R$ 1.286,50',
     ],
     [
       'no send slot was free before the deadline; the bid was expected to bring R$ 18.48',

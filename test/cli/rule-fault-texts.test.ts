@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { createFormat } from '../../src/cli/format.ts';
 import { ruleFaultHints, ruleFaultPt, ruleFaultSentences, ruleFaultWords } from '../../src/cli/rule-fault-texts-pt.ts';
 import { reasonTexts } from '../../src/cli/rules-files.ts';
+import { refusalLine } from '../../src/cli/status-text.ts';
 import { listFromCells, parseCsv, tableFromCells } from '../../src/rules/csv.ts';
 import { listValueProblem } from '../../src/rules/lists.ts';
 import { type RuleVerdict, reasonsAgainst } from '../../src/rules/verdict.ts';
@@ -295,4 +296,24 @@ test('a fault as people read it', () => {
     'what nobody knows': 'what nobody knows',
   };
   for (const [english, portuguese] of Object.entries(said)) assert.equal(ruleFaultPt(english), portuguese);
+});
+
+test('what the tests of a set lack is said of a running process as rules check says it', () => {
+  const format = createFormat('pt');
+  const uncovered = [
+    { rule: 'Young, "new"', condition: 'worker.age lessThan 21', missing: ['true', 'unknown'] },
+    { rule: 'Old', condition: null, missing: ['false'] },
+  ];
+  const failures = [{ field: 'expect.passes', expected: '["alerts"]', actual: '[]' }];
+  const results = [{ test: { file: 'a.tests.json', pointer: '/tests/0', name: 'a: b' }, failures }];
+  const reports = [
+    { results: [], uncovered, coverage: 0.995 },
+    { results, uncovered: [], coverage: 1 },
+  ];
+  for (const report of reports) {
+    const verdict = { kind: 'failed', report } as unknown as RuleVerdict;
+    const said = reasonsAgainst(verdict).map((line) => refusalLine(format, line));
+    assert.deepEqual(said, reasonsAgainst(verdict, reasonTexts(format)));
+    assert.notDeepEqual(said, reasonsAgainst(verdict));
+  }
 });
