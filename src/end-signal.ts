@@ -1,6 +1,7 @@
 /**
  * The signals that ask a process to end. Listened to before the program is loaded, which takes as long as a start: the first process of a container
- * is not ended by a signal that it does not listen to.
+ * is not ended by a signal that it does not listen to. The file that a process is started with has to load the rest by `import()`, as lance.ts does:
+ * what it names in `import` statements is loaded before any of it runs.
  */
 const signals = ['SIGINT', 'SIGTERM'] as const;
 
@@ -9,7 +10,10 @@ function endAtOnce(): void {
   process.exit(0);
 }
 
-if (process.argv[2] === 'run') for (const signal of signals) process.on(signal, endAtOnce);
+/** Options that hold for every command, and the value of one, may stand before the name of the command. */
+const words = process.argv.slice(2);
+const command = words.find((word, index) => !word.startsWith('-') && words[index - 1] !== '--lang');
+if (command === 'run') for (const signal of signals) process.on(signal, endAtOnce);
 
 /** Resolves with the signal that asked the process to end. From here on it is for the caller to end it. */
 export function endSignal(): Promise<string> {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -33,10 +33,19 @@ async function runWith(file: string, code: string, words: readonly string[] = ['
   return { code: exitCode, signal, said };
 }
 
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`${signal} while the program is being loaded ends the daemon with its own code`, async () => {
+/** The file that README has a service manager run from a clone. */
+const readme = readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8');
+const named = /from a clone\s+`node (src\/[\w-]+\.ts) run`/.exec(readme)?.[1] ?? 'none';
+const clonedCommand = fileURLToPath(new URL(`../../${named}`, import.meta.url));
+
+for (const { signal, file, words } of [
+  { signal: 'SIGTERM', file: packageCommand, words: ['run'] },
+  { signal: 'SIGINT', file: clonedCommand, words: ['--lang', 'en', 'run'] },
+  { signal: 'SIGTERM', file: packageCommand, words: ['--lang=en', 'run', '--no-learning'] },
+] as const) {
+  test(`${signal} while the program is being loaded ends the daemon with its own code (${words.join(' ')})`, async () => {
     const ended = await runWith(
-      packageCommand,
+      file,
       `import { registerHooks } from 'node:module';
 registerHooks({
   resolve: (specifier, context, next) => {
@@ -45,6 +54,7 @@ registerHooks({
   },
 });
 `,
+      words,
     );
     assert.deepEqual({ code: ended.code, signal: ended.signal }, { code: 0, signal: null }, ended.said);
   });
