@@ -3,7 +3,7 @@
  * is not ended by a signal that it does not listen to. The file that a process is started with has to load the rest by `import()`, as lance.ts does:
  * what it names in `import` statements is loaded before any of it runs.
  */
-const signals = ['SIGINT', 'SIGTERM'] as const;
+export const endSignals = ['SIGINT', 'SIGTERM'] as const;
 
 /** There is nothing yet that an end at once could lose. */
 function endAtOnce(): void {
@@ -13,12 +13,12 @@ function endAtOnce(): void {
 /** Options that hold for every command, and the value of one, may stand before the name of the command. */
 const words = process.argv.slice(2);
 const command = words.find((word, index) => !word.startsWith('-') && words[index - 1] !== '--lang');
-if (command === 'run') for (const signal of signals) process.on(signal, endAtOnce);
+if (command === 'run') for (const signal of endSignals) process.on(signal, endAtOnce);
 
 /** Resolves with the signal that asked the process to end. From here on it is for the caller to end it. */
 export function endSignal(): Promise<string> {
   return new Promise((resolve) => {
-    for (const signal of signals) {
+    for (const signal of endSignals) {
       process.once(signal, () => resolve(signal));
       // After it: a signal that has come and is not told yet is lost with the last listener.
       process.removeListener(signal, endAtOnce);

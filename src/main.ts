@@ -78,7 +78,7 @@ import { unfitMarginsText } from './domain/margin-mac.ts';
 import { nearestWord } from './domain/nearest-word.ts';
 import type { Vault } from './domain/vault.ts';
 import { createDoorReader } from './door-reader.ts';
-import { endSignal } from './end-signal.ts';
+import { endSignal, endSignals } from './end-signal.ts';
 import type { Engine, EngineParts, Store } from './engine.ts';
 import { Fault } from './errors.ts';
 import { addressesOf, addressFault, reachableUrl } from './http/address.ts';
@@ -1199,10 +1199,14 @@ async function demo(
   const directory = mkdtempSync(join(tmpdir(), 'lance-demo-'));
   const asked = endSignal();
   let stays = false;
-  void asked.then(() => {
-    if (stays) return;
+  const leave = () => {
     rmSync(directory, { recursive: true, force: true });
     process.exit(interruptedCode);
+  };
+  void asked.then(() => {
+    if (!stays) leave();
+    // It closes now. Whoever asks again does not want to wait for it.
+    for (const signal of endSignals) process.on(signal, leave);
   });
   const dataDir = join(directory, 'data');
   const token = randomUUID();

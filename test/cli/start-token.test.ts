@@ -85,6 +85,28 @@ test('lance demo says how to open its console, with a token that opens one sessi
   assert.deepEqual([child.exitCode, child.signalCode, kept()], [130, null, []]);
 });
 
+test('a second Ctrl-C while lance demo closes leaves nothing of it behind', async (context) => {
+  const directory = mkdtempSync(join(tmpdir(), 'lance-start-token-'));
+  context.after(() => rmSync(directory, { recursive: true, force: true }));
+  // From within, right after the first, and with no listener of its own at that time.
+  const again = `process.once('SIGINT', () => setTimeout(() => process.kill(process.pid, 'SIGINT'), 1));`;
+  const probe = ['--import', `data:text/javascript,${encodeURIComponent(again)}`];
+  const child = spawn(
+    process.execPath,
+    [...probe, mainFile, 'demo', '--requests', '1', '--seed', '3', '--lang', 'en'],
+    {
+      env: { ...inheritedEnvironment, TMPDIR: directory },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  const demo = listenTo(child);
+  context.after(() => demo.end('SIGKILL'));
+  await until(demo, /Ctrl-C ends it/);
+  await demo.end('SIGINT');
+  const left = readdirSync(directory).filter((name) => name.startsWith('lance-demo-'));
+  assert.deepEqual([child.signalCode, left], [null, []]);
+});
+
 test('with --exit lance demo gives out no token', async () => {
   const words = [mainFile, 'demo', '--requests', '10', '--seed', '3', '--exit', '--json'];
   const child = spawn(process.execPath, words, { env: { ...inheritedEnvironment }, stdio: ['ignore', 'pipe', 'pipe'] });
