@@ -206,7 +206,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const lasts: Lasts = {
     ...{ sentAt: null, bidAt: null, winAt: null },
     lately: createLatelyWatch(config.bidding.windowMs),
-    hour: createLastHour(startedAt),
+    hour: createLastHour(startedAt, () => parts.clock.monotonicMs()),
   };
   const tellers: Tellers = {
     clock: parts.clock,

@@ -53,19 +53,45 @@ const won: ReadonlySet<Phase> = new Set<Phase>(['won', 'contemplated', 'proposed
 const wonBefore: ReadonlySet<Phase> = new Set<Phase>([...won, 'winner-failed', 'cancelled', 'expired']);
 const begun: ReadonlySet<Phase> = new Set<Phase>(['requested', 'passed']);
 
-/** `startedAt`: of the process. What was written before it is left out, for most of it was folded by the process before. */
-export function createLastHour(startedAt: EpochMs): LastHour {
-  const figures = new Map<number, HourFigures>();
-  const alarms = new Map<string, { byMinute: Map<number, number>; lastAt: EpochMs }>();
+/** What was counted in a minute. `touchedMs`: when last, by the clock that is never set. */
+type Minute<T> = { counted: T; touchedMs: number };
+
+/**
+ * `startedAt`: of the process. What was written before it is left out, for most of it was folded by the process before.
+ *
+ * The wall clock may be set, to and fro. So nothing is forgotten by it: what was counted while it was wrong goes by the age that
+ * `monotonicMs` gives it, and what was counted before is there when the clock is right again.
+ */
+export function createLastHour(startedAt: EpochMs, monotonicMs: () => number): LastHour {
+  const figures = new Map<number, Minute<HourFigures>>();
+  const alarms = new Map<string, { byMinute: Map<number, Minute<number>>; lastAt: EpochMs }>();
 
   const minuteOf = (at: EpochMs) => Math.floor(at / minuteMs);
   const firstMinute = (now: EpochMs) => minuteOf(now) - minutes + 1;
 
+  let firstAt = startedAt;
+  /** The first moment that counts. Where the clock was ahead at the start, the minute in which it was seen to be right. */
+  function beginning(now: EpochMs): EpochMs {
+    if (now < firstAt) firstAt = minuteOf(now) * minuteMs;
+    return firstAt;
+  }
+
   function add(at: EpochMs, now: EpochMs, more: Partial<HourFigures>): void {
     const minute = minuteOf(at);
-    if (at < startedAt || minute < firstMinute(now) || minute > minuteOf(now) + mostAhead) return;
-    if (!figures.has(minute)) forget(figures, now);
-    figures.set(minute, plus(figures.get(minute) ?? none, { ...none, ...more }));
+    if (at < beginning(now) || minute < firstMinute(now) || minute > minuteOf(now) + mostAhead) return;
+    count(figures, minute, (before = none) => plus(before, { ...none, ...more }));
+  }
+
+  function count<T>(kept: Map<number, Minute<T>>, minute: number, next: (before: T | undefined) => T): void {
+    const known = kept.get(minute);
+    if (known === undefined) for (const [other, each] of kept) if (isOld(each)) kept.delete(other);
+    const before = known === undefined || isOld(known) ? undefined : known.counted;
+    kept.set(minute, { counted: next(before), touchedMs: monotonicMs() });
+  }
+
+  /** Of an hour that is over, even if it was counted for a minute to come. */
+  function isOld({ touchedMs }: Minute<unknown>): boolean {
+    return monotonicMs() - touchedMs > (minutes + mostAhead + 1) * minuteMs;
   }
 
   return {
@@ -81,31 +107,25 @@ export function createLastHour(startedAt: EpochMs): LastHour {
       if (won.has(to) && (from === null || !wonBefore.has(from))) add(at, now, { wins: 1 });
     },
     alarm: (code, now) => {
-      const alarm = alarms.get(code) ?? { byMinute: new Map<number, number>(), lastAt: now };
-      const minute = minuteOf(now);
-      if (!alarm.byMinute.has(minute)) forget(alarm.byMinute, now);
-      alarm.byMinute.set(minute, (alarm.byMinute.get(minute) ?? 0) + 1);
+      const alarm = alarms.get(code) ?? { byMinute: new Map<number, Minute<number>>(), lastAt: now };
+      count(alarm.byMinute, minuteOf(now), (before = 0) => before + 1);
       alarm.lastAt = now;
       alarms.set(code, alarm);
     },
     told: (now) => {
-      const isOfHour = ([minute]: readonly [number, unknown]) => minute >= firstMinute(now) && minute <= minuteOf(now);
-      const counted = [...alarms].flatMap(([code, { byMinute, lastAt }]) => {
-        const count = [...byMinute].filter(isOfHour).reduce((sum, [, each]) => sum + each, 0);
+      const isOfHour = ([minute, each]: readonly [number, Minute<unknown>]) =>
+        minute >= firstMinute(now) && minute <= minuteOf(now) && !isOld(each);
+      const raised = [...alarms].flatMap(([code, { byMinute, lastAt }]) => {
+        const count = [...byMinute].filter(isOfHour).reduce((sum, [, { counted }]) => sum + counted, 0);
         return count === 0 ? [] : { code, count, lastAt };
       });
       return {
-        from: Math.max(startedAt, firstMinute(now) * minuteMs),
-        figures: [...figures].filter(isOfHour).reduce((sum, [, each]) => plus(sum, each), none),
-        alarms: counted.sort((one, other) => other.lastAt - one.lastAt),
+        from: Math.max(beginning(now), firstMinute(now) * minuteMs),
+        figures: [...figures].filter(isOfHour).reduce((sum, [, { counted }]) => plus(sum, counted), none),
+        alarms: raised.sort((one, other) => other.lastAt - one.lastAt),
       };
     },
   };
-
-  function forget(kept: Map<number, unknown>, now: EpochMs): void {
-    for (const minute of kept.keys())
-      if (minute < firstMinute(now) || minute > minuteOf(now) + mostAhead) kept.delete(minute);
-  }
 }
 
 function plus(one: HourFigures, other: HourFigures): HourFigures {

@@ -21,7 +21,7 @@ const settled = (expectedCents: number, wonCents: number, at: number): DeskEvent
 });
 
 test('a request, its bid, its win and its profit count once, whatever they come to afterwards', () => {
-  const hour = createLastHour(startedAt);
+  const hour = createLastHour(startedAt, () => 0);
   const lives: readonly (readonly (Phase | null)[])[] = [
     [null, 'requested', 'passed', 'requested', 'claimed', 'accepted', 'won', 'contemplated', 'proposed', 'cancelled'],
     ['early-ended', 'requested', 'claimed', 'unknown', 'accepted-presumed', 'accepted', 'result-missing', 'won'],
@@ -40,7 +40,7 @@ test('a request, its bid, its win and its profit count once, whatever they come 
 });
 
 test('what is older than the hour, or from before the start, is left out, and memory does not grow', () => {
-  const hour = createLastHour(startedAt);
+  const hour = createLastHour(startedAt, () => 0);
   const came = (at: number, seenAt: number) => hour.note(folded(null, 'requested', at), seenAt);
   assert.deepEqual(hour.told(startedAt + 5), { from: startedAt, figures: none, alarms: [] });
   // Read again, or late, after the start.
@@ -64,7 +64,7 @@ test('what is older than the hour, or from before the start, is left out, and me
 });
 
 test('alarms are counted by code, the latest first', () => {
-  const hour = createLastHour(startedAt);
+  const hour = createLastHour(startedAt, () => 0);
   hour.alarm('clock-step', now - 70 * minuteMs);
   for (const at of [now - 61 * minuteMs, now - 30 * minuteMs, now - 2]) hour.alarm('result-missing', at);
   hour.alarm('log-changed', now - 1);
@@ -73,4 +73,32 @@ test('alarms are counted by code, the latest first', () => {
     { code: 'result-missing', count: 2, lastAt: now - 2 },
   ]);
   assert.deepEqual(hour.told(now + 61 * minuteMs).alarms, []);
+});
+
+test('a clock that is set takes no figures with it, and brings none back', () => {
+  const hourMs = 60 * minuteMs;
+  let monotonicMs = 0;
+  // Two hours ahead at the start, then corrected.
+  const ahead = createLastHour(now + 2 * hourMs, () => monotonicMs);
+  ahead.note(folded(null, 'requested', now + 2 * hourMs), now + 2 * hourMs);
+  assert.equal(ahead.told(now + 2 * hourMs).figures.requests, 1);
+  for (const at of [now - 2 * minuteMs, now - 5, now]) ahead.note(folded(null, 'requested', at), now);
+  const corrected = ahead.told(now);
+  assert.deepEqual([corrected.figures.requests, corrected.from], [2, Math.floor(now / minuteMs) * minuteMs]);
+
+  // Ahead, or behind, for one event, then back.
+  const hour = createLastHour(startedAt, () => monotonicMs);
+  for (let minute = 59; minute >= 0; minute -= 1) {
+    hour.note(folded(null, 'requested', now - minute * minuteMs), now - minute * minuteMs);
+    hour.alarm('clock-step', now - minute * minuteMs);
+  }
+  for (const wrong of [now + 2 * hourMs, now - 2 * hourMs]) {
+    hour.note(folded(null, 'requested', wrong), wrong);
+    hour.alarm('clock-step', wrong);
+  }
+  const told = () => [hour.told(now).figures.requests, hour.told(now).alarms[0]?.count];
+  assert.deepEqual(told(), [60, 60]);
+  // When the wrong time has come it is two hours later.
+  monotonicMs += 2 * hourMs;
+  assert.deepEqual(hour.told(now + 2 * hourMs), { from: hour.told(now + 2 * hourMs).from, figures: none, alarms: [] });
 });
