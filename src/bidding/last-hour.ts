@@ -76,17 +76,23 @@ export function createLastHour(startedAt: EpochMs, monotonicMs: () => number): L
     return firstAt;
   }
 
-  function add(at: EpochMs, now: EpochMs, more: Partial<HourFigures>): void {
+  function add(at: EpochMs, now: EpochMs, name: keyof HourFigures, more: number): void {
     const minute = minuteOf(at);
     if (at < beginning(now) || minute < firstMinute(now) || minute > minuteOf(now) + mostAhead) return;
-    count(figures, minute, (before = none) => plus(before, { ...none, ...more }));
+    minuteIn(figures, minute, () => ({ ...none })).counted[name] += more;
   }
 
-  function count<T>(kept: Map<number, Minute<T>>, minute: number, next: (before: T | undefined) => T): void {
+  /** To be counted in. */
+  function minuteIn<T>(kept: Map<number, Minute<T>>, minute: number, empty: () => T): Minute<T> {
     const known = kept.get(minute);
-    if (known === undefined) for (const [other, each] of kept) if (isOld(each)) kept.delete(other);
-    const before = known === undefined || isOld(known) ? undefined : known.counted;
-    kept.set(minute, { counted: next(before), touchedMs: monotonicMs() });
+    if (known !== undefined && !isOld(known)) {
+      known.touchedMs = monotonicMs();
+      return known;
+    }
+    for (const [other, each] of kept) if (isOld(each)) kept.delete(other);
+    const begun = { counted: empty(), touchedMs: monotonicMs() };
+    kept.set(minute, begun);
+    return begun;
   }
 
   /** Of an hour that is over, even if it was counted for a minute to come. */
@@ -97,18 +103,18 @@ export function createLastHour(startedAt: EpochMs, monotonicMs: () => number): L
   return {
     note: (event, now) => {
       if (event.kind === 'settled') {
-        const [expectedCents, realisedCents] = [event.expectedCents, event.wonCents].map(Math.round);
-        add(event.at, now, { expectedCents: expectedCents!, realisedCents: realisedCents! });
+        add(event.at, now, 'expectedCents', Math.round(event.expectedCents));
+        add(event.at, now, 'realisedCents', Math.round(event.wonCents));
       }
       if (event.kind !== 'folded') return;
       const { from, to, at } = event;
-      if ((from === null || from === 'early-ended') && begun.has(to)) add(at, now, { requests: 1 });
-      if (taken.has(to) && (from === null || !takenBefore.has(from))) add(at, now, { bids: 1 });
-      if (won.has(to) && (from === null || !wonBefore.has(from))) add(at, now, { wins: 1 });
+      if ((from === null || from === 'early-ended') && begun.has(to)) add(at, now, 'requests', 1);
+      if (taken.has(to) && (from === null || !takenBefore.has(from))) add(at, now, 'bids', 1);
+      if (won.has(to) && (from === null || !wonBefore.has(from))) add(at, now, 'wins', 1);
     },
     alarm: (code, now) => {
       const alarm = alarms.get(code) ?? { byMinute: new Map<number, Minute<number>>(), lastAt: now };
-      count(alarm.byMinute, minuteOf(now), (before = 0) => before + 1);
+      minuteIn(alarm.byMinute, minuteOf(now), () => 0).counted += 1;
       alarm.lastAt = now;
       alarms.set(code, alarm);
     },
