@@ -2,7 +2,7 @@
 
 import { type Argument, type Command, Help, InvalidArgumentError, Option } from 'commander';
 import type { EpochMs } from '../domain/glossary.ts';
-import { isStartOwner } from '../domain/roles.ts';
+import { isStartOwner, isUnclearName } from '../domain/roles.ts';
 import { phases } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import { type BreakEven, breakEvenNames } from '../impact/learn.ts';
@@ -205,12 +205,13 @@ export function registerCommands(program: Command, world: CommandWorld): void {
 
 type Add = (parent: Command, usage: string, description: string, example: string) => Command;
 
-/** Whatever a command is: nobody is written down by the name of the session of a start. */
+/** Whatever a command is: nobody is written down by the name of the session of a start, nor by one that looks like another. */
 function refuseStartOwner(program: Command, { format }: CommandWorld): void {
   program.hook('preAction', (_, command) => {
     const { by } = command.opts<{ by?: string }>();
-    if (by !== undefined && isStartOwner(by))
-      throw new Fault('option-missing', format.texts.remote.startOwnerNamed(by));
+    if (by === undefined) return;
+    if (isStartOwner(by)) throw new Fault('option-missing', format.texts.remote.startOwnerNamed(by));
+    if (isUnclearName(by)) throw new Fault('option-missing', format.texts.remote.unclearName);
   });
 }
 

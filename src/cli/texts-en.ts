@@ -480,6 +480,8 @@ export const en: Texts = {
       `Read here, in ${store}, and not from the desk at ${url}: no desk tells this over LANCE_URL. On another machine than the desk's it is of another store.`,
     startOwnerNamed: (name: string) =>
       `${name} is the name of the session that the token of a start opens: name who it is with --by NAME.`,
+    unclearName:
+      'The name in --by has characters that cannot be seen, or letters of two scripts that look alike: type it anew, without copying it.',
     nobodyNamed: 'Name who orders it with --by NAME, or order it with a token: LANCE_URL and LANCE_TOKEN.',
   },
   tokens: tokensEn,

@@ -487,6 +487,8 @@ export const pt = {
       `Lido aqui, em ${store}, e não da mesa em ${url}: nenhuma mesa conta isto por LANCE_URL. Em outra máquina que não a da mesa, é de outro armazenamento.`,
     startOwnerNamed: (name: string) =>
       `${name} é o nome da sessão que o token inicial abre: informe quem é com --by NOME.`,
+    unclearName:
+      'O nome em --by tem caracteres que não se veem, ou letras de dois alfabetos que se parecem: digite-o de novo, sem copiar.',
     nobodyNamed: 'Informe quem dá a ordem com --by NOME, ou use um token: LANCE_URL e LANCE_TOKEN.',
   },
   tokens: tokensPt,

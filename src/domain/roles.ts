@@ -63,9 +63,25 @@ export type TokenEntry =
 export const startOwner = 'local';
 
 /** Letters, digits and . _ @ -, at most 60, and not `startOwner`: what a person or program may be called in records. */
-export const ownerForm = /^(?![Ll][Oo][Cc][Aa][Ll]$)[A-Za-zÀ-ÖØ-öø-ÿ\d._@-]{1,60}$/;
+export const ownerForm = /^(?![LlI1][Oo0][Cc][Aa][LlI1]$)[A-Za-zÀ-ÖØ-öø-ÿ\d._@-]{1,60}$/;
 
-/** Names are compared as four eyes compare them. */
+/** What is not seen, or changes how the rest is seen. */
+const unseen = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}]/u;
+const unseens = new RegExp(unseen, 'gu');
+
+/** Names are compared as four eyes compare them, which do not tell I, 1 and | from l. */
 export function isStartOwner(name: string): boolean {
-  return name.normalize('NFKC').trim().toLowerCase() === startOwner;
+  const seen = name.normalize('NFKC').replaceAll(unseens, '').trim();
+  const plain = seen.replaceAll(/[I1|]/g, 'l').replaceAll('0', 'o').toLowerCase();
+  return plain === startOwner;
+}
+
+/**
+ * Whether a name may be taken for another one: it has characters that cannot be seen, or Latin letters and those of another script, many of which
+ * look alike. Look-alikes that are of one script altogether are not known here.
+ */
+export function isUnclearName(name: string): boolean {
+  const plain = name.normalize('NFKC');
+  const hasForeign = /(?![\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}])\p{L}/u.test(plain);
+  return unseen.test(name) || (hasForeign && /\p{Script=Latin}/u.test(plain));
 }

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
+import { isStartOwner, isUnclearName } from '../../src/domain/roles.ts';
 import { openPerson } from '../console/person.ts';
 import { type Environment, inheritedEnvironment, lance, mainFile, openStage, type Played } from './desk.ts';
 
@@ -171,13 +172,25 @@ test('no token is printed where there is another one, or nobody looks', async (c
 
   // Nobody else has the name of the session.
   const inEnglish = { ...environment, LANCE_LANG: 'en' };
-  const named = await lance(inEnglish, 'tokens', 'create', '--owner', 'Local', '--role', 'risk', '--by', 'ana');
+  for (const [name, is] of [
+    ...['local', ' LOCAL ', 'l\u200bocal', 'ｌｏｃａｌ', 'Iocal', '1oca1', 'l0cal', 'lo\u00adcal', 'local\u2060'].map(
+      (each) => [each, [true, null]] as const,
+    ),
+    ...['ana\u200b', 'a\u202ena', 'an\ta', 'l\u043ecal', 'Zo\u0435'].map((each) => [each, [false, true]] as const),
+    ...['ana', 'Zoë d’Ávila', 'ana@casa.example', 'Іван', 'locale', 'lucal', 'Ana 2ª'].map(
+      (each) => [each, [false, false]] as const,
+    ),
+  ] as const)
+    assert.deepEqual([isStartOwner(name), isStartOwner(name) ? null : isUnclearName(name)], is, name);
+  const unclear = await lance(inEnglish, 'pause', '--reason', 'x', '--by', 'l\u043ecal');
+  assert.deepEqual([unclear.code, unclear.stderr.includes('letters of two scripts')], [1, true], unclear.stderr);
+  const named = await lance(inEnglish, 'tokens', 'create', '--owner', 'L0cal', '--role', 'risk', '--by', 'ana');
   assert.match(named.stderr, /and not local/);
   for (const words of [
     ['pause', '--reason', 'x'],
     ['tokens', 'create', '--owner', 'bia', '--role', 'risk'],
   ]) {
-    const refused = await lance(inEnglish, ...words, '--by', 'local');
+    const refused = await lance(inEnglish, ...words, '--by', 'l\u200bocal');
     assert.deepEqual([refused.code, refused.stderr.includes('the session that the token of a start opens')], [1, true]);
   }
 });
