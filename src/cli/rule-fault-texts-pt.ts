@@ -88,7 +88,27 @@ export const ruleFaultWords: Readonly<Record<string, string>> = {
     'escreva uma divisão (2 dígitos), grupo (3), classe (5) ou subclasse (7) da CNAE entre aspas, como "4711302"',
   'write the fact of the catalogue that holds the value, or compute one in facts.json':
     'escreva o fato do catálogo que tem o valor, ou calcule um em facts.json',
+  // Units of facts, where nobody has to write them
   'R$ a month': 'R$ por mês',
+  'R$, value of the loan if it is released': 'R$, valor do empréstimo se for liberado',
+  points: 'pontos',
+  months: 'meses',
+  years: 'anos',
+  minutes: 'minutos',
+  hours: 'horas',
+  days: 'dias',
+  bids: 'lances',
+  auctions: 'leilões',
+  loans: 'empréstimos',
+  alerts: 'alertas',
+  code: 'código',
+  number: 'número',
+  'eSocial category': 'categoria do eSocial',
+  'hour of the day in São Paulo': 'hora do dia em São Paulo',
+  '1 = Monday … 7 = Sunday': '1 = segunda … 7 = domingo',
+  'mean place of our bids, 1 = best': 'posição média dos nossos lances, 1 = melhor',
+  'share of our auctions, the latest weighing most': 'parte dos nossos leilões, os últimos pesam mais',
+  'share of the available margin': 'parte da margem disponível',
   '% a month': '% ao mês',
   '% a year': '% ao ano',
   '% a month above break-even': '% ao mês acima do ponto de equilíbrio',
@@ -139,8 +159,8 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
   '"{key}" is {shown}; write a list of {least} to {most} parts.':
     '"{key}" é {shown}; escreva uma lista de {least} a {most} partes.',
   '"{key}" is {shown}; write a list of {count} parts.': '"{key}" é {shown}; escreva uma lista de {count} partes.',
-  'One part is in {unit}, another in {unit2}; bring them to one unit, by "mul" or "div".':
-    'Uma parte está em {unit}, outra em {unit2}; leve-as a uma só unidade, com "mul" ou "div".',
+  'One part is in {wanted}, another in {wanted2}; bring them to one unit, by "mul" or "div".':
+    'Uma parte está em {wanted}, outra em {wanted2}; leve-as a uma só unidade, com "mul" ou "div".',
   'This divides by zero; write another number.': 'Isto divide por zero; escreva outro número.',
   '"count" wants the list itself, like {"count": {"fact": "extra.loans"}}.':
     '"count" pede a própria lista, como {"count": {"fact": "extra.loans"}}.',
@@ -193,8 +213,9 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
   '"{name}" is a single value and has no path; remove "path".': '"{name}" é um valor só e não tem path; retire "path".',
   'The path {shown} is not plain; write keys joined by dots, like "$.score.value", without filters or brackets.':
     'O caminho {shown} não é simples; escreva chaves unidas por pontos, como "$.score.value", sem filtros nem colchetes.',
-  'There is no fact {shown} of a known unit. {hint} Facts of "extra" are given one in facts.json.':
-    'Não há o fato {shown} com unidade conhecida. {hint} Fatos de "extra" recebem uma em facts.json.',
+  'There is no fact {shown} of a known unit. {hint}': 'Não há o fato {shown} com unidade conhecida. {hint}',
+  '{shown} has no known unit; give it one in facts.json.':
+    '{shown} não tem unidade conhecida; dê uma a ele em facts.json.',
   'There is no fact {shown} of a known type. See rules/schema/facts.md.':
     'Não há o fato {shown} com tipo conhecido. Veja rules/schema/facts.md.',
   'There is no fact {shown} of a request. {hint}': 'Não há o fato {shown} em uma solicitação. {hint}',
@@ -217,8 +238,8 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
     '"{name}" é comparado consigo mesmo; indique outro fato ou um valor.',
   'Nobody knows the types of "{left}" and "{right}"; compare one with a fact of the catalogue.':
     'Não se conhecem os tipos de "{left}" e "{right}"; compare um deles com um fato do catálogo.',
-  '"{left}" is in {unit}, "{right}" in {unit2}; name a fact of the same unit.':
-    '"{left}" está em {unit}, "{right}" em {unit2}; indique um fato da mesma unidade.',
+  '"{left}" is in {wanted}, "{right}" in {wanted2}; name a fact of the same unit.':
+    '"{left}" está em {wanted}, "{right}" em {wanted2}; indique um fato da mesma unidade.',
   'Facts are values here and take no parameters; {remedy}.': 'Fatos são valores aqui e não têm parâmetros; {remedy}.',
   '"{name}" can never be like this (it lies within {min} … {max}); write another value.':
     '"{name}" nunca pode ser assim (fica entre {min} … {max}); escreva outro valor.',
@@ -263,8 +284,8 @@ export const ruleFaultSentences: Readonly<Record<string, string>> = {
 
   // Events
   '{what} changes nothing. {hint}': '{what} não muda nada. {hint}',
-  '"{name}" is in {unit}, {param} in {unit2}; name a fact of that unit.{hint}':
-    '"{name}" está em {unit}, {param} em {unit2}; indique um fato dessa unidade.{hint}',
+  '"{name}" is in {wanted}, {param} in {wanted2}; name a fact of that unit.{hint}':
+    '"{name}" está em {wanted}, {param} em {wanted2}; indique um fato dessa unidade.{hint}',
   '"{operation}" stands in facts.json; write {fact} there, and {"fact": "computed.NAME"} here.':
     '"{operation}" fica em facts.json; escreva lá {fact}, e aqui {"fact": "computed.NAME"}.',
   '{low} {least} is above {high} {most}; swap them.': '{low} {least} está acima de {high} {most}; troque os dois.',
@@ -602,7 +623,7 @@ export const ruleFaultHints: Readonly<Record<string, string>> = {
   'If the column is in {wanted}, write "unit": "{same}" for it in {file}.':
     'Se a coluna está em {wanted}, escreva para ela "unit": "{same}" em {file}.',
   'In facts.json R$ a month times months is R$; a column of a value table is in the unit that its file gives it.':
-    'Em facts.json, R$ por mês vezes meses dá R$; a coluna de uma tabela de valores tem a unidade que o arquivo dela indica.',
+    'Em facts.json, R$ a month vezes months dá R$; a coluna de uma tabela de valores tem a unidade que o arquivo dela indica.',
   'Make one in facts.json, by "mul" or "div".': 'Faça um em facts.json, com "mul" ou "div".',
   'Write its days in holidays.json.': 'Escreva os dias dele em holidays.json.',
   'See the catalogue of facts; unmapped keys of the request are "extra.<key>", scores "score.<name>".':

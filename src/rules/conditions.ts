@@ -7,7 +7,7 @@
 import { refusedOperation } from './computed.ts';
 import type { DerivedFacts } from './derived.ts';
 import { choices, neverHolds } from './extents.ts';
-import { catalogue, extraPrefix, type FactDefinition, type Stage } from './facts.ts';
+import { extraPrefix, type FactDefinition, type Stage } from './facts.ts';
 import { holidayFact } from './holidays.ts';
 import type { Json, JsonObject } from './json.ts';
 import {
@@ -36,7 +36,7 @@ import {
   within,
 } from './place.ts';
 import type { Comparison, Condition, Scalar } from './rule.ts';
-import { createVocabulary, definitionOf, isTooLong, maxLeaves, type Vocabulary } from './vocabulary.ts';
+import { createVocabulary, definitionOf, factNames, isTooLong, maxLeaves, type Vocabulary } from './vocabulary.ts';
 
 const maxListLength = 10_000;
 const maxDecorators = 4;
@@ -149,7 +149,7 @@ function readFact(
   if (definition === null) {
     const hint =
       (name === holidayFact ? 'Write its days in holidays.json.' : '') ||
-      suggestion(name, [...catalogue.map((fact) => fact.name), ...scope.vocabulary.derived.keys()]) ||
+      suggestion(name, factNames(scope.vocabulary)) ||
       'See the catalogue of facts; unmapped keys of the request are "extra.<key>", scores "score.<name>".';
     return refuse(at, `There is no fact ${shown(name)}. ${hint}`);
   }

@@ -151,11 +151,9 @@ function readFactValue(place: Place, value: JsonObject, what: string, unit: stri
   const name = object.fact!;
   const definition = typeof name === 'string' ? scope.definitionOf(name) : null;
   if (typeof name !== 'string' || definition === null) {
-    const hint = suggestion(String(name), requestFacts);
-    return refuse(
-      at,
-      `There is no fact ${shown(name)} of a known unit. ${hint} Facts of "extra" are given one in facts.json.`,
-    );
+    if (String(name).startsWith(extraPrefix))
+      return refuse(at, `${shown(name)} has no known unit; give it one in facts.json.`);
+    return refuse(at, `There is no fact ${shown(name)} of a known unit. ${suggestion(String(name), scope.names())}`);
   }
   if (definition.stage === 'offer' && scope.stage === 'request')
     return refuse(at, `"${name}" exists only after pricing; a limit needs a fact of the request.`);
@@ -168,7 +166,12 @@ function readFactValue(place: Place, value: JsonObject, what: string, unit: stri
 }
 
 /** What events need to know of facts. */
-export type FactScope = { stage: Stage; definitionOf: (name: string) => FactDefinition | null };
+export type FactScope = {
+  stage: Stage;
+  definitionOf: (name: string) => FactDefinition | null;
+  /** Of all facts that `definitionOf` knows, but for scores. */
+  names: () => readonly string[];
+};
 
 function readLimit(place: Place, given: Json, scope: FactScope): RuleEvent | null {
   const params: JsonObject = Object.create(null);

@@ -8,7 +8,7 @@ import { isObject, type Place, readObject, readText, refuse, shown, suggestion, 
 import type { Rule, Validity } from './rule.ts';
 import { readShare, refuseShared, sharedConditions, sharedText } from './shares.ts';
 import { readTable } from './tables.ts';
-import { definitionOf, type Vocabulary } from './vocabulary.ts';
+import { definitionOf, factNames, type Vocabulary } from './vocabulary.ts';
 
 /** What a worker is told, in Portuguese and English. */
 export type WorkerText = { pt: string; en: string };
@@ -211,6 +211,7 @@ function readRule(place: Place, value: Json, known: Known, tableName: string | n
   const factScope = {
     stage: stage ?? ('request' as const),
     definitionOf: (fact: string) => definitionOf(fact, vocabulary),
+    names: () => factNames(vocabulary),
   };
   const said = inOwnWords(within(place, 'event'), object.event!, events);
   const event = said === null ? null : readEvent(said.place, said.value, factScope, codes);

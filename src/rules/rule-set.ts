@@ -397,10 +397,10 @@ function readRules(parsed: readonly ParsedFile[], known: Known, faults: RuleFaul
 
 /** How faults in other files say that what a file makes is not there, by file and pointer of the fault that took it away. */
 const madeBy: readonly (readonly [place: RegExp, missed: (name: string) => string])[] = [
-  [/^(\w+)\.values\.(?:json|csv)/, (name) => `"${valuesPrefix}${name}.`],
+  [/^([\w-]+)\.values\.(?:json|csv)/, (name) => `"${valuesPrefix}${name}.`],
   [/^lists\/([\w-]+)\.json/, (name) => `"${listPrefix}${name}"`],
-  [/^(\w+)\.source\.json/, (name) => `"${sourcePrefix}${name}.`],
-  [/^(\w+)\.score\.json/, (name) => `"score.${name}"`],
+  [/^([\w-]+)\.source\.json/, (name) => `"${sourcePrefix}${name}.`],
+  [/^([\w-]+)\.score\.json/, (name) => `"score.${name}"`],
   [/^facts\.json\/facts\/([^/]+)/, (name) => `"${name}"`],
   [/^holidays\.json/, () => `There is no fact "${holidayFact}"`],
   // A fault at the front is of all that stands in the file.

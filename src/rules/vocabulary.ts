@@ -2,7 +2,7 @@
 
 import type { DerivedFacts } from './derived.ts';
 import { factsIn, leafCount } from './extents.ts';
-import { type FactDefinition, factNamed, type Stage } from './facts.ts';
+import { catalogue, type FactDefinition, factNamed, type Stage } from './facts.ts';
 import type { Json } from './json.ts';
 import { isObject, type Place, readObject, refuse, shown, suggestion, within } from './place.ts';
 import type { Condition } from './rule.ts';
@@ -21,6 +21,11 @@ export type Vocabulary = {
 /** A fact of the catalogue, a score, or one that this rule set makes of others; null for what is none, and for `extra.` facts. */
 export function definitionOf(name: string, { derived }: Pick<Vocabulary, 'derived'>): FactDefinition | null {
   return derived.get(name)?.definition ?? factNamed(name);
+}
+
+/** The names that `definitionOf` knows, but for scores. */
+export function factNames({ derived }: Pick<Vocabulary, 'derived'>): readonly string[] {
+  return [...catalogue.map(({ name }) => name), ...derived.keys()];
 }
 
 type Entry = { value: Json; place: Place; state: 'unread' | 'reading' | 'read'; condition: Condition | null };

@@ -7,6 +7,7 @@ import { ruleFaultHints, ruleFaultPt, ruleFaultSentences, ruleFaultWords } from 
 import { reasonTexts } from '../../src/cli/rules-files.ts';
 import { refusalLine } from '../../src/cli/status-text.ts';
 import { listFromCells, parseCsv, tableFromCells } from '../../src/rules/csv.ts';
+import { catalogue } from '../../src/rules/facts.ts';
 import { listValueProblem } from '../../src/rules/lists.ts';
 import { type RuleVerdict, reasonsAgainst } from '../../src/rules/verdict.ts';
 
@@ -150,6 +151,9 @@ const composed: Readonly<Record<string, readonly string[]>> = {
 
 /** What stands in places other than a fault's. */
 const others = [
+  // What faults elsewhere say of what a refused file makes.
+  ...['There is no fact "X".', ' is not declared in X.json.', 'The code "X" is not declared in codes.json.'],
+  'There is no event "X".',
   // With its one or two ways to write it, below.
   '"X" can be read in two ways; write X, without signs for thousands',
   '"X" cannot be read; write X without signs for thousands',
@@ -175,6 +179,17 @@ test('every fault of rule files has its sentence in Portuguese', () => {
       assert.doesNotMatch(said, /\b(?:is|are|write|add|the|of|with|name|there|mean|without)\b/i, sample);
     }
   }
+});
+
+test('a unit is said in Portuguese, but for where it is what has to be written', () => {
+  const units = [...new Set(catalogue.map(({ unit }) => unit ?? 'number'))];
+  const said = units.map((unit) => ruleFaultPt(`x.y is null; write a number (${unit}).`));
+  for (const text of said)
+    assert.doesNotMatch(text, /\b(?:a|of|our|the|number|code|months|years|points|bids|share|loans)\b/, text);
+  assert.equal(
+    ruleFaultPt('"margin.availableReais" is in R$ a month, maxAmountReais in R$; name a fact of that unit.'),
+    '"margin.availableReais" está em R$ a month, maxAmountReais em R$; indique um fato dessa unidade.',
+  );
 });
 
 test('what lance rules import finds in a CSV file is said in Portuguese', () => {

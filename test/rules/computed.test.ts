@@ -549,7 +549,12 @@ test('a limit by a fact of another unit, of the offer or of no unit is refused',
   );
   assert.match(first({ maxTermChange: fact('request.installments') }), /maxTermChange/);
   assert.match(first({ maxRatePercent: fact('offer.ratePercent') }), /exists only after pricing/);
-  assert.match(first({ maxAmountReais: fact('extra.a') }), /no fact "extra\.a" of a known unit/);
+  assert.match(
+    first({ maxAmountReais: fact('extra.a') }),
+    /"extra\.a" has no known unit; give it one in facts\.json\.$/,
+  );
+  assert.match(first({ maxAmountReais: fact('worker.netEarningsReais') }), /known unit\. Did you mean "worker\.total/);
+  assert.match(first({ maxAmountReais: fact('computed.rom') }), /known unit\. Did you mean "computed\.room"\?$/);
   assert.match(first({ maxAmountReais: fact('employer.sector') }), /is in string/);
   assert.equal(first({ maxInstallments: fact('worker.tenureMonths'), maxAmountReais: 5000 }), 'taken');
 });
