@@ -112,7 +112,46 @@ const ofClocks: readonly Sentence[] = (
 ]);
 
 /** `REMEDY` in a sentence is one of the above, or what stands in its place is a sentence too. */
+/** Why a folder cannot be read as rules. */
+const folderSentences: readonly Sentence[] = [
+  [
+    /^(.*) is nested deeper than (\d+) folders; flatten it\.$/,
+    '$1 está a mais de $2 pastas de profundidade; traga os arquivos mais para cima.',
+  ],
+  [/^More than (\d+) files; keep only rules in this folder\.$/, 'Mais de $1 arquivos; deixe nesta pasta só regras.'],
+  [
+    /^(.*) leads nowhere; put the file there or remove the link\.$/,
+    '$1 não leva a arquivo nenhum; ponha lá o arquivo ou retire o link.',
+  ],
+  [
+    /^(.*) is a link that leads out of the folder of rules; copy the file into it\.$/,
+    '$1 é um link que sai da pasta das regras; copie o arquivo para dentro dela.',
+  ],
+  [
+    /^(.*) is no file; keep only files in the folder of rules\.$/,
+    '$1 não é um arquivo; deixe na pasta das regras só arquivos.',
+  ],
+  [/^(.*) is larger than (\d+) bytes; split it\.$/, '$1 tem mais de $2 bytes; divida-o.'],
+  [
+    /^(.*):(\d+), column (\d+): not text in UTF-8; save it as UTF-8\.$/,
+    '$1:$2, coluna $3: não é texto em UTF-8; salve-o em UTF-8.',
+  ],
+  [
+    /^The files are larger than (\d+) bytes together; remove some\.$/,
+    'Os arquivos somam mais de $1 bytes; retire alguns.',
+  ],
+  [
+    /^The rules in (.*) cannot be read \((\w+)\); name their folder here or in LANCE_RULES_DIR\.$/,
+    'As regras em $1 não podem ser lidas ($2); indique a pasta delas aqui ou em LANCE_RULES_DIR.',
+  ],
+  [
+    /^(.*) is no whole set, and examples\/ is no part of this set; give it a folder with a codes\.json, or move it out\.$/,
+    '$1 não é um conjunto inteiro, e examples/ não faz parte deste conjunto; dê a ele uma pasta com um codes.json, ou tire-o daí.',
+  ],
+];
+
 const sentences: readonly Sentence[] = [
+  ...folderSentences,
   [
     /^A stored row of the views cannot be read\. They are made again from the log: stop the desk, run lance views rebuild and start it\.$/,
     'Uma linha guardada das visões não pode ser lida. Elas são refeitas a partir do log: pare a mesa, execute lance views rebuild e inicie-a.',
@@ -270,11 +309,11 @@ const jsonFaults: readonly Sentence[] = [
   [/^something follows the end of the value; remove it\.$/, 'há algo depois do fim do valor; retire-o.'],
 ];
 
-/** Where a file is no JSON, and why. */
+/** Where a file is no JSON, and why; or why the folder cannot be read. */
 export function jsonFaultPt(text: string): string {
   if (text === 'The file holds no JSON value.') return 'O arquivo não contém nenhum valor JSON.';
   const [, line, column, problem] = /^Line (\d+), column (\d+): (.*)$/s.exec(text) ?? [];
-  if (problem === undefined) return text;
+  if (problem === undefined) return sentenceOf(folderSentences, text)?.text ?? text;
   return `Linha ${line}, coluna ${column}: ${sentenceOf(jsonFaults, problem)?.text ?? problem}`;
 }
 

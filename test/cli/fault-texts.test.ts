@@ -17,6 +17,7 @@ import { openWritable, tooLittleSpace, writeFault } from '../../src/adapters/emb
 import { alteredText } from '../../src/adapters/embedded/tables.ts';
 import { away as movedFault } from '../../src/bidding/house.ts';
 import { faultPt, jsonFaultPt, systemWords } from '../../src/cli/fault-texts-pt.ts';
+import { ruleFaultPt } from '../../src/cli/rule-fault-texts-pt.ts';
 import { readConfig } from '../../src/config.ts';
 import { addressFault } from '../../src/http/address.ts';
 import { parseJson } from '../../src/rules/json.ts';
@@ -53,6 +54,21 @@ test('every setting that is missing is named in Portuguese, with its remedy', ()
       );
       assert.doesNotMatch(said, /\b(?:is|set|name|choose|the|write|keep)\b/, said);
     }
+  }
+});
+
+test('a folder that cannot be read as rules is named in Portuguese, by the command and by the process', () => {
+  const source = readFileSync(new URL('../../src/adapters/system/rule-files.ts', import.meta.url), 'utf8');
+  const texts = [...source.matchAll(/refused\(\s*`([^`]+)`/g)].map(([, text]) =>
+    text!.replaceAll(/\$\{(\w+)[^}]*\}/g, (_, name: string) => {
+      if (name === 'examples') return name;
+      return /^(?:line|column|max\w+|most)$/.test(name) ? '7' : 'x';
+    }),
+  );
+  assert.ok(texts.length >= 10, String(texts.length));
+  for (const text of texts) {
+    assert.doesNotMatch(faultPt(text), /\b(?:is|are|the|keep|remove|of|it)\b/i, text);
+    assert.equal(ruleFaultPt(text), faultPt(text), text);
   }
 });
 
