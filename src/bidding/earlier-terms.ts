@@ -8,6 +8,17 @@ import type { EventLog } from './ports.ts';
 
 const name = 'fold-terms';
 
+const secondMs = 1_000;
+const dayMs = 86_400_000;
+/** What the configuration takes (`config/sections.ts`): nothing else was stated by a process. */
+const bounds: Readonly<Record<keyof FoldTerms, readonly [least: number, most: number]>> = {
+  windowMs: [secondMs, dayMs],
+  graceMs: [0, 30 * dayMs],
+  resultTimeoutMs: [secondMs, 30 * dayMs],
+  contemplationTimeoutMs: [secondMs, 30 * dayMs],
+  halfLifeMs: [secondMs, 10 * 366 * dayMs],
+};
+
 /** Null: no process has begun on this log since versions state them, or what one stated cannot be read. Reads only. */
 export async function readEarlierTerms(log: Pick<EventLog, 'readKey'>): Promise<FoldTerms | null> {
   for (const text of await readAgreed(log, name)) {
@@ -36,7 +47,11 @@ function termsIn(text: string | undefined): FoldTerms | null {
   try {
     const { windowMs, resultTimeoutMs, contemplationTimeoutMs, graceMs, halfLifeMs } = JSON.parse(text ?? '');
     const terms = { windowMs, resultTimeoutMs, contemplationTimeoutMs, graceMs, halfLifeMs };
-    return Object.values(terms).every((ms) => typeof ms === 'number' && ms >= 0) ? terms : null;
+    const isStated = Object.entries(bounds).every(([term, [least, most]]) => {
+      const ms: unknown = terms[term as keyof FoldTerms];
+      return typeof ms === 'number' && Number.isInteger(ms) && ms >= least && ms <= most;
+    });
+    return isStated ? terms : null;
   } catch {
     return null;
   }
