@@ -18,6 +18,7 @@ import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { DecisionTrace, Reason } from '../domain/offer.ts';
 import type { Answered, AuctionRecord, Claimed, Contemplated, Ended, Passed, StoredInput } from '../domain/records.ts';
 import type { Phase, RequestState } from '../domain/states.ts';
+import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { toldAs } from '../operating/worker-reasons.ts';
 import { contractId } from '../origination/orders.ts';
@@ -38,7 +39,7 @@ import { asOwnersKnow } from './desk-control.ts';
 import { workerReasonsEn } from './reason-texts-en.ts';
 import { workerReasonsPt } from './reason-texts-pt.ts';
 import { createScrubber, type Scrubber } from './scrub.ts';
-import { wholeRequests } from './whole-request.ts';
+import { wholeRequests, wholeWith } from './whole-request.ts';
 import type { CommandWorld, DeskReader } from './world.ts';
 
 const ownTexts = { pt: workerReasonsPt, en: workerReasonsEn };
@@ -82,6 +83,15 @@ export type BidReport = {
   shownCodes: <T>(said: T) => T;
 };
 
+/** What was asked for, what the rules made of it, and what happened: how a page tells why. */
+export type BidAccount = Pick<
+  BidReport,
+  'state' | 'history' | 'decision' | 'replay' | 'rulesSealed' | 'accounts' | 'shownCodes'
+>;
+
+type FormatWorld = Pick<CommandWorld, 'format'>;
+type InputLog = Pick<DeskReader['log'], 'readKey'>;
+
 const wonPhases: readonly Phase[] = ['won', 'contemplated', 'proposed', 'winner-failed'];
 
 export function isWon(state: RequestState): boolean {
@@ -94,7 +104,7 @@ function laterListIn(history: readonly AuctionRecord[], { auction }: RequestStat
   return lists.find(({ at, bids }) => at === again?.toldAt && listHashOf(bids) === again.listHash) ?? null;
 }
 
-export async function contentOf(world: CommandWorld, log: DeskReader['log'], hash: string): Promise<string> {
+export async function contentOf(world: FormatWorld, log: InputLog, hash: string): Promise<string> {
   const stored = (await log.readKey('inputs', hash)).map(({ record }) => record as StoredInput);
   const input = stored.find((record) => record.hash === hash);
   if (input === undefined) throw new Fault('record-undecodable', world.format.texts.show.inputMissing(hash));
@@ -103,8 +113,8 @@ export async function contentOf(world: CommandWorld, log: DeskReader['log'], has
 
 /** The decision made again from its stored inputs. Throws `record-undecodable` when one of them is not in the log. */
 export async function replayOf(
-  world: CommandWorld,
-  log: DeskReader['log'],
+  world: FormatWorld,
+  log: InputLog,
   state: RequestState,
   { trace }: Decision,
 ): Promise<Replay> {
@@ -155,8 +165,7 @@ export async function readBidReport(
   const decision = decisionOf(state, history);
   const sealed = sealedOf(history);
   const request = state.request === null ? null : wholeRequests(world, pseudonymKey)(state.request, sealed);
-  const made = decision === null ? null : await replayOrSealed(world, reader.log, { ...state, request }, decision);
-  const replay = made === 'sealed' ? null : made;
+  const { replay, rulesSealed, accounts } = await madeAgain(world, reader.log, { ...state, request }, decision);
   const scrubber = createScrubber(world, requestId, sealed, pseudonymKey);
   const price = replay === null || decision === null ? null : explainPrice(replay, decision.trace);
   const special = state.segmentKeys.at(-1);
@@ -173,10 +182,10 @@ export async function readBidReport(
     history,
     decision,
     replay,
-    rulesSealed: made === 'sealed',
+    rulesSealed,
     differences: replay === null || decision === null ? [] : differencesOf(replay, decision),
     price,
-    accounts: replay === null || decision === null ? [] : accountsOf(replay, decision.trace.decidedAt),
+    accounts,
     hindsight: judged ? hindsightOf(price, auction, claim.offer.rateHundredths, isWon(state)) : null,
     nearest: replay === null || decision?.kind !== 'passed' ? [] : nearestBids(replay, decision.trace),
     answers: history.filter((record) => record.kind === 'answered'),
@@ -191,6 +200,41 @@ export async function readBidReport(
     scrubber,
     shownCodes: pseudonymKey === null ? withoutCpfs : (said) => said,
   };
+}
+
+/**
+ * For a page of the process itself, which holds the vault. CPFs in codes of the service are blotted out. Null: no request has this id.
+ * Where an input of the decision is not in the log, the account is without what the rules made of it.
+ */
+export async function readBidAccount(
+  world: FormatWorld,
+  { views, log, vault }: { views: Pick<DeskReader['views'], 'read'>; log: InputLog; vault: Vault },
+  requestId: RequestId,
+): Promise<BidAccount | null> {
+  const state = (await views.read([requestId])).get(requestId)?.state;
+  if (state === undefined) return null;
+  const history = (await log.readKey('auctions', requestId, state.places)).map(({ record }) => record);
+  const decision = decisionOf(state, history);
+  const request = state.request === null ? null : wholeWith(vault)(state.request, sealedOf(history));
+  const made = await madeAgain(world, log, { ...state, request }, decision).catch((fault: unknown) => {
+    if (fault instanceof Fault && fault.code === 'record-undecodable') return nothingMade;
+    throw fault;
+  });
+  return { state, history, decision, ...made, shownCodes: withoutCpfs };
+}
+
+const nothingMade = { replay: null, rulesSealed: false, accounts: [] };
+
+async function madeAgain(
+  world: FormatWorld,
+  log: InputLog,
+  state: RequestState,
+  decision: Decision | null,
+): Promise<Pick<BidReport, 'replay' | 'rulesSealed' | 'accounts'>> {
+  const made = decision === null ? null : await replayOrSealed(world, log, state, decision);
+  const replay = made === 'sealed' ? null : made;
+  const accounts = replay === null || decision === null ? [] : accountsOf(replay, decision.trace.decidedAt);
+  return { replay, rulesSealed: made === 'sealed', accounts };
 }
 
 async function learntOf({ askedBids, views }: DeskReader, key: string): Promise<number> {

@@ -6,11 +6,11 @@ import type { Limits } from '../domain/policy.ts';
 import type { AuctionRecord, Hindrance } from '../domain/records.ts';
 import type { FactValue } from '../rules/facts.ts';
 import { auctionSection, resultSection, sendingSection, unknownReason } from './bid-outcome-text.ts';
-import { type BidReport, shownFacts } from './bid-report.ts';
+import { type BidAccount, type BidReport, shownFacts } from './bid-report.ts';
 import { wordOf } from './flows.ts';
 import type { Format } from './format.ts';
 import { limitText } from './limit-text.ts';
-import { createPage, type Page } from './page.ts';
+import { createPage, type Page, type Sections } from './page.ts';
 import { ruleLines } from './rules-account.ts';
 import { plotText } from './value-plot.ts';
 
@@ -33,8 +33,7 @@ export function reportText(report: BidReport, format: Format): string {
   page.field(texts.show.exposure, texts.show.exposures[report.reservation === 'refused' ? 'refused' : state.exposure]);
   resultSection(page, report, format);
   nearestSection(page, report, format);
-  askedSection(page, report, format);
-  rulesSection(page, report, format);
+  whySections(page, report, format);
   reviewSection(page, report, format);
   accountsSection(page, report, format);
   statisticsSection(page, report, format);
@@ -45,6 +44,12 @@ export function reportText(report: BidReport, format: Format): string {
   historySection(page, report, format);
   replaySection(page, report, format);
   return page.text();
+}
+
+/** What was asked for, the facts that the rules saw, the rules that held and their limits. */
+export function whySections(page: Sections, account: BidAccount, format: Format): void {
+  askedSection(page, account, format);
+  rulesSection(page, account, format);
 }
 
 function contractText({ flowId, phase, shownDone }: NonNullable<BidReport['contract']>, { texts }: Format): string {
@@ -74,7 +79,7 @@ function nearestSection(page: Page, { decision, nearest }: BidReport, format: Fo
   if (nearest.some(({ byPrior }) => byPrior)) page.line(show.byPrior);
 }
 
-function askedSection(page: Page, { state, decision, replay }: BidReport, format: Format): void {
+function askedSection(page: Sections, { state, decision, replay }: BidAccount, format: Format): void {
   const { texts } = format;
   const { show } = texts;
   const { request } = state;
@@ -127,7 +132,7 @@ function factText(name: string, value: string | number | boolean | null, format:
   return typeof value === 'number' ? format.number(value, Number.isInteger(value) ? 0 : 2) : value;
 }
 
-function rulesSection(page: Page, { decision, replay }: BidReport, format: Format): void {
+function rulesSection(page: Sections, { decision, replay }: BidAccount, format: Format): void {
   if (decision === null || replay === null) return;
   const { show, events, limits } = format.texts;
   const rules = new Map(replay.policy.ruleSet.rules.map((rule) => [rule.name, rule]));
@@ -157,7 +162,7 @@ function rulesSection(page: Page, { decision, replay }: BidReport, format: Forma
 }
 
 /** Every rule, whether it fired or not: the question is often why one did not. */
-function accountsSection(page: Page, { accounts }: BidReport, format: Format): void {
+export function accountsSection(page: Sections, { accounts }: BidAccount, format: Format): void {
   if (accounts.length === 0) return;
   page.section(format.texts.rules.conditions);
   for (const account of accounts) for (const line of ruleLines(account, format)) page.line(line);
@@ -278,16 +283,23 @@ function withoutPseudonym(key: string): string {
   return key.replace(/=[A-Za-z0-9_-]{43}(?=\||$)/g, '=…');
 }
 
+function historySection(page: Page, account: BidReport, format: Format): void {
+  page.section(format.texts.show.history);
+  for (const { at, text } of historyLines(account, format)) page.field(format.time(at), text);
+}
+
 /** Records, and what kept the request from its end between them. */
-function historySection(page: Page, { history, shownCodes }: BidReport, format: Format): void {
+export function historyLines(
+  { history, shownCodes }: Pick<BidAccount, 'history' | 'shownCodes'>,
+  format: Format,
+): { at: number; text: string }[] {
   const lines = history.map((record) => ({ at: record.at, text: historyText(shownCodes(record), format) }));
   for (const hindrance of hindrancesIn(history)) {
     const line = { at: hindrance.from, text: hindranceText(hindrance, format) };
     const place = lines.findIndex(({ at }) => at > line.at);
     lines.splice(place < 0 ? lines.length : place, 0, line);
   }
-  page.section(format.texts.show.history);
-  for (const { at, text } of lines) page.field(format.time(at), text);
+  return lines;
 }
 
 export function hindranceText({ kind, cause, count, from, until }: Hindrance, format: Format): string {
@@ -297,7 +309,7 @@ export function hindranceText({ kind, cause, count, from, until }: Hindrance, fo
   return show.waitedFor(format.number((until - from) / 1_000, 1), words, cause);
 }
 
-function historyText(record: AuctionRecord, format: Format): string {
+export function historyText(record: AuctionRecord, format: Format): string {
   const word = format.texts.kinds[record.kind];
   switch (record.kind) {
     case 'requested':

@@ -16,6 +16,9 @@ export type Page = {
   text: () => string;
 };
 
+/** What a page of the console takes as well. */
+export type Sections = Pick<Page, 'line' | 'section' | 'field' | 'wrapped'>;
+
 const proseWidth = 72;
 const sectionWidth = 74;
 const leastLabel = 22;

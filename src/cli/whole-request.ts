@@ -1,7 +1,7 @@
 /** A stored request with the facts that are sealed beside it, where the key of the desk is at hand. */
 import type { LoanRequest } from '../domain/request.ts';
 import { joinRequest } from '../domain/sealed-facts.ts';
-import { sealedPlaces } from '../domain/vault.ts';
+import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import type { CommandWorld } from './world.ts';
 
@@ -10,7 +10,11 @@ export function wholeRequests(
   world: Pick<CommandWorld, 'createVault'>,
   pseudonymKey: string | null,
 ): (request: LoanRequest, sealed: string | null) => LoanRequest {
-  const vault = pseudonymKey === null ? null : world.createVault(pseudonymKey);
+  return wholeWith(pseudonymKey === null ? null : world.createVault(pseudonymKey));
+}
+
+/** The same in a process that holds the vault. */
+export function wholeWith(vault: Vault | null): (request: LoanRequest, sealed: string | null) => LoanRequest {
   return (request, sealed) => {
     if (vault === null || sealed === null || request.sealedGroups === undefined) return request;
     try {

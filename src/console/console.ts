@@ -463,7 +463,10 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
       const { requestId } = decision;
       const contract = await parts.bids.contractOf(requestId);
       const resolve = { allowed: pages.mayResolve(shown) ? await sayable(parts, requestId) : [], tried };
-      return send(reply, pages.requestPage(shown, decision, { contract, notice, now: clock.now(), resolve }), status);
+      const { readBidAccount } = await import('../cli/bid-report.ts');
+      const account = session.role === 'viewer' ? null : await readBidAccount(shown, parts, requestId);
+      const facts = { contract, notice, now: clock.now(), resolve, account };
+      return send(reply, pages.requestPage(shown, decision, facts), status);
     }
     return unknownRequest(reply, pages, shown);
   }

@@ -1,7 +1,8 @@
 /** The pages of the console, made of what the API tells; pure. */
 
 import { codeText } from '../cli/bid-outcome-text.ts';
-import { hindranceText } from '../cli/bid-text.ts';
+import type { BidAccount } from '../cli/bid-report.ts';
+import { accountsSection, hindranceText, historyLines, historyText, whySections } from '../cli/bid-text.ts';
 import { causeText, detailText, remedyOf } from '../cli/bidding-remedy.ts';
 import { raiseText } from '../cli/cap-raise-text.ts';
 import { whatText } from '../cli/controls-history.ts';
@@ -20,6 +21,7 @@ import type { CapUse, ControlOutcome, OrderGiven, WaitingRaise } from '../operat
 import type { OperatorResolution } from '../operating/endings.ts';
 import { type Html, html, outside } from './html.ts';
 import type { LivePart } from './now-feed.ts';
+import { createSections } from './sections.ts';
 import { consoleEn } from './texts-en.ts';
 import { type ConsoleTexts, consolePt } from './texts-pt.ts';
 
@@ -615,7 +617,7 @@ export function mayResolve({ person }: Shown): boolean {
   return person !== null && resolving.includes(person.role);
 }
 
-/** `contract`: the flow that was ordered for its bid; null: none was. */
+/** `contract`: the flow that was ordered for its bid; null: none was. `account`: why, for those who see decisions. */
 export function requestPage(
   shown: Shown,
   decision: Decision,
@@ -624,12 +626,14 @@ export function requestPage(
     notice,
     now,
     resolve,
+    account = null,
   }: {
     contract: FlowState | null;
     notice: RequestNotice | null;
     now: number;
     /** `allowed`: what who looks may say of it. */
     resolve: { allowed: readonly OperatorResolution[]; tried: ResolveTried | null };
+    account?: BidAccount | null;
   },
 ): string {
   const { texts, format, language } = shown;
@@ -657,8 +661,9 @@ ${batchId !== null && html`<p class="help">${words.batch} ${outside(batchId)}</p
 ${decision.reasons.length > 0 && html`<section aria-labelledby="why-title"><h2 id="why-title">${words.why}</h2><ul class="reasons">${decision.reasons.map((reason) => reasonItem(shown, reason))}</ul></section>`}
 ${decision.review != null && reviewSection(shown, decision, decision.review, now)}
 ${(resolve.allowed.length > 0 || resolve.tried !== null) && resolveForm(shown, requestId, resolve)}
-<section aria-labelledby="history-title"><h2 id="history-title">${words.history}</h2>${historyList(shown, decision)}</section>
-<section aria-labelledby="attempts-title"><h2 id="attempts-title">${words.attempts}</h2>${attemptList(shown, decision)}</section>`;
+${account !== null && accountSections(shown, account)}
+<section aria-labelledby="history-title"><h2 id="history-title">${words.history}</h2>${historyList(shown, decision, account)}</section>
+<section aria-labelledby="attempts-title"><h2 id="attempts-title">${words.attempts}</h2>${attemptList(shown, decision, account)}</section>`;
   return layout(shown, { title, body, place: 'requests' });
 }
 
@@ -740,10 +745,25 @@ ${told !== null && html`<dt>${texts.reviews.answer}</dt><dd>${told}</dd>`}
 </dl></section>`;
 }
 
-function historyList({ texts, format }: Shown, { decidedAt, auction, unclaimed }: Decision): Html {
+/** In the words of `lance bids show`. */
+function accountSections({ format }: Shown, account: BidAccount): Html {
+  const { page, made } = createSections();
+  whySections(page, account, format);
+  if (account.rulesSealed) page.wrapped(format.texts.show.replaySealed);
+  accountsSection(page, account, format);
+  return made();
+}
+
+/** Who looked at the worker is for those who may look as well. */
+function historyList({ texts, format, person }: Shown, decision: Decision, account: BidAccount | null): Html {
   const words = texts.request;
+  const { decidedAt, auction, unclaimed } = decision;
+  const seen = account?.history.filter(({ kind }) => kind !== 'worker-read' || person?.role !== 'risk');
+  const records = seen === undefined ? null : historyLines({ ...account!, history: seen }, format);
   const events = [
-    { at: decidedAt, text: html`${words.decided}` },
+    ...(records?.map(({ at, text }) => ({ at, text: outside(text) })) ?? [
+      { at: decidedAt, text: html`${words.decided}` },
+    ]),
     { at: auction?.startedAt ?? null, text: html`${words.auctionStarted}` },
     { at: auction?.endedAt ?? null, text: html`${words.auctionEnded}` },
     ...unclaimed.map(({ event, at, sharedWith }) => ({
@@ -757,11 +777,19 @@ function historyList({ texts, format }: Shown, { decidedAt, auction, unclaimed }
   return html`<ol class="events">${events.map(({ at, text }) => html`<li><time datetime="${new Date(at).toISOString()}">${format.time(at)}</time> ${text}</li>`)}</ol>`;
 }
 
-function attemptList({ texts, format, person }: Shown, { hindrances }: Decision): Html {
+/** A source that did not answer is a question that failed. */
+function attemptList({ texts, format, person }: Shown, { hindrances }: Decision, account: BidAccount | null): Html {
   const words = texts.request;
   if (person?.role === 'viewer') return html`<p class="soft">${words.attemptsHidden}</p>`;
-  if (hindrances.length === 0) return html`<p class="soft">${words.noAttempts}</p>`;
-  return html`<ol class="events">${hindrances.map((each) => html`<li>${timeText(each.from, format)} ${outside(hindranceText(each, format))}</li>`)}</ol>`;
+  const sources = (account?.history ?? []).flatMap((record) =>
+    record.kind === 'source-answered' && record.failure !== null
+      ? { from: record.at, text: historyText(record, format) }
+      : [],
+  );
+  const told = [...hindrances.map((each) => ({ from: each.from, text: hindranceText(each, format) })), ...sources];
+  if (told.length === 0) return html`<p class="soft">${words.noAttempts}</p>`;
+  const sorted = told.sort((one, other) => one.from - other.from);
+  return html`<ol class="events">${sorted.map(({ from, text }) => html`<li>${timeText(from, format)} ${outside(text)}</li>`)}</ol>`;
 }
 
 export function controlsPage(

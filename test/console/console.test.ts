@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createFormat } from '../../src/cli/format.ts';
 import { openHouse } from '../bidding/house.ts';
 import { flowsSandbox, noRivals } from '../flows/world.ts';
 import { type Role, roles, startApi } from '../http/api-house.ts';
@@ -304,11 +305,19 @@ test('requests are found, by what they are and by their number; hostile texts st
   const shown = await person.get(`/console/requests/${one.requestId}`);
   assert.equal(shown.status, 200);
   assert.match(shown.text, new RegExp(`<h1>Solicitação ${one.requestId}</h1>`));
+  // Why, as `bids show` tells it.
+  const { show } = createFormat('pt').texts;
+  for (const said of [show.asked, show.amount, show.factsTitle, 'request.amountReais', 'solicitada'])
+    assert.ok(shown.text.includes(said), said);
+  const claimed = bids.find(({ state }) => state !== 'passed')!;
+  const bid = await person.get(`/console/requests/${claimed.requestId}`);
+  for (const said of [show.limitsTitle, 'lance registrado: ', 'respondida: ']) assert.ok(bid.text.includes(said), said);
   assert.equal((await person.get('/console/requests/999999999999')).status, 404);
   assert.equal((await person.get('/console/requests/nothing')).status, 404);
   const viewer = await loggedIn(url, 'viewer');
   const viewed = await viewer.get(`/console/requests/${one.requestId}`);
   assert.match(viewed.text, /Tentativas e esperas são mostradas a quem/);
+  assert.doesNotMatch(viewed.text, /request\.amountReais|solicitada/);
 
   // How it ended is said by those who may, with a reason, in a form of this page.
   let over: { requestId: string }[] = [];

@@ -305,6 +305,34 @@ test('a service that refuses every bid, or is slow, and a source that fails, sta
   }
 });
 
+test('a source that did not answer is told with the attempts that failed, and what others wrote stays a text', () => {
+  const decision = { ...(exampleOf(decisionSchema) as Parameters<typeof requestPage>[1]), hindrances: [] };
+  const shown = shownIn('pt', 'ana');
+  const answered = {
+    ...{ kind: 'source-answered' as const, requestId: '1', at: 5, source: 'bureau', hash: 'h', attempt: 'a:1' },
+    ...{ failure: 'time-out' as const, found: { score: hostile.join('') } },
+  };
+  const accountOf = (record: object) =>
+    ({
+      ...{ state: { request: null }, history: [record], decision: null, replay: null },
+      ...{ rulesSealed: false, accounts: [], shownCodes: (said: unknown) => said },
+    }) as unknown as NonNullable<Parameters<typeof requestPage>[2]['account']>;
+  const pageOf = (record: object) =>
+    requestPage(shown, decision, {
+      contract: null,
+      notice: null,
+      now: 0,
+      resolve: { allowed: [], tried: null },
+      account: accountOf(record),
+    });
+  const { noAttempts } = consolePt.request;
+  assert.ok(pageOf({ ...answered, failure: null }).includes(noAttempts));
+  const failed = pageOf(answered);
+  assert.ok(!failed.includes(noAttempts));
+  assert.equal(failed.split('resposta da fonte: bureau, time-out').length, 3, 'in the history and with the attempts');
+  assert.doesNotMatch(failed, foreign);
+});
+
 test('a request whose contract was ordered says where it stands, and not that it can be ordered', () => {
   const decision = exampleOf(decisionSchema) as Parameters<typeof requestPage>[1];
   const next = 'contract-once-the-worker-has-taken-it' as const;
