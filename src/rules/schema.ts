@@ -262,7 +262,7 @@ function factsSchema(): Schema {
   return {
     type: 'object',
     properties,
-    patternProperties: { '^(extra|score|share|values)\\.': others },
+    patternProperties: { '^(extra|score|share|source|values)\\.': others },
     additionalProperties: false,
   };
 }
