@@ -202,13 +202,17 @@ export async function readBidReport(
   };
 }
 
+/** Of a rule set that is compiled while bids wait: some tens of milliseconds. */
+const mostRuleCharacters = 150_000;
+
 /**
- * For a page of the process itself, which holds the vault. CPFs in codes of the service are blotted out. Null: no request has this id.
- * Where an input of the decision is not in the log, the account is without what the rules made of it.
+ * For a page of the process itself. `vault` null: who looks sees no facts that are sealed. CPFs in codes of the service are blotted out.
+ * Null: no request has this id. Where an input of the decision is not in the log, or its rules are too many to be read beside the
+ * bidding, the account is without what they made of it.
  */
 export async function readBidAccount(
   world: FormatWorld,
-  { views, log, vault }: { views: Pick<DeskReader['views'], 'read'>; log: InputLog; vault: Vault },
+  { views, log, vault }: { views: Pick<DeskReader['views'], 'read'>; log: InputLog; vault: Vault | null },
   requestId: RequestId,
 ): Promise<BidAccount | null> {
   const state = (await views.read([requestId])).get(requestId)?.state;
@@ -216,11 +220,15 @@ export async function readBidAccount(
   const history = (await log.readKey('auctions', requestId, state.places)).map(({ record }) => record);
   const decision = decisionOf(state, history);
   const request = state.request === null ? null : wholeWith(vault)(state.request, sealedOf(history));
-  const made = await madeAgain(world, log, { ...state, request }, decision).catch((fault: unknown) => {
-    if (fault instanceof Fault && fault.code === 'record-undecodable') return nothingMade;
-    throw fault;
-  });
-  return { state, history, decision, ...made, shownCodes: withoutCpfs };
+  try {
+    const rules = decision === null ? '' : await contentOf(world, log, decision.trace.ruleSetHash);
+    const made =
+      rules.length > mostRuleCharacters ? nothingMade : await madeAgain(world, log, { ...state, request }, decision);
+    return { state, history, decision, ...made, shownCodes: withoutCpfs };
+  } catch (fault) {
+    if (!(fault instanceof Fault && fault.code === 'record-undecodable')) throw fault;
+    return { state, history, decision, ...nothingMade, shownCodes: withoutCpfs };
+  }
 }
 
 const nothingMade = { replay: null, rulesSealed: false, accounts: [] };

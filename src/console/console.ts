@@ -464,7 +464,9 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
       const contract = await parts.bids.contractOf(requestId);
       const resolve = { allowed: pages.mayResolve(shown) ? await sayable(parts, requestId) : [], tried };
       const { readBidAccount } = await import('../cli/bid-report.ts');
-      const account = session.role === 'viewer' ? null : await readBidAccount(shown, parts, requestId);
+      const { role } = session;
+      const vault = role === 'operator' || role === 'admin' ? parts.vault : null;
+      const account = role === 'viewer' ? null : await readBidAccount(shown, { ...parts, vault }, requestId);
       const facts = { contract, notice, now: clock.now(), resolve, account };
       return send(reply, pages.requestPage(shown, decision, facts), status);
     }
