@@ -1,7 +1,7 @@
 /** `lance tokens create | list | revoke`: tokens of the operator API, given out and taken back without a restart. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { printable } from '../domain/printable.ts';
-import { apiRoles, ownerForm } from '../domain/roles.ts';
+import { apiRoles, isOwnerName } from '../domain/roles.ts';
 import { Fault } from '../errors.ts';
 import { type KnownToken, mostTokenDays, type TokenOrder, usualTokenDays } from '../operating/tokens.ts';
 import { type Orderer, withDesk, withOrderer } from './desk-control.ts';
@@ -18,7 +18,7 @@ export function registerTokens(program: Command, world: CommandWorld, add: Add, 
     return Number(word);
   };
   const owner = (word: string) => {
-    if (!ownerForm.test(word)) throw new InvalidArgumentError(texts.help.ownerForm);
+    if (!isOwnerName(word)) throw new InvalidArgumentError(texts.help.ownerForm);
     return word;
   };
   const parent = add(program, 'tokens', texts.help.tokens, 'lance tokens list');

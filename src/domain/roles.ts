@@ -62,8 +62,8 @@ export type TokenEntry =
 /** Whose session the token of a start opens: nobody else has this name. */
 export const startOwner = 'local';
 
-/** Letters, digits and . _ @ -, at most 60, and not `startOwner`: what a person or program may be called in records. */
-export const ownerForm = /^(?![LlI1][Oo0][Cc][Aa][LlI1]$)[A-Za-zÀ-ÖØ-öø-ÿ\d._@-]{1,60}$/;
+/** Letters, digits and . _ @ -, at most 60: what a person or program may be called in records, `startOwner` aside. */
+export const ownerForm = /^[A-Za-zÀ-ÖØ-öø-ÿ\d._@-]{1,60}$/;
 
 /** What is not seen, or changes how the rest is seen. */
 const unseen = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}]/u;
@@ -74,6 +74,11 @@ export function isStartOwner(name: string): boolean {
   const seen = name.normalize('NFKC').replaceAll(unseens, '').trim();
   const plain = seen.replaceAll(/[I1|]/g, 'l').replaceAll('0', 'o').toLowerCase();
   return plain === startOwner;
+}
+
+/** Whether a token may be of somebody called so. */
+export function isOwnerName(name: string): boolean {
+  return ownerForm.test(name) && !isStartOwner(name);
 }
 
 /**

@@ -7,7 +7,7 @@ import type { TokenBook } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { lookAgain } from '../domain/repeated-look.ts';
-import { type ApiRole, type Identity, ownerForm, type TokenEntry, type Via } from '../domain/roles.ts';
+import { type ApiRole, type Identity, isOwnerName, type TokenEntry, type Via } from '../domain/roles.ts';
 import { Fault } from '../errors.ts';
 
 export type TokenParts = { tokenBook: TokenBook; clock: Clock };
@@ -225,7 +225,7 @@ function claimIn(claims: Readonly<Record<string, unknown>>, name: string): unkno
 export function personIn(claims: Readonly<Record<string, unknown>>, rules: PersonRules): PersonFound {
   const owner = claimIn(claims, rules.nameClaim);
   if (typeof owner !== 'string' || owner === '') return { kind: 'name-missing' };
-  if (!ownerForm.test(owner)) return { kind: 'name-unfit' };
+  if (!isOwnerName(owner)) return { kind: 'name-unfit' };
   // An address that nobody confirmed is one that anybody may have written.
   if (rules.nameClaim === 'email' && claims.email_verified === false) return { kind: 'name-unverified' };
   const held = [claimIn(claims, rules.rolesClaim)].flat();

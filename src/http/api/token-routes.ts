@@ -1,6 +1,6 @@
 /** `/v1/tokens`: tokens of this API given out, listed and revoked, by admins. */
 import { z } from 'zod';
-import { apiRoles, ownerForm } from '../../domain/roles.ts';
+import { apiRoles, isStartOwner, ownerForm } from '../../domain/roles.ts';
 import {
   createToken,
   listTokens,
@@ -20,6 +20,7 @@ import { exampleTime, time } from './schemas.ts';
 
 export type TokenRouteParts = TokenParts & { tokenWatch: Pick<TokenWatch, 'look'>; guard: Guard };
 
+const ownerRemedy = 'send letters, digits, . _ @ and -, at most 60 characters, and not local';
 const exampleId = '3f9c2a71b0';
 const exampleExpiry = exampleTime + 90 * 86_400_000;
 const id = said(z.string(), 'Names the token to people', exampleId);
@@ -84,7 +85,8 @@ const reason = said(
 );
 const ownerName = z
   .string()
-  .regex(ownerForm, 'send letters, digits, . _ @ and -, at most 60 characters, and not local');
+  .regex(ownerForm, ownerRemedy)
+  .refine((name) => !isStartOwner(name), ownerRemedy);
 const createBody = order(
   z.strictObject({
     owner: said(
