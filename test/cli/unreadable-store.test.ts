@@ -57,7 +57,7 @@ test('a directory that this user may not read is told with who may not, whose it
   const { stderr } = await lanceAsReader(data, 'bids', 'list');
   assert.ok(
     stderr.startsWith(
-      `lance: O diretório de dados ${data} não pode ser lido por este usuário (uid ${readerUid}): EACCES`,
+      `lance: O diretório de dados ${data} não pode ser lido por este usuário (uid ${readerUid}): este usuário não tem permissão [EACCES`,
     ),
     stderr,
   );

@@ -25,8 +25,9 @@ test('a page names the partitions that are missing from it, and has no such fiel
   assert.deepEqual(bidPage.parse(some.page).missing, unasked);
   assert.deepEqual(Object.keys(all.page), ['bids', 'next']);
 
+  const person = { name: 'ana', role: 'risk', csrfToken: 'token' } as const;
   const view = (language: 'pt' | 'en', page: typeof all.page) => {
-    const shown = { ...wordsIn(language), otherHref: '/', assetVersion: 'v', person: null };
+    const shown = { ...wordsIn(language), otherHref: '/', assetVersion: 'v', person };
     return requestsPage(shown, { filters: {}, found: page, isFirst: true, worker: null, problem: null });
   };
   assert.match(
