@@ -230,7 +230,7 @@ test('a signature names no other CPF, wherever it stands and however it is writt
     { obs: '191.446.729-93, e 052.998.224-21' },
     { agente: 'x', obs: '39053344705' },
     { cpfs: [1914467299] },
-    { signatarios: [[{ quem: '12345678-90.9' }, '191-446-729/93']] },
+    { signatarios: [[{ quem: '12345678-90.8' }, '191-446-729/93']] },
   ];
   for (const more of contents) {
     const content = { numeroContrato: '77', ...more } as never;
