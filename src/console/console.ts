@@ -2,11 +2,13 @@
  * The console: pages for people at `/`, made by the server of what the operator API tells, in a session that was begun with a token or
  * at the identity provider. Nothing runs in a page but the console's own script.
  */
+
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { IdentityProvider } from '../domain/identity-provider.ts';
+import { seeingPersons } from '../domain/roles.ts';
 import { Fault } from '../errors.ts';
 import {
   type Caller,
@@ -433,7 +435,7 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
   });
 
   action('/console/requests/worker', async ({ pages, shown, session, form }, _request, reply) => {
-    if (!pages.mayKnowWorker(shown)) return forbidden(reply, pages, shown, pages.knowingWorkers);
+    if (!pages.mayKnowWorker(shown)) return forbidden(reply, pages, shown, seeingPersons);
     const cpf = typedCpf(form.cpf ?? '');
     if (cpf === null) {
       const page = { filters: {}, isFirst: true, worker: null, found: null, problem: null, isCpfWrong: true };
@@ -464,9 +466,8 @@ function addRoutes(scope: FastifyInstance, parts: ConsoleParts & PageServer, { b
       const contract = await parts.bids.contractOf(requestId);
       const resolve = { allowed: pages.mayResolve(shown) ? await sayable(parts, requestId) : [], tried };
       const { readBidAccount } = await import('../cli/bid-report.ts');
-      const { role } = session;
-      const vault = role === 'operator' || role === 'admin' ? parts.vault : null;
-      const account = role === 'viewer' ? null : await readBidAccount(shown, { ...parts, vault }, requestId);
+      const vault = pages.mayKnowWorker(shown) ? parts.vault : null;
+      const account = session.role === 'viewer' ? null : await readBidAccount(shown, { ...parts, vault }, requestId);
       const facts = { contract, notice, now: clock.now(), resolve, account };
       return send(reply, pages.requestPage(shown, decision, facts), status);
     }

@@ -12,7 +12,7 @@ import { fullCapsText } from '../cli/full-caps.ts';
 import { refusalLine } from '../cli/status-text.ts';
 import type { Language } from '../cli/texts.ts';
 import type { FlowState } from '../domain/flow-states.ts';
-import type { ApiRole } from '../domain/roles.ts';
+import { type ApiRole, seeingPersons } from '../domain/roles.ts';
 import { phases } from '../domain/states.ts';
 import type { BidPage, Decision } from '../http/api/bid-reader.ts';
 import type { DaemonStatus } from '../http/api/status.ts';
@@ -65,10 +65,8 @@ export function mayOrder({ person }: Shown): boolean {
 }
 
 /** Who may know whose request it is, as in the API. */
-export const knowingWorkers: readonly ApiRole[] = ['operator', 'admin'];
-
 export function mayKnowWorker({ person }: Shown): boolean {
-  return person !== null && knowingWorkers.includes(person.role);
+  return person !== null && seeingPersons.includes(person.role);
 }
 
 export const csrfField = (token: string) => html`<input type="hidden" name="csrf" value="${token}">`;
@@ -755,10 +753,11 @@ function accountSections({ format }: Shown, account: BidAccount): Html {
 }
 
 /** Who looked at the worker is for those who may look as well. */
-function historyList({ texts, format, person }: Shown, decision: Decision, account: BidAccount | null): Html {
+function historyList(shown: Shown, decision: Decision, account: BidAccount | null): Html {
+  const { texts, format } = shown;
   const words = texts.request;
   const { decidedAt, auction, unclaimed } = decision;
-  const seen = account?.history.filter(({ kind }) => kind !== 'worker-read' || person?.role !== 'risk');
+  const seen = account?.history.filter(({ kind }) => kind !== 'worker-read' || mayKnowWorker(shown));
   const records = seen === undefined ? null : historyLines({ ...account!, history: seen }, format);
   const events = [
     ...(records?.map(({ at, text }) => ({ at, text: outside(text) })) ?? [

@@ -8,6 +8,9 @@ import type { EpochMs } from './glossary.ts';
 export const apiRoles = ['viewer', 'risk', 'operator', 'admin'] as const;
 export type ApiRole = (typeof apiRoles)[number];
 
+/** Those who see what names a person, or may. */
+export const seeingPersons: readonly ApiRole[] = ['operator', 'admin'];
+
 /** `sha256`: of the token's bytes, in hex. The token itself is nowhere. */
 export type ApiToken = { name: string; role: ApiRole; sha256: string };
 

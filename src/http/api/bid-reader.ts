@@ -7,7 +7,7 @@ import { hindrancesIn } from '../../bidding/hindrances.ts';
 import type { EventLog, Views } from '../../bidding/ports.ts';
 import type { FlowState } from '../../domain/flow-states.ts';
 import type { DecisionTrace } from '../../domain/offer.ts';
-import type { ApiRole } from '../../domain/roles.ts';
+import { type ApiRole, seeingPersons } from '../../domain/roles.ts';
 import type { LaterList, RequestState } from '../../domain/states.ts';
 import type { Vault } from '../../domain/vault.ts';
 import type { BidFinder } from '../../operating/reviews.ts';
@@ -94,7 +94,7 @@ export function createBidReader(parts: BidReaderParts): BidReader {
         hindrances: hindrancesIn(detailed ? records : []).map((hindrance) => ({ ...hindrance })),
         unclaimed: unclaimedIn(state),
         review: reviewIn(state, decided, detailed),
-        auction: auctionIn(state, role === 'operator' || role === 'admin'),
+        auction: auctionIn(state, seeingPersons.includes(role)),
       };
     },
   };

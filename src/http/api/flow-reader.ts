@@ -3,7 +3,7 @@ import type { EventLog } from '../../bidding/ports.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { FlowKind, FlowStep } from '../../domain/flow-records.ts';
 import type { FlowState } from '../../domain/flow-states.ts';
-import type { ApiRole } from '../../domain/roles.ts';
+import { type ApiRole, seeingPersons } from '../../domain/roles.ts';
 import type { Vault } from '../../domain/vault.ts';
 import { eventsToShow } from '../../origination/events-of-nobody.ts';
 import { latestFlows } from '../../origination/latest-flows.ts';
@@ -41,7 +41,7 @@ export function createFlowReader({ flows: stored, log, views, vault, clock, flow
   const flows = withLostBids(stored, views);
 
   /** Null for roles that see what names nobody. */
-  const openFor = (role: ApiRole): OpenSealed => (role === 'operator' || role === 'admin' ? vault.open : null);
+  const openFor = (role: ApiRole): OpenSealed => (seeingPersons.includes(role) ? vault.open : null);
 
   return {
     /** Each with what keeps it back because of its bid. */
